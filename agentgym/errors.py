@@ -1,0 +1,163 @@
+"""The error tree: one base class, one class per boundary a failure can belong to.
+
+    AgentGymError
+    ├── ConfigError          a name, option or setting is wrong
+    │   ├── NotFoundError    a mistyped or absent name; carries the close matches
+    │   └── MissingExtraError  an optional package or program is not installed
+    ├── PluginError          an entry point cannot be loaded or breaks its contract
+    ├── TaskError            a task folder, template or setup is broken
+    ├── SandboxError         the sandbox cannot start, died, or refused an operation
+    │   ├── SandboxDiedError     nothing answers any more
+    │   ├── SandboxTimeoutError  it did not answer before the deadline
+    │   ├── SandboxLimitError    a declared limit was reached
+    │   ├── GuestFileError       a guest path is absent, of the wrong kind or too large
+    │   └── UnsupportedError     the provider lacks the capability asked for
+    ├── SurfaceError         a surface cannot be opened or driven
+    │   └── ActionError      the action is not a legal tool call (the agent's fault)
+    ├── VerifierError        a check, rubric or judge is broken
+    ├── AgentError           the policy failed (endpoint down, unusable reply)
+    ├── RecordError          a run folder is unreadable, locked or of another version
+    └── ReplayError          a recorded episode cannot be re-executed
+
+Every class names its `boundary`, the word that appears in `status = "error:<boundary>"`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class AgentGymError(Exception):
+    """Base of every error that agentgym raises on purpose."""
+
+    boundary: ClassVar[str] = "engine"
+
+
+class ConfigError(AgentGymError):
+    """A name, option or setting given by the user is wrong."""
+
+    boundary = "config"
+
+
+class NotFoundError(ConfigError):
+    """A name that nothing answers to.
+
+    Args:
+        kind: What was looked for, as a noun: ``"task"``, ``"agent"``.
+        name: The name as the user typed it.
+        known: The names that would have been accepted.
+        hint: A last sentence with the next step, where the close match is not enough.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        self.matches = tuple(close_matches(name, known))
+        message = f"no {kind} named {name!r}"
+        if self.matches:
+            message += f"; did you mean {' or '.join(repr(m) for m in self.matches)}?"
+        if hint:
+            message += f" {hint}" if message.endswith("?") else f"; {hint}"
+        super().__init__(message)
+
+
+class MissingExtraError(ConfigError):
+    """Something optional is needed and not installed.
+
+    Args:
+        what: The missing package or program.
+        install: The command that installs it.
+    """
+
+    def __init__(self, what: str, install: str) -> None:
+        self.what = what
+        self.install = install
+        super().__init__(f"{what} is not installed; run: {install}")
+
+
+class PluginError(AgentGymError):
+    """An entry point cannot be loaded, or what it offers breaks its contract."""
+
+    boundary = "plugin"
+
+
+class TaskError(AgentGymError):
+    """A task folder, its template or its setup is broken."""
+
+    boundary = "task"
+
+
+class SandboxError(AgentGymError):
+    """The sandbox cannot start, or refused an operation."""
+
+    boundary = "sandbox"
+
+
+class SandboxDiedError(SandboxError):
+    """The sandbox is gone: its supervisor closed the connection."""
+
+
+class SandboxTimeoutError(SandboxError):
+    """The sandbox did not answer before the deadline."""
+
+
+class SandboxLimitError(SandboxError):
+    """A declared limit (pids, memory, disk, output) was reached."""
+
+
+class GuestFileError(SandboxError):
+    """A guest path is absent, of the wrong kind, too large, or may not be touched."""
+
+
+class UnsupportedError(SandboxError):
+    """The provider does not declare the capability that was asked for."""
+
+
+class SurfaceError(AgentGymError):
+    """A surface cannot be opened or driven."""
+
+    boundary = "surface"
+
+
+class ActionError(SurfaceError):
+    """The action is not a legal tool call: unknown tool, wrong types, text that cannot be encoded."""
+
+
+class VerifierError(AgentGymError):
+    """A check, a rubric or a judge is broken; the episode stays unscored."""
+
+    boundary = "verifier"
+
+
+class AgentError(AgentGymError):
+    """The policy failed: its endpoint is down or its replies cannot be used."""
+
+    boundary = "agent"
+
+
+class RecordError(AgentGymError):
+    """A run folder is unreadable, in use by another process, or of another version."""
+
+    boundary = "record"
+
+
+class ReplayError(AgentGymError):
+    """A recorded episode cannot be re-executed."""
+
+    boundary = "replay"
+
+
+def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+    """Return the known names closest to a mistyped one, best first.
+
+    A name is also close when it only lacks the suite or the version: ``git-repair`` finds
+    ``terminal/git-repair-v1``.
+    """
+    names = sorted(set(known))
+    tail = {n.rsplit("/", 1)[-1].rsplit("-v", 1)[0]: n for n in names}
+    found = difflib.get_close_matches(name, names, n=limit, cutoff=0.6)
+    stem = name.rsplit("/", 1)[-1].rsplit("-v", 1)[0]
+    found += [tail[t] for t in difflib.get_close_matches(stem, tail, n=limit, cutoff=0.75)]
+    return list(dict.fromkeys(found))[:limit]

@@ -1,0 +1,327 @@
+"""Every seam of agentgym on one page: structural protocols, no inheritance demanded.
+
+The engine is asynchronous; only what a task author writes (checks, and the file trees they
+read) is synchronous. Each protocol has a contract suite in `agentgym.testing` that any
+implementation, ours or not, can be run against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from agentgym.records import (
+    Action,
+    Briefing,
+    Capability,
+    Change,
+    CheckResult,
+    Decision,
+    ExecResult,
+    FileStat,
+    Json,
+    Observation,
+    Process,
+    Recipe,
+    ShellResult,
+    Snapshot,
+    Step,
+    ToolSpec,
+    Usage,
+    Verdict,
+)
+
+# --- sandboxes -----------------------------------------------------------------------------
+
+
+class Shell(Protocol):
+    """A persistent `bash` session: what one command sets, the next one sees."""
+
+    async def run(self, command: str, *, timeout_s: float = 60.0) -> ShellResult:
+        """Run a command; at the deadline it is interrupted and the session lives on."""
+        ...
+
+    async def save(self) -> Mapping[str, Json]:
+        """Return what a fork can restore: working directory and exported variables."""
+        ...
+
+    async def close(self) -> None:
+        """End the session and its foreground command."""
+        ...
+
+
+class Sandbox(Protocol):
+    """A running isolated computer. Guest paths are absolute strings."""
+
+    @property
+    def id(self) -> str:
+        """Name unique within this host."""
+        ...
+
+    async def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str = "/root",
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        timeout_s: float = 60.0,
+    ) -> ExecResult:
+        """Run one command to its end. A command that cannot be found exits with 127."""
+        ...
+
+    async def open_shell(
+        self, *, cwd: str = "/root", env: Mapping[str, str] | None = None
+    ) -> Shell:
+        """Start a persistent shell session."""
+        ...
+
+    async def read_file(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+        """Return a regular file's bytes. Raises GuestFileError."""
+        ...
+
+    async def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """Write a file, making its parents. Raises GuestFileError."""
+        ...
+
+    async def upload(self, source: Path, target: str) -> None:
+        """Copy a host file or folder to the guest path `target`."""
+        ...
+
+    async def download(self, source: str, target: Path) -> None:
+        """Copy a guest file or folder to the host path `target`."""
+        ...
+
+    async def snapshot(self) -> Snapshot:
+        """Freeze the files as they are; processes go on. Costs what changed since the start."""
+        ...
+
+    async def seal(self) -> Snapshot:
+        """End everything inside, keep the files as a snapshot, and close. Copies nothing."""
+        ...
+
+    async def fork(self) -> Sandbox:
+        """Start another sandbox from the files as they are now."""
+        ...
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """End everything inside and go on from an earlier snapshot."""
+        ...
+
+    async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
+        """List paths that differ from `since` (default: the snapshot it started from)."""
+        ...
+
+    async def processes(self) -> Sequence[Process]:
+        """List live guest processes, the supervisor left out."""
+        ...
+
+    async def usage(self) -> Usage:
+        """Say what was used and who enforces which limit."""
+        ...
+
+    async def close(self) -> None:
+        """End everything and remove every trace. Never raises, may be called twice."""
+        ...
+
+
+class FileTree(Protocol):
+    """The files of a snapshot, read from outside: nothing of the guest is executed.
+
+    Symbolic links are followed inside the guest's root and never out of it. A tree is
+    synchronous, because task authors read it from plain functions.
+    """
+
+    def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
+        """Return what is at a path, or None where nothing is."""
+        ...
+
+    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+        """Return a regular file's bytes. Raises GuestFileError."""
+        ...
+
+    def list(self, path: str) -> Sequence[str]:
+        """Return the sorted names in a directory. Raises GuestFileError."""
+        ...
+
+    def walk(self, path: str) -> Iterator[tuple[str, FileStat]]:
+        """Yield every path below a directory, parents first, links not followed."""
+        ...
+
+
+@runtime_checkable
+class SandboxProvider(Protocol):
+    """Starts sandboxes and keeps their snapshots. Offered by the `agentgym.sandboxes` door."""
+
+    name: str
+    capabilities: frozenset[Capability]
+
+    async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> Sandbox:
+        """Start a sandbox, from a snapshot or from the recipe's own root."""
+        ...
+
+    async def open_tree(self, snapshot: Snapshot) -> FileTree:
+        """Open the files of a snapshot for reading, without running anything in it."""
+        ...
+
+    async def find(self, key: str) -> Snapshot | None:
+        """Return the snapshot that was kept under a key, if it is still whole."""
+        ...
+
+    async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
+        """Make a snapshot outlive this process under a key; the first keeper wins."""
+        ...
+
+    async def discard(self, snapshot: Snapshot) -> None:
+        """Drop a snapshot that was not kept. Never raises."""
+        ...
+
+    async def close(self) -> None:
+        """Close every sandbox that is still open and drop what was not kept."""
+        ...
+
+
+# --- surfaces ------------------------------------------------------------------------------
+
+
+class Surface(Protocol):
+    """What an agent can do and see. Offered by the `agentgym.surfaces` door."""
+
+    name: str
+
+    async def open(self, sandbox: Sandbox) -> None:
+        """Attach to a running sandbox."""
+        ...
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """Return the tools in a stable order."""
+        ...
+
+    async def call(self, action: Action) -> Observation:
+        """Execute a schema-valid call. Failures of the guest are observations, not errors."""
+        ...
+
+    async def observe(self) -> Observation:
+        """Return the present view without acting."""
+        ...
+
+    async def save(self) -> Mapping[str, Json]:
+        """Return the surface's part of a fork."""
+        ...
+
+    async def load(self, state: Mapping[str, Json]) -> None:
+        """Take over a saved part after `open`."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the sandbox. Never raises."""
+        ...
+
+
+# --- agents --------------------------------------------------------------------------------
+
+
+class Agent(Protocol):
+    """A policy for one episode. Offered by the `agentgym.agents` door.
+
+    `act` must depend on its arguments, the briefing and nothing else: a resumed or branched
+    episode makes a new agent and hands it the recorded history.
+    """
+
+    async def start(self, briefing: Briefing) -> None:
+        """Begin an episode."""
+        ...
+
+    async def act(
+        self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
+    ) -> Decision:
+        """Choose the next action. Raises AgentError where no action can be had."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections. Never raises."""
+        ...
+
+
+AgentFactory: TypeAlias = Callable[[str], Agent]
+"""Makes an agent from what follows its name: ``openai:gpt-x`` calls ``factory("gpt-x")``."""
+
+
+# --- verification --------------------------------------------------------------------------
+
+
+class Room(Protocol):
+    """A clean room: the pristine task snapshot plus declared artifacts, no network.
+
+    Commands run with a fixed environment and PATH; nothing else the agent wrote is present.
+    """
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str = "/root",
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        timeout_s: float = 30.0,
+    ) -> ExecResult:
+        """Run a command to its end."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Return a file of the room. Raises GuestFileError."""
+        ...
+
+    def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """Put a file of the grader's own into the room."""
+        ...
+
+
+class Evidence(Protocol):
+    """Everything a check may look at. The channels are kept apart.
+
+    Trace: `steps`, `answer`, `gave_up`. State: `before`, `after`, `changes`. Audit:
+    `processes`, recorded by the supervisor when the episode ended.
+    """
+
+    task: str
+    seed: int
+    params: Mapping[str, Json]
+    steps: Sequence[Step]
+    answer: str | None
+    gave_up: str | None
+    before: FileTree
+    after: FileTree
+    changes: Sequence[Change]
+    processes: Sequence[Process]
+
+    def gold(self, name: str) -> bytes:
+        """Return a gold file the setup left on the host. Raises VerifierError."""
+        ...
+
+    def room(self, artifacts: Sequence[str] = ()) -> Room:
+        """Open a clean room holding the named artifacts (guest files or folders).
+
+        Rooms with the same artifacts are one room; it is closed after grading.
+        """
+        ...
+
+
+Check: TypeAlias = Callable[..., CheckResult | bool]
+"""Called as ``check(evidence, **arguments from the rubric)``; a bool is pass or fail."""
+
+
+# --- recording -----------------------------------------------------------------------------
+
+
+class EpisodeRecorder(Protocol):
+    """Takes down one episode; what it has accepted survives the death of the process."""
+
+    def step(self, step: Step) -> None:
+        """Record a finished step."""
+        ...
+
+    def finish(self, verdict: Verdict, *, duration_s: float, error: str = "") -> None:
+        """Record the verdict and close the episode."""
+        ...
