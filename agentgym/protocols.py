@@ -22,6 +22,7 @@ from agentgym.records import (
     FileStat,
     Json,
     Observation,
+    Problem,
     Process,
     Recipe,
     ShellResult,
@@ -156,6 +157,10 @@ class SandboxProvider(Protocol):
 
     name: str
     capabilities: frozenset[Capability]
+
+    def problems(self) -> Sequence[Problem]:
+        """Say what this machine lacks to run the provider; empty where it can run."""
+        ...
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> Sandbox:
         """Start a sandbox, from a snapshot or from the recipe's own root."""

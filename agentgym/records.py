@@ -335,6 +335,14 @@ class Usage:
     enforced: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something this machine lacks, and the command or step that adds it."""
+
+    what: str
+    fix: str
+
+
 # --- verdicts ------------------------------------------------------------------------------
 
 

@@ -1,0 +1,1 @@
+"""Sandboxes: isolated computers made of overlay layers and a guest supervisor."""

@@ -1,0 +1,79 @@
+"""Who runs the layer operations: this process, or a child inside a user namespace.
+
+Guests may leave files that their owner cannot read (mode 000). Root reads them anyway; an
+unprivileged user is root over its own files only inside a user namespace, so for such a user
+one long-lived child does the work there.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+from agentgym.errors import SandboxError
+from agentgym.sandbox import layers
+
+
+class LayerAccess:
+    """Runs `agentgym.sandbox.layers.OPERATIONS`, by name; safe to call from any thread."""
+
+    def __init__(self, privileged: bool | None = None) -> None:
+        self._direct = os.geteuid() == 0 if privileged is None else privileged
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[str] | None = None
+
+    def call(self, op: str, *arguments: object) -> Any:
+        """Run one operation.
+
+        Raises:
+            OSError: As the operation raised it.
+            SandboxError: The namespace child cannot be started or died.
+        """
+        if self._direct:
+            return layers.OPERATIONS[op](*arguments)
+        with self._lock:
+            reply = self._ask(json.dumps({"op": op, "arguments": arguments}))
+        if "errno" in reply:
+            raise OSError(reply["errno"], reply["message"], reply["path"])
+        value = reply["value"]
+        if isinstance(value, dict) and set(value) == {"base64"}:
+            return base64.b64decode(value["base64"])
+        return value
+
+    def _ask(self, line: str) -> dict[str, Any]:
+        if self._child is None or self._child.poll() is not None:
+            self._child = subprocess.Popen(
+                ["unshare", "-Ur", sys.executable, "-I", "-S", layers.__file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        assert self._child.stdin is not None and self._child.stdout is not None
+        try:
+            self._child.stdin.write(line + "\n")
+            self._child.stdin.flush()
+            answer = self._child.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            self.close()
+            raise SandboxError(
+                "the helper that reads sandbox files in a user namespace ended; "
+                "are unprivileged user namespaces allowed? See: agentgym doctor"
+            )
+        reply: dict[str, Any] = json.loads(answer)
+        return reply
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        child, self._child = self._child, None
+        if child is not None:
+            for stream in (child.stdin, child.stdout):
+                if stream is not None:
+                    stream.close()
+            child.wait()

@@ -1,0 +1,153 @@
+"""The embedded sandbox provider: overlay layers, bubblewrap and the guest supervisor.
+
+No daemon and no privileges. A reset mounts an empty upper directory over sealed layers,
+whatever their size; see docs/architecture.md for what a snapshot and a fork cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentgym import catalogue
+from agentgym.errors import SandboxError
+from agentgym.protocols import FileTree
+from agentgym.records import Capability, Problem, Recipe, Snapshot
+from agentgym.sandbox import launch, supervisor
+from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.guest import BubblewrapSandbox
+from agentgym.sandbox.hostroot import build_host_layer, host_layer_name
+from agentgym.sandbox.store import LayerStore
+
+
+class BubblewrapProvider:
+    """Starts bubblewrap sandboxes. Making one does nothing; the first start opens the store.
+
+    Args:
+        root: Where layers live; default: below `agentgym.catalogue.cache_dir()`.
+    """
+
+    name = "bubblewrap"
+    capabilities = frozenset(Capability)
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._root = root
+        self._access = LayerAccess()
+        self._store: LayerStore | None = None
+        self._opening = asyncio.Lock()
+        self._open: set[BubblewrapSandbox] = set()
+        self._program = Path()
+
+    def problems(self) -> Sequence[Problem]:
+        """Say what this machine lacks to run the provider."""
+        return launch.problems()
+
+    async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> BubblewrapSandbox:
+        """Start a sandbox, from a snapshot or from the recipe's own root."""
+        store = await self._ready()
+        layers = await self._base(store) if snapshot is None else self._own(snapshot)
+        sandbox = BubblewrapSandbox(
+            store, recipe, self._program, start=self.start, on_close=self._open.discard
+        )
+        self._open.add(sandbox)
+        try:
+            await sandbox.boot(layers)
+        except BaseException:
+            await sandbox.close()
+            raise
+        return sandbox
+
+    async def open_tree(self, snapshot: Snapshot) -> FileTree:
+        """Open the files of a snapshot for reading, without running anything in it."""
+        store = await self._ready()
+        return store.tree(self._own(snapshot))
+
+    async def find(self, key: str) -> Snapshot | None:
+        """Return the snapshot that was kept under a key, if it is still whole."""
+        store = await self._ready()
+        base = await self._base(store)
+        layers = await asyncio.to_thread(store.find, key)
+        # Over another base than today's the same layer is another state.
+        if layers is None or layers[-1:] != base:
+            return None
+        return Snapshot(self.name, layers)
+
+    async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
+        """Make a snapshot outlive this process under a key; the first keeper wins."""
+        store = await self._ready()
+        layers = await asyncio.to_thread(store.keep, key, self._own(snapshot))
+        return Snapshot(self.name, layers)
+
+    async def discard(self, snapshot: Snapshot) -> None:
+        """Drop a snapshot that was not kept."""
+        if self._store is not None and snapshot.provider == self.name:
+            await asyncio.to_thread(self._store.release, snapshot.layers)
+
+    async def close(self) -> None:
+        """Close every sandbox that is still open and drop what was not kept."""
+        await asyncio.gather(*(sandbox.close() for sandbox in list(self._open)))
+        store, self._store = self._store, None
+        if store is not None:
+            await asyncio.to_thread(store.close)
+        self._access.close()
+
+    # --- private ---
+
+    async def _ready(self) -> LayerStore:
+        if self._store is None:
+            async with self._opening:
+                if self._store is None:
+                    self._store = await asyncio.to_thread(self._open_store)
+        return self._store
+
+    def _open_store(self) -> LayerStore:
+        root = self._root or catalogue.cache_dir() / "sandbox"
+        try:
+            store = LayerStore(root, self._access, launch.sandbox_owner())
+            self._program = _compile_supervisor(root)
+        except OSError as error:
+            raise SandboxError(
+                f"cannot keep sandbox layers in {root}: {error.strerror}; "
+                "set AGENTGYM_CACHE to a folder you may write to"
+            ) from error
+        return store
+
+    async def _base(self, store: LayerStore) -> tuple[str, ...]:
+        owner = launch.sandbox_owner()
+        name = await asyncio.to_thread(host_layer_name)
+        return (
+            await asyncio.to_thread(store.base, name, lambda path: build_host_layer(path, owner)),
+        )
+
+    def _own(self, snapshot: Snapshot) -> tuple[str, ...]:
+        if snapshot.provider != self.name:
+            raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot start in {self.name!r}")
+        return snapshot.layers
+
+
+def _compile_supervisor(root: Path) -> Path:
+    """Compile the supervisor with the guest's own Python, once per source and interpreter."""
+    source = Path(supervisor.__file__)
+    python = Path(launch.GUEST_PYTHON).resolve()
+    digest = hashlib.sha256(source.read_bytes() + f"{python}{python.stat().st_mtime_ns}".encode())
+    target = root / f"supervisor-{digest.hexdigest()[:12]}.pyc"
+    if not target.exists():
+        draft = target.with_suffix(f".{os.getpid()}")
+        code = "import py_compile, sys; py_compile.compile(*sys.argv[1:3], doraise=True)"
+        done = subprocess.run(
+            [str(python), "-I", "-c", code, str(source), str(draft)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        if done.returncode:
+            raise SandboxError(f"{python} cannot compile the guest supervisor: {done.stderr}")
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(draft, target)
+    return target

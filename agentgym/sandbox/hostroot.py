@@ -1,0 +1,113 @@
+"""The base layer of the `host` recipe: an /etc and empty folders of our own around /usr.
+
+The host's /usr is bound read-only at start; this layer holds only what programs need to find
+beside it. Nothing of the host's home, its users or its secrets is copied: each file of /etc
+that is taken over is named here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from agentgym.sandbox.layers import OPAQUE
+
+_VERSION = "1"
+_FOLDERS = (
+    *("dev", "etc", "home", "media", "mnt", "opt", "proc", "run", "srv", "sys", "usr/local/bin"),
+    *("usr/local/lib", "usr/local/sbin", "usr/local/share", "var/cache", "var/lib", "var/log"),
+    *("var/mail", "var/spool"),
+)
+_MODES = {"root": 0o700, "tmp": 0o1777, "var/tmp": 0o1777}
+_FILES = {
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\n"
+    "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
+    "www-data:x:33:33:www-data:/var/www:/usr/sbin/nologin\n"
+    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    "etc/group": "root:x:0:\ndaemon:x:1:\nadm:x:4:\nstaff:x:50:\nwww-data:x:33:\n"
+    "nogroup:x:65534:\n",
+    "etc/hostname": "sandbox\n",
+    "etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+    "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\nservices: files\n",
+    "etc/resolv.conf": "",
+    "etc/timezone": "Etc/UTC\n",
+    "etc/shells": "/bin/sh\n/bin/bash\n",
+    "etc/profile": "umask 022\n",
+    "etc/bash.bashrc": "",
+}
+_LINKS = {
+    "etc/localtime": "/usr/share/zoneinfo/Etc/UTC",
+    "etc/os-release": "../usr/lib/os-release",
+    "etc/mtab": "../proc/self/mounts",
+    "var/run": "/run",
+    "var/lock": "/run/lock",
+}
+# Public configuration that programs below /usr are built to find.
+_FROM_HOST = (
+    *("alternatives", "ca-certificates.conf", "debian_version", "ld.so.cache", "ld.so.conf"),
+    *("ld.so.conf.d", "lsb-release", "magic", "magic.mime", "mime.types", "perl", "protocols"),
+    *("python3", "rpc", "services", "ssl/certs", "ssl/openssl.cnf"),
+)
+
+
+def host_layer_name() -> str:
+    """Return a name that changes when what the base layer copies from the host changes."""
+    digest = hashlib.sha256(_VERSION.encode())
+    for name in _FROM_HOST:
+        path = Path("/etc", name)
+        if path.exists():
+            info = path.stat()
+            digest.update(f"{name} {info.st_mtime_ns} {info.st_size}".encode())
+    digest.update(repr((_FOLDERS, _MODES, _FILES, _LINKS)).encode())
+    return f"host-{digest.hexdigest()[:12]}"
+
+
+def build_host_layer(target: Path, owner: int) -> None:
+    """Write the base layer into a new folder.
+
+    Args:
+        target: The layer folder, not there yet.
+        owner: Numeric user and group that guest root is mapped to.
+    """
+    target.mkdir(mode=0o755)
+    for name in (*_FOLDERS, *_MODES):
+        (target / name).mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        if Path("/", name).is_symlink():
+            (target / name).symlink_to(os.readlink(f"/{name}"))
+    for name, text in _FILES.items():
+        (target / name).write_text(text)
+    for name, link in _LINKS.items():
+        (target / name).symlink_to(link)
+    for name in _FROM_HOST:
+        _copy_public(Path("/etc", name), target / "etc" / name)
+    if owner != os.getuid():
+        for folder, folders, files in os.walk(target):
+            for name in (".", *folders, *files):
+                os.chown(os.path.join(folder, name), owner, owner, follow_symlinks=False)
+    for name, mode in _MODES.items():
+        (target / name).chmod(mode)
+    # The host's own /usr/local stays out of sight, also to whoever reads the layers.
+    os.setxattr(target / "usr/local", OPAQUE, b"y")
+
+
+def _copy_public(source: Path, target: Path) -> None:
+    """Copy a file or folder of /etc, leaving out what not everybody may read."""
+    if not source.exists() or not source.stat().st_mode & 0o004:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, symlinks=True, ignore=_private, dirs_exist_ok=True)
+    else:
+        shutil.copyfile(source, target)
+
+
+def _private(folder: str, names: list[str]) -> set[str]:
+    hidden = set()
+    for name in names:
+        info = os.lstat(os.path.join(folder, name))
+        if not info.st_mode & 0o004:
+            hidden.add(name)
+    return hidden

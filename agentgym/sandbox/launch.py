@@ -1,0 +1,172 @@
+"""One command line that turns a stack of layers into a running supervisor.
+
+unshare makes a user and a mount namespace; a few lines of shell mount the overlay there and
+hand over to bubblewrap, which adds the process, network, IPC and host-name namespaces and
+starts the supervisor as PID 1. All mounts live in that mount namespace, so they vanish with
+the last process, however it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentgym.records import Limits, Problem
+
+GUEST_PYTHON = "/usr/bin/python3"
+# The host waits for nobody below this directory: the overlay covers it in a namespace of its own.
+_MOUNT_POINT = "/mnt"
+_SUPERVISOR = "/run/agentgym/supervisor.pyc"
+# Guest root is one unprivileged host id. Run by root, it must not be root's own: the kernel
+# lets user 0 write /proc/sys and exempts it from process limits, namespace or not.
+_ID_WHEN_ROOT = 1_879_000_000
+
+_CAPABILITIES = (
+    *("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL"),
+    *("CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID"),
+)
+# `read` waits until the host has put this process into its control group.
+_SCRIPT = """
+read -r go || exit 1
+export LIBMOUNT_FORCE_MOUNT2=always
+mount -t overlay overlay -o "$1" "$2" || exit 1
+shift 2
+echo 0 > /proc/sys/user/max_user_namespaces
+exec "$@"
+"""
+
+
+def sandbox_owner() -> int:
+    """Return the host user and group id that guest root is mapped to."""
+    return os.getuid() or _ID_WHEN_ROOT
+
+
+def as_owner() -> list[str]:
+    """Return the command prefix that makes a process run as `sandbox_owner`."""
+    if os.getuid() != 0:
+        return []
+    owner = sandbox_owner()
+    return ["setpriv", f"--reuid={owner}", f"--regid={owner}", "--clear-groups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Everything that decides how one sandbox is started; paths relative to `root`."""
+
+    root: Path
+    layers: tuple[str, ...]
+    upper: str
+    hostname: str
+    limits: Limits
+    supervisor: Path
+
+    def options(self) -> str:
+        """Return the overlay mount options."""
+        # volatile: nobody needs these files after a power failure, so nobody waits for a disk.
+        return (
+            f"userxattr,volatile,lowerdir={':'.join(self.layers)},"
+            f"upperdir={self.upper}/u,workdir={self.upper}/w"
+        )
+
+    def argv(self, supervisor_fd: int) -> list[str]:
+        """Return the whole command line."""
+        capabilities = [part for name in _CAPABILITIES for part in ("--cap-add", name)]
+        bwrap = [
+            *("bwrap", "--bind", _MOUNT_POINT, "/", "--ro-bind", "/usr", "/usr"),
+            *("--bind", f"{_MOUNT_POINT}/usr/local", "/usr/local"),
+            *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run", "--dir", "/run/lock"),
+            *("--ro-bind-data", str(supervisor_fd), _SUPERVISOR),
+            *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
+            *("--hostname", self.hostname, "--as-pid-1", "--die-with-parent", "--new-session"),
+            *("--clearenv", "--cap-drop", "ALL", *capabilities, "--chdir", "/root"),
+            *(GUEST_PYTHON, "-I", "-S", "-B", _SUPERVISOR),
+        ]
+        return [
+            *as_owner(),
+            *("unshare", "-Urm", "--propagation", "private", "sh", "-c", _SCRIPT, "sh"),
+            *(self.options(), _MOUNT_POINT, *self._rlimits(), *bwrap),
+        ]
+
+    def _rlimits(self) -> list[str]:
+        argv = ["prlimit", "--core=0"]
+        if self.limits.pids is not None:
+            argv.append(f"--nproc={self.limits.pids}")
+        if self.limits.memory_mb is not None:
+            argv.append(f"--data={self.limits.memory_mb * 2**20}")
+        if self.limits.disk_mb is not None:
+            argv.append(f"--fsize={self.limits.disk_mb * 2**20}")
+        return argv
+
+    def start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        """Start the process and return it with the host's end of its channel.
+
+        Standard error is a pipe: it carries the reason when the start fails.
+        """
+        ours, theirs = socket.socketpair()
+        program = os.open(self.supervisor, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            process = subprocess.Popen(
+                self.argv(program),
+                cwd=self.root,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=(program,),
+                umask=0o022,
+                start_new_session=True,
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+            os.close(program)
+        return process, ours
+
+
+def problems() -> Sequence[Problem]:
+    """Say what this machine lacks to start sandboxes."""
+    found = []
+    for program, package in (
+        ("bwrap", "bubblewrap"),
+        ("unshare", "util-linux"),
+        ("setpriv", "util-linux"),
+        ("mount", "mount"),
+        ("prlimit", "util-linux"),
+    ):
+        if shutil.which(program) is None:
+            found.append(Problem(f"{program} is not installed", f"apt-get install -y {package}"))
+    if not os.access(GUEST_PYTHON, os.X_OK):
+        found.append(
+            Problem(f"{GUEST_PYTHON}, which guests run, is absent", "apt-get install -y python3")
+        )
+    if not os.path.islink("/bin"):
+        found.append(
+            Problem("/bin is not a link to /usr/bin", "use a distribution with a merged /usr")
+        )
+    if not found and not _namespaces_work():
+        found.append(
+            Problem(
+                "unprivileged user namespaces are not allowed here",
+                "run as root, or: sysctl -w kernel.unprivileged_userns_clone=1 "
+                "kernel.apparmor_restrict_unprivileged_userns=0",
+            )
+        )
+    return found
+
+
+def _namespaces_work() -> bool:
+    mount = ("mount", "-t", "tmpfs", "x", _MOUNT_POINT)
+    trial = subprocess.run(
+        [*as_owner(), "unshare", "-Urm", "--propagation", "private", *mount],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=10,
+        check=False,
+    )
+    return trial.returncode == 0
