@@ -8,6 +8,7 @@
     ├── TaskError            a task folder, template or setup is broken
     ├── SandboxError         the sandbox cannot start, died, or refused an operation
     │   ├── SandboxDiedError     nothing answers any more
+    │   │   └── SandboxEndedError    a limit ended it; its files can still be judged
     │   ├── SandboxTimeoutError  it did not answer before the deadline
     │   ├── SandboxLimitError    a declared limit was reached
     │   ├── GuestFileError       a guest path is absent, of the wrong kind or too large
@@ -97,6 +98,10 @@ class SandboxError(AgentGymError):
 
 class SandboxDiedError(SandboxError):
     """The sandbox is gone: its supervisor closed the connection."""
+
+
+class SandboxEndedError(SandboxDiedError):
+    """A limit (wall time, disk) ended the sandbox: the guest's doing, and its files remain."""
 
 
 class SandboxTimeoutError(SandboxError):

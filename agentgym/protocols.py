@@ -82,8 +82,11 @@ class Sandbox(Protocol):
         """Return a regular file's bytes. Raises GuestFileError."""
         ...
 
-    async def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
-        """Write a file, making its parents. Raises GuestFileError."""
+    async def write_file(self, path: str, data: bytes, *, mode: int | None = None) -> None:
+        """Write a file, making its parents. Raises GuestFileError.
+
+        Without `mode` a file that is there keeps its own, and a new one gets 0644.
+        """
         ...
 
     async def upload(self, source: Path, target: str) -> None:
@@ -168,6 +171,10 @@ class SandboxProvider(Protocol):
 
     async def open_tree(self, snapshot: Snapshot) -> FileTree:
         """Open the files of a snapshot for reading, without running anything in it."""
+        ...
+
+    async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
+        """List what changed between a snapshot and one that descends from it."""
         ...
 
     async def find(self, key: str) -> Snapshot | None:

@@ -17,10 +17,10 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.protocols import FileTree
-from agentgym.records import Capability, Problem, Recipe, Snapshot
+from agentgym.records import Capability, Change, Problem, Recipe, Snapshot
 from agentgym.sandbox import launch, supervisor
 from agentgym.sandbox.access import LayerAccess
-from agentgym.sandbox.guest import BubblewrapSandbox
+from agentgym.sandbox.guest import BubblewrapSandbox, changes_since
 from agentgym.sandbox.hostroot import build_host_layer, host_layer_name
 from agentgym.sandbox.store import LayerStore
 
@@ -66,6 +66,11 @@ class BubblewrapProvider:
         """Open the files of a snapshot for reading, without running anything in it."""
         store = await self._ready()
         return store.tree(self._own(snapshot))
+
+    async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
+        """List what changed between a snapshot and one that descends from it."""
+        store = await self._ready()
+        return await asyncio.to_thread(changes_since, store, before.layers, after.layers)
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""

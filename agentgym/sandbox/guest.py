@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgym.errors import GuestFileError, SandboxDiedError, SandboxError, SandboxLimitError
+from agentgym.errors import GuestFileError, SandboxDiedError, SandboxEndedError, SandboxError
 from agentgym.records import (
     Change,
     ChangeKind,
@@ -219,7 +219,7 @@ class BubblewrapSandbox:
         except SandboxDiedError:
             if self._death:
                 message = f"sandbox {self.id} was ended: {self._death}"
-                raise SandboxLimitError(message) from None
+                raise SandboxEndedError(message) from None
             raise
 
     async def exec(
@@ -314,7 +314,7 @@ class BubblewrapSandbox:
             if not body or position == header["size"]:
                 return b"".join(parts)
 
-    async def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+    async def write_file(self, path: str, data: bytes, *, mode: int | None = None) -> None:
         """Write a file, making its parents."""
         view = memoryview(data)
         position = 0
@@ -417,13 +417,23 @@ class BubblewrapSandbox:
 
     async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
         """List paths that differ from `since` (default: the snapshot it started from)."""
-        below = self._layers if since is None else since.layers
-        above = self._layers[: len(self._layers) - len(below)]
-        if (*above, *below) != self._layers:
-            raise SandboxError("changes: the snapshot is not one this sandbox descends from")
-        upper = [f"{self._upper}/u", *above]
-        found = await asyncio.to_thread(self._store.changes, upper, below)
-        return [Change(path, ChangeKind(kind)) for path, kind in found]
+        before = self._layers if since is None else since.layers
+        after = (f"{self._upper}/u", *self._layers)
+        return await asyncio.to_thread(changes_since, self._store, before, after)
+
+
+def changes_since(
+    store: LayerStore, before: tuple[str, ...], after: tuple[str, ...]
+) -> list[Change]:
+    """Return what the layers of `after` change over those of `before`, which they contain.
+
+    Raises:
+        SandboxError: `after` does not descend from `before`.
+    """
+    above = after[: len(after) - len(before)]
+    if (*above, *before) != after:
+        raise SandboxError("changes: the later snapshot does not descend from the earlier one")
+    return [Change(path, ChangeKind(kind)) for path, kind in store.changes(above, before)]
 
 
 class BubblewrapShell:

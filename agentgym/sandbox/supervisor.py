@@ -609,7 +609,7 @@ def op_write(server, request, body):
     if request["offset"] == 0:
         os.makedirs(os.path.dirname(path) or "/", exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
-    fd = os.open(path, flags | (os.O_TRUNC if request["offset"] == 0 else 0), 0o600)
+    fd = os.open(path, flags | (os.O_TRUNC if request["offset"] == 0 else 0), 0o644)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OpError("file", f"{path}: is not a regular file")
@@ -824,6 +824,8 @@ def main():
         os.dup2(null, fd)
     os.close(null)
     hide()
+    # With no handler of Python's, the kernel drops every signal a guest sends to PID 1.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.umask(0o022)
     server = Server(channel)
     version = "{}.{}.{}".format(*sys.version_info[:3])

@@ -1,0 +1,28 @@
+"""The two tools that every environment offers: `submit` and `give_up`."""
+
+from __future__ import annotations
+
+from agentgym.records import ToolSpec
+
+SUBMIT = ToolSpec(
+    "submit",
+    "Say that the task is done. Where the task asks a question, give the answer. "
+    "This ends the episode.",
+    {
+        "type": "object",
+        "properties": {"answer": {"type": "string"}},
+        "required": [],
+        "additionalProperties": False,
+    },
+)
+
+GIVE_UP = ToolSpec(
+    "give_up",
+    "Say that the task cannot or should not be done, and why. This ends the episode.",
+    {
+        "type": "object",
+        "properties": {"reason": {"type": "string", "minLength": 1}},
+        "required": ["reason"],
+        "additionalProperties": False,
+    },
+)

@@ -1,0 +1,197 @@
+"""The asynchronous core of every environment: one task, a sandbox, surfaces, a verdict.
+
+An illegal action and a failing command are observations. An exception means that a boundary
+broke (task, sandbox, verifier); whoever runs the episode classifies it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agentgym import plugins
+from agentgym.env.control import GIVE_UP, SUBMIT
+from agentgym.env.spec import load_env_spec
+from agentgym.errors import (
+    ActionError,
+    SandboxEndedError,
+    SandboxError,
+    SurfaceError,
+)
+from agentgym.protocols import Sandbox, SandboxProvider, Surface
+from agentgym.records import (
+    Action,
+    Decision,
+    Effect,
+    Observation,
+    Process,
+    Step,
+    ToolSpec,
+    Verdict,
+)
+from agentgym.sandbox.recipe import load_recipe
+from agentgym.surfaces.calls import check_call
+from agentgym.task.model import Instance, Task
+from agentgym.task.setup import Prepared, prepare
+from agentgym.verify.grade import grade
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What a step leads to.
+
+    Attributes:
+        observation: What the agent sees.
+        reward: The verdict's score on the last step, else 0.
+        terminated: The agent ended the episode, or its sandbox ended under it.
+        truncated: The step limit ended it.
+        verdict: Set when the episode is over.
+    """
+
+    observation: Observation
+    reward: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+    verdict: Verdict | None = None
+
+
+class Environment:
+    """One task as an environment.
+
+    Args:
+        task: The task.
+        provider: Starts the sandboxes; shared by many environments, closed by its owner.
+        max_steps: Overrides the task's and the environment's own limit.
+
+    Attributes:
+        tools: The surfaces' tools, then `submit` and `give_up`.
+        instance: The task with its slots filled, from the last `reset`.
+        reset_s: Seconds the last reset took to start from the prepared snapshot; the setup,
+            which runs once, is not counted.
+        steps: The steps of the present episode.
+    """
+
+    def __init__(
+        self, task: Task, provider: SandboxProvider, *, max_steps: int | None = None
+    ) -> None:
+        spec = load_env_spec(task.manifest.env)
+        recipe = load_recipe(spec.sandbox)
+        self.task = task
+        self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
+        self.instance: Instance | None = None
+        self.reset_s = 0.0
+        self.steps: list[Step] = []
+        self._provider = provider
+        self._recipe = replace(recipe, limits=task.manifest.limits.over(recipe.limits))
+        self._surfaces: list[Surface] = [
+            plugins.load("agentgym.surfaces", name)() for name in spec.surfaces
+        ]
+        self._owners = {tool.name: s for s in self._surfaces for tool in s.tools()}
+        self.tools: tuple[ToolSpec, ...] = (
+            *(tool for surface in self._surfaces for tool in surface.tools()),
+            SUBMIT,
+            GIVE_UP,
+        )
+        self._sandbox: Sandbox | None = None
+        self._prepared: Prepared | None = None
+        self._answer: str | None = None
+        self._gave_up: str | None = None
+
+    async def reset(self, seed: int) -> Observation:
+        """Start a new episode and return the instruction.
+
+        Raises:
+            TaskError: The template or the setup is broken.
+            SandboxError: No sandbox could be started.
+        """
+        await self.close()
+        self.steps, self._answer, self._gave_up = [], None, None
+        self.instance = self.task.instance(seed)
+        self._prepared = await prepare(self.instance, self._provider, self._recipe)
+        started = time.perf_counter()
+        self._sandbox = await self._provider.start(self._recipe, self._prepared.snapshot)
+        for surface in self._surfaces:
+            await surface.open(self._sandbox)
+        self.reset_s = time.perf_counter() - started
+        return Observation(text=self.instance.instruction)
+
+    async def step(self, decision: Decision | Action) -> Transition:
+        """Execute one action.
+
+        Raises:
+            SurfaceError: There is no episode to step; call `reset`.
+            SandboxError: The sandbox died.
+        """
+        if self._sandbox is None:
+            raise SurfaceError("no episode is running; call reset first")
+        if isinstance(decision, Action):
+            decision = Decision(decision)
+        started = time.perf_counter()
+        ended = False
+        try:
+            observation, ended = await self._act(decision.action)
+        except SandboxEndedError as error:
+            observation, ended = Observation(text=str(error), effect=Effect.ERROR), True
+        step = Step(len(self.steps), decision, observation, time.perf_counter() - started)
+        self.steps.append(step)
+        truncated = not ended and len(self.steps) >= self.max_steps
+        if not ended and not truncated:
+            return Transition(observation)
+        verdict = await self.finish()
+        return Transition(observation, verdict.score, ended, truncated, verdict)
+
+    async def _act(self, action: Action) -> tuple[Observation, bool]:
+        try:
+            check_call(action, self.tools)
+        except ActionError as error:
+            return Observation(text=f"error: {error}", effect=Effect.ERROR), False
+        if action.tool == SUBMIT.name:
+            self._answer = str(action.arguments.get("answer", ""))
+            return Observation(text="submitted"), True
+        if action.tool == GIVE_UP.name:
+            self._gave_up = str(action.arguments["reason"])
+            return Observation(text="gave up"), True
+        return await self._owners[action.tool].call(action), False
+
+    async def finish(self) -> Verdict:
+        """End the episode and judge what is there now."""
+        sandbox, prepared, instance = self._sandbox, self._prepared, self.instance
+        if sandbox is None or prepared is None or instance is None:
+            raise SurfaceError("no episode is running; call reset first")
+        self._sandbox = None
+        try:
+            processes: Sequence[Process] = ()
+            with contextlib.suppress(SandboxEndedError):
+                processes = await sandbox.processes()
+            after = await sandbox.seal()
+            try:
+                return await grade(
+                    instance=instance,
+                    provider=self._provider,
+                    recipe=self._recipe,
+                    prepared=prepared,
+                    after=after,
+                    changes=await self._provider.compare(prepared.snapshot, after),
+                    processes=processes,
+                    steps=self.steps,
+                    answer=self._answer,
+                    gave_up=self._gave_up,
+                )
+            finally:
+                await self._provider.discard(after)
+        finally:
+            await self._release(sandbox)
+
+    async def close(self) -> None:
+        """End the running episode unjudged. Never raises."""
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            await self._release(sandbox)
+
+    async def _release(self, sandbox: Sandbox) -> None:
+        for surface in self._surfaces:
+            with contextlib.suppress(SandboxError):
+                await surface.close()
+        await sandbox.close()

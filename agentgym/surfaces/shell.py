@@ -1,0 +1,240 @@
+"""The `shell` surface: a persistent bash session and three file tools.
+
+What the guest does wrong is an observation; an exception means the sandbox itself is gone.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from agentgym.errors import GuestFileError, SandboxLimitError, SurfaceError
+from agentgym.protocols import Sandbox, Shell
+from agentgym.records import Action, Effect, Json, Observation, ShellResult, ToolSpec
+
+DEFAULT_TIMEOUT_S = 60.0
+MAX_TIMEOUT_S = 600.0
+_MAX_FILE_BYTES = 8 * 2**20
+_MAX_VIEW_CHARS = 32_000
+
+
+def _schema(required: Sequence[str], **properties: Json) -> dict[str, Json]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+_PATH: Json = {
+    "type": "string",
+    "minLength": 1,
+    "description": "Absolute, or relative to the session's working directory.",
+}
+_COUNT: Json = {"type": "integer", "minimum": 1}
+
+TOOLS = (
+    ToolSpec(
+        "bash",
+        "Run a command in a persistent bash session: the working directory, variables, "
+        "functions and background jobs are still there at the next call. Standard input is "
+        "empty. A command that runs over timeout_s is interrupted; the session goes on.",
+        _schema(
+            ["command"],
+            command={"type": "string", "minLength": 1},
+            timeout_s={
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": MAX_TIMEOUT_S,
+                "description": f"Seconds; default {DEFAULT_TIMEOUT_S:g}.",
+            },
+        ),
+    ),
+    ToolSpec(
+        "read_file",
+        "Read a text file, or some of its lines.",
+        _schema(
+            ["path"],
+            path=_PATH,
+            offset={**_COUNT, "description": "First line, counted from 1."},  # type: ignore[dict-item]
+            limit={**_COUNT, "description": "Number of lines."},  # type: ignore[dict-item]
+        ),
+    ),
+    ToolSpec(
+        "write_file",
+        "Write a text file, replacing what was there; missing folders are made.",
+        _schema(["path", "content"], path=_PATH, content={"type": "string"}),
+    ),
+    ToolSpec(
+        "edit_file",
+        "Replace a piece of text in a file. The old text must occur exactly once, unless "
+        "replace_all is true.",
+        _schema(
+            ["path", "old", "new"],
+            path=_PATH,
+            old={"type": "string", "minLength": 1},
+            new={"type": "string"},
+            replace_all={"type": "boolean"},
+        ),
+    ),
+)
+
+
+class ShellSurface:
+    """A Surface over one shell session of a sandbox."""
+
+    name = "shell"
+
+    def __init__(self) -> None:
+        self._sandbox: Sandbox | None = None
+        self._shell: Shell | None = None
+        self._cwd = "/root"
+        self._calls: dict[str, Callable[..., Awaitable[Observation]]] = {
+            "bash": self._bash,
+            "read_file": self._read,
+            "write_file": self._write,
+            "edit_file": self._edit,
+        }
+
+    async def open(self, sandbox: Sandbox) -> None:
+        """Attach to a running sandbox and start the session."""
+        self._sandbox = sandbox
+        self._shell = await sandbox.open_shell(cwd=self._cwd)
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """Return `bash`, `read_file`, `write_file` and `edit_file`."""
+        return TOOLS
+
+    async def call(self, action: Action) -> Observation:
+        """Execute a schema-valid call."""
+        try:
+            return await self._calls[action.tool](**action.arguments)
+        except (GuestFileError, SandboxLimitError) as error:
+            return _failure(str(error))
+
+    async def observe(self) -> Observation:
+        """Return the working directory."""
+        return Observation(text=f"working directory: {self._cwd}", data={"cwd": self._cwd})
+
+    async def save(self) -> Mapping[str, Json]:
+        """Return the working directory and exported variables; processes are not part of it."""
+        return await self._session().save()
+
+    async def load(self, state: Mapping[str, Json]) -> None:
+        """Go on in the saved working directory with the saved exported variables."""
+        cwd, env = state.get("cwd"), state.get("env")
+        if self._sandbox is None or not isinstance(cwd, str) or not isinstance(env, Mapping):
+            raise SurfaceError("load: open the surface first, and pass what `save` returned")
+        await self._session().close()
+        self._cwd = cwd
+        self._shell = await self._sandbox.open_shell(
+            cwd=cwd, env={name: str(value) for name, value in env.items()}
+        )
+
+    async def close(self) -> None:
+        """Let go of the sandbox, and of the session with it."""
+        shell, self._shell, self._sandbox = self._shell, None, None
+        if shell is not None:
+            await shell.close()
+
+    # --- tools ---
+
+    def _session(self) -> Shell:
+        if self._shell is None:
+            raise SurfaceError("the shell surface is not open; call open(sandbox) first")
+        return self._shell
+
+    def _files(self) -> Sandbox:
+        if self._sandbox is None:
+            raise SurfaceError("the shell surface is not open; call open(sandbox) first")
+        return self._sandbox
+
+    async def _bash(self, command: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> Observation:
+        result = await self._session().run(command, timeout_s=timeout_s)
+        self._cwd = result.cwd
+        effect = Effect.CHANGED if result.exit_code == 0 else Effect.ERROR
+        return Observation(
+            text=_readable(result.output) + _remarks(result, timeout_s),
+            data={
+                "exit_code": result.exit_code,
+                "cwd": result.cwd,
+                "timed_out": result.timed_out,
+                "restarted": result.restarted,
+                "omitted_bytes": result.omitted_bytes,
+            },
+            effect=Effect.TIMEOUT if result.timed_out else effect,
+        )
+
+    async def _text(self, path: str) -> str:
+        data = await self._files().read_file(path, max_bytes=_MAX_FILE_BYTES)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise GuestFileError(
+                f"{path}: not UTF-8 text (byte {error.start}); look at it with bash"
+            ) from None
+
+    async def _read(self, path: str, offset: int = 1, limit: int | None = None) -> Observation:
+        text = await self._text(self._absolute(path))
+        lines = text.splitlines(keepends=True)
+        last = len(lines) if limit is None else min(len(lines), offset - 1 + limit)
+        view = "".join(lines[offset - 1 : last]).replace("\0", "\u2400")
+        if len(view) > _MAX_VIEW_CHARS:
+            view = view[:_MAX_VIEW_CHARS] + "\n[cut here; read on with offset and limit]"
+        if offset > 1 or last < len(lines):
+            view += f"\n[lines {offset} to {last} of {len(lines)}]"
+        return Observation(text=view, data={"lines": len(lines)})
+
+    async def _write(self, path: str, content: str) -> Observation:
+        path = self._absolute(path)
+        await self._files().write_file(path, content.encode())
+        return Observation(
+            text=f"wrote {len(content.encode())} bytes to {path}", effect=Effect.CHANGED
+        )
+
+    async def _edit(self, path: str, old: str, new: str, replace_all: bool = False) -> Observation:
+        path = self._absolute(path)
+        text = await self._text(path)
+        count = text.count(old)
+        if count == 0:
+            return _failure(f"{path}: the old text does not occur; nothing was changed")
+        if count > 1 and not replace_all:
+            return _failure(
+                f"{path}: the old text occurs {count} times; add context to make it unique, "
+                "or set replace_all. Nothing was changed"
+            )
+        await self._files().write_file(path, text.replace(old, new).encode())
+        effect = Effect.NO_CHANGE if old == new else Effect.CHANGED
+        return Observation(
+            text=f"replaced {count} occurrence{'s' * (count > 1)} in {path}",
+            data={"replaced": count},
+            effect=effect,
+        )
+
+    def _absolute(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self._cwd, path))
+
+
+def _failure(message: str) -> Observation:
+    return Observation(text=f"error: {message}", effect=Effect.ERROR)
+
+
+def _readable(output: bytes) -> str:
+    """Decode output; bytes that are no UTF-8 and NULs become visible replacement marks."""
+    return output.decode("utf-8", "replace").replace("\0", "\u2400")
+
+
+def _remarks(result: ShellResult, timeout_s: float) -> str:
+    """Say what the output alone does not."""
+    remarks = []
+    if result.timed_out:
+        remarks.append(f"interrupted after {timeout_s:g} s")
+    if result.exit_code and not result.timed_out and not result.restarted:
+        remarks.append(f"exit code {result.exit_code}")
+    if result.restarted:
+        remarks.append(
+            f"the shell ended with code {result.exit_code}; a new session starts in {result.cwd}"
+        )
+    joint = "\n" if result.output and not result.output.endswith(b"\n") else ""
+    return joint + f"[{'; '.join(remarks)}]" if remarks else ""
