@@ -20,6 +20,7 @@ from agentgym.protocols import FileTree
 from agentgym.records import Capability, Change, Problem, Recipe, Snapshot
 from agentgym.sandbox import launch, supervisor
 from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.control_group import remove_groups_of
 from agentgym.sandbox.guest import BubblewrapSandbox, changes_since
 from agentgym.sandbox.hostroot import build_host_layer, host_layer_name
 from agentgym.sandbox.store import LayerStore
@@ -113,13 +114,16 @@ class BubblewrapProvider:
     def _open_store(self) -> LayerStore:
         root = self._root or catalogue.cache_dir() / "sandbox"
         try:
-            store = LayerStore(root, self._access, launch.sandbox_owner())
+            root.mkdir(parents=True, exist_ok=True)
             self._program = _compile_supervisor(root)
+            store = LayerStore(root, self._access, launch.sandbox_owner())
         except OSError as error:
             raise SandboxError(
                 f"cannot keep sandbox layers in {root}: {error.strerror}; "
                 "set AGENTGYM_CACHE to a folder you may write to"
             ) from error
+        for owner in store.orphans:
+            remove_groups_of(owner)
         return store
 
     async def _base(self, store: LayerStore) -> tuple[str, ...]:
@@ -139,6 +143,8 @@ def _compile_supervisor(root: Path) -> Path:
     """Compile the supervisor with the guest's own Python, once per source and interpreter."""
     source = Path(supervisor.__file__)
     python = Path(launch.GUEST_PYTHON).resolve()
+    if not python.exists():
+        raise SandboxError(f"{python}, which guests run, is absent; see: agentgym doctor")
     digest = hashlib.sha256(source.read_bytes() + f"{python}{python.stat().st_mtime_ns}".encode())
     target = root / f"supervisor-{digest.hexdigest()[:12]}.pyc"
     if not target.exists():

@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentgym.records import Limits
 
 _ROOT = Path("/sys/fs/cgroup")
+_CONTROLLERS = ("memory", "pids", "cpu")
 _PERIOD_US = 100_000
 _REMOVE_S = 1.0
 
@@ -60,19 +62,29 @@ class ControlGroup:
 
     def remove(self) -> None:
         """Remove the group of a sandbox whose processes have ended."""
-        deadline = time.monotonic() + _REMOVE_S
-        for folder in self.folders:
-            while folder.exists():
-                try:
-                    folder.rmdir()
-                except OSError:
-                    # The kernel still accounts for the last process.
-                    if time.monotonic() > deadline:
-                        break
-                    os.sched_yield()
-            with contextlib.suppress(OSError):
-                # Ours too, once it is empty; another sandbox may still be in it.
-                folder.parent.rmdir()
+        _remove(self.folders)
+
+
+def remove_groups_of(owner: str) -> None:
+    """Remove the groups that the sandboxes of a dead host process left."""
+    parents = [_ROOT / "agentgym", *(_ROOT / name / "agentgym" for name in _CONTROLLERS)]
+    _remove([folder for parent in parents for folder in parent.glob(f"{owner}-*")])
+
+
+def _remove(folders: Iterable[Path]) -> None:
+    deadline = time.monotonic() + _REMOVE_S
+    for folder in folders:
+        while folder.exists():
+            try:
+                folder.rmdir()
+            except OSError:
+                # The kernel still accounts for the last process.
+                if time.monotonic() > deadline:
+                    break
+                os.sched_yield()
+        with contextlib.suppress(OSError):
+            # Ours too, once it is empty; another sandbox may still be in it.
+            folder.parent.rmdir()
 
 
 def _settings(limits: Limits, unified: bool) -> dict[str, list[tuple[str, str, str]]]:

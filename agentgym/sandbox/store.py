@@ -43,23 +43,26 @@ class LayerStore:
         for name in ("l", "kept", "live"):
             (root / name).mkdir(parents=True, exist_ok=True)
         self._token = f"live/{os.getpid()}-{secrets.token_hex(3)}"
-        self._sweep()
+        self.orphans = self._sweep()
         # Locked before it appears under live/, or another process would take it for an orphan.
         claim = root / f".claim-{secrets.token_hex(6)}"
         claim.mkdir()
         self._claim = _lock(claim / "lock")
         os.rename(claim, root / self._token)
 
-    def _sweep(self) -> None:
-        """Remove what processes that are gone have left."""
+    def _sweep(self) -> list[str]:
+        """Remove what processes that are gone have left; return their names."""
+        orphans = []
         for folder in (self.root / "live").iterdir():
             claim = _lock(folder / "lock")
             if claim is not None:
                 self._access.call("remove", str(folder))
                 os.close(claim)
+                orphans.append(folder.name)
         for leftover in (self.root / "l").glob(".new-*"):
             if not Path("/proc", leftover.name.split("-")[1]).exists():
                 self._access.call("remove", str(leftover))
+        return orphans
 
     def path(self, layer: str) -> Path:
         """Return where a layer is."""

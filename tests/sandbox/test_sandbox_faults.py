@@ -1,0 +1,300 @@
+"""What hostile or unlucky guests and dying hosts do to a sandbox."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentgym.errors import (
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    SandboxLimitError,
+)
+from agentgym.sandbox import launch
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
+
+
+def alive_with(marker: str) -> list[int]:
+    """Host processes whose command line contains the marker."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if marker.encode() in (folder / "cmdline").read_bytes():
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def wait_until(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        os.sched_yield()
+    return False
+
+
+async def test_fork_bomb_is_held_by_the_process_limit(provider, recipe):
+    box = await provider.start(recipe(pids=64))
+    shell = await box.open_shell()
+    await shell.run("bomb() { bomb | bomb & }; bomb", timeout_s=3)
+    usage = await box.usage()
+    assert usage.processes <= 64
+    assert usage.enforced["pids"]
+    # While the bomb burns, a command either runs or says which limit stands in its way.
+    try:
+        await box.exec(["true"], timeout_s=5)
+    except SandboxLimitError as error:
+        assert "process limit" in str(error)
+    after = await box.seal()
+    tree = await provider.open_tree(after)
+    assert tree.stat("/etc/passwd") is not None
+
+
+async def test_memory_eater_is_killed_and_the_sandbox_lives(provider, recipe):
+    box = await provider.start(recipe(memory_mb=200))
+    eater = "x = []\nwhile True: x.append(bytearray(10_000_000))"
+    result = await box.exec(["python3", "-c", eater], timeout_s=60)
+    assert result.exit_code != 0 and not result.timed_out
+    assert (await box.exec(["echo", "alive"])).stdout == b"alive\n"
+
+
+async def test_one_large_file_hits_the_disk_limit(provider, recipe):
+    box = await provider.start(recipe(disk_mb=20))
+    result = await box.exec(["sh", "-c", "head -c 100000000 /dev/zero > /srv/big"])
+    assert result.exit_code != 0
+    assert int((await box.exec(["stat", "-c", "%s", "/srv/big"])).stdout) <= 20 * 2**20
+
+
+async def test_many_files_over_the_disk_limit_end_the_sandbox_but_not_its_files(provider, recipe):
+    box = await provider.start(recipe(disk_mb=20))
+    script = "for i in $(seq 30); do head -c 5000000 /dev/zero > /srv/$i; done; sleep 60"
+    with pytest.raises(SandboxEndedError, match="disk limit of 20 MB"):
+        await box.exec(["sh", "-c", script])
+    with pytest.raises(SandboxError):
+        await box.exec(["true"])
+    tree = await provider.open_tree(await box.seal())
+    assert tree.stat("/srv/1").size == 5_000_000
+
+
+async def test_wall_time_ends_the_sandbox(provider, recipe):
+    box = await provider.start(recipe(wall_s=0.5))
+    with pytest.raises(SandboxEndedError, match="wall time of 0.5 s"):
+        await box.exec(["sleep", "60"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to fill a small tmpfs")
+async def test_a_full_disk_is_an_error_message_in_the_guest(tmp_path, recipe):
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=755", "tmpfs", small], check=True)
+    try:
+        provider = BubblewrapProvider(small / "store")
+        try:
+            box = await provider.start(recipe(disk_mb=None))
+        except SandboxError as error:
+            pytest.skip(f"overlayfs does not take a tmpfs here: {error}")
+        shell = await box.open_shell()
+        result = await shell.run("head -c 50000000 /dev/zero > /srv/fill")
+        assert result.exit_code != 0 and b"No space left" in result.output
+        with pytest.raises(SandboxLimitError, match="No space left"):
+            await box.write_file("/srv/more", bytes(100_000))
+        assert (await shell.run("rm /srv/fill; echo freed")).output == b"freed\n"
+        await provider.close()
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+async def test_a_gigabyte_of_output_is_capped(provider, recipe):
+    box = await provider.start(recipe(output_bytes=10_000))
+    shell = await box.open_shell()
+    result = await shell.run("echo head; head -c 1000000000 /dev/zero; echo tail", timeout_s=60)
+    assert result.output.startswith(b"head\n") and result.output.endswith(b"tail\n")
+    assert len(result.output) < 10_200
+    kept = len(re.sub(rb"\n\[\.\.\. \d+ bytes omitted \.\.\.\]\n", b"", result.output))
+    assert kept + result.omitted_bytes == 1_000_000_000 + len(b"head\ntail\n")
+
+
+async def test_a_chatty_background_job_neither_blocks_nor_floods(provider, recipe):
+    box = await provider.start(recipe(output_bytes=10_000))
+    shell = await box.open_shell()
+    await shell.run("yes noise &")
+    for _ in range(3):
+        result = await shell.run("echo mine")
+        assert len(result.output) < 11_000 and not result.timed_out
+    assert (await shell.run("kill %1; wait; echo over")).output.endswith(b"over\n")
+
+
+async def test_the_death_of_the_supervisor_is_reported_at_once(provider, recipe):
+    box = await provider.start(recipe())
+    waiting = asyncio.create_task(box.exec(["sleep", "600"]))
+    await box.exec(["true"])
+    box._process.kill()
+    with pytest.raises(SandboxDiedError, match="supervisor closed the connection"):
+        await waiting
+    await box.close()
+
+
+async def test_closing_leaves_no_process_and_no_folder(provider, recipe, tmp_path):
+    box = await provider.start(recipe())
+    shell = await box.open_shell()
+    marker = f"3{os.getpid()}"
+    await shell.run(f"setsid nohup sleep {marker} & trap '' TERM; (sleep {marker}) &")
+    assert alive_with(marker)
+    await box.close()
+    assert wait_until(lambda: not alive_with(marker))
+    assert [p.name for p in (tmp_path / "store/live").glob("*/*")] == ["lock"]
+
+
+async def test_a_start_that_fails_says_why(provider, recipe, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(launch, "GUEST_PYTHON", "/usr/bin/no-such-python")
+        with pytest.raises(SandboxError, match="no-such-python.* doctor"):
+            await provider.start(recipe())
+    monkeypatch.setattr(launch, "_MOUNT_POINT", "/no-such-folder")
+    with pytest.raises(SandboxError, match="no-such-folder.*does not exist"):
+        await provider.start(recipe())
+
+
+HOST = """
+import asyncio, sys
+from pathlib import Path
+from agentgym.records import Recipe
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
+
+async def main():
+    provider = BubblewrapProvider(Path(sys.argv[1]))
+    boxes = [await provider.start(Recipe("host")) for _ in range(3)]
+    for box in boxes:
+        shell = await box.open_shell()
+        await shell.run("setsid nohup sleep " + sys.argv[2] + " & sleep " + sys.argv[2] + " &")
+        await box.write_file("/srv/f", b"x")
+    print("ready", flush=True)
+    await boxes[0].exec(["sleep", sys.argv[2]], timeout_s=900)
+
+asyncio.run(main())
+"""
+
+
+def test_nothing_survives_a_killed_host(tmp_path):
+    marker = f"4{os.getpid()}"
+    store = tmp_path / "store"
+    host = subprocess.Popen(
+        [sys.executable, "-c", HOST, str(store), marker], stdout=subprocess.PIPE, text=True
+    )
+    assert host.stdout.readline() == "ready\n"
+    # Six sleepers and the host, whose command line names the marker too.
+    assert wait_until(lambda: len(alive_with(marker)) >= 7)
+    guests = alive_with(marker)
+    mounts = Path("/proc/self/mountinfo").read_text()
+    host.send_signal(signal.SIGKILL)
+    host.wait()
+    host.stdout.close()
+    assert wait_until(lambda: not [p for p in alive_with(marker) if p in guests])
+    assert str(store) not in mounts
+    # What its folders hold is removed by whoever comes next.
+    assert len(list((store / "live").iterdir())) == 1
+
+    async def next_process():
+        provider = BubblewrapProvider(store)
+        await (await provider.start(Recipe("host"))).close()
+        names = [folder.name for folder in (store / "live").iterdir()]
+        await provider.close()
+        return names
+
+    from agentgym.records import Recipe
+
+    names = asyncio.run(next_process())
+    assert len(names) == 1 and names[0].startswith(f"{os.getpid()}-")
+    for hierarchy in ("memory", "pids", ""):
+        left = Path("/sys/fs/cgroup", hierarchy, "agentgym")
+        assert not left.exists() or not list(left.glob(f"{host.pid}-*"))
+
+
+async def test_deep_stacks_are_squashed_and_mean_the_same(provider, recipe):
+    box = await provider.start(recipe())
+    for index in range(70):
+        await box.exec(
+            [
+                "sh",
+                "-c",
+                f"echo {index} > /srv/{index}; rm -f /srv/{index - 2}; echo {index} >> /srv/log",
+            ]
+        )
+        fork = await box.fork()
+        await box.close()
+        box = fork
+    assert (await box.exec(["sh", "-c", "ls /srv"])).stdout.split() == [b"68", b"69", b"log"]
+    lines = (await box.read_file("/srv/log")).split()
+    assert [int(line) for line in lines] == list(range(70))
+    assert len(box._layers) <= 60
+
+
+async def test_unprivileged_users_have_the_same_contract(tmp_path):
+    """Root runs the whole suite again as somebody else; an ordinary user already did."""
+    if os.geteuid() != 0:
+        pytest.skip("already run as an ordinary user by test_sandbox_contract")
+    version = "import sys; print(sys.version_info[:2])"
+    python = next(
+        (
+            path
+            for path in (sys.executable, launch.GUEST_PYTHON)
+            if subprocess.run(
+                # Through a shell: setpriv itself may still look into folders that are root's.
+                [*launch.as_owner(), "sh", "-c", f"exec {path} -c '{version}'"],
+                capture_output=True,
+                text=True,
+            ).stdout.strip()
+            == str(sys.version_info[:2])
+        ),
+        None,
+    )
+    if python is None:
+        pytest.skip(f"no Python {sys.version_info[:2]} that an ordinary user may run")
+    script = """
+import asyncio, sys, traceback
+from pathlib import Path
+from agentgym.records import Recipe
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.testing.sandbox import CHECKS
+
+async def main():
+    for check in CHECKS:
+        provider = BubblewrapProvider(Path(sys.argv[1]))
+        try:
+            await check(provider, Recipe("host"))
+            print("ok", flush=True)
+        finally:
+            await provider.close()
+
+asyncio.run(main())
+print(len(CHECKS))
+"""
+    home = Path(f"/var/tmp/agentgym-unprivileged-{os.getpid()}")
+    home.mkdir()
+    os.chown(home, launch.sandbox_owner(), launch.sandbox_owner())
+    package = Path(launch.__file__).parents[2]
+    paths = [str(package), *(p for p in sys.path if "site-packages" in p)]
+    try:
+        done = subprocess.run(
+            [*launch.as_owner(), python, "-B", "-c", script, str(home / "store")],
+            env={"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": ":".join(paths)},
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=250,
+        )
+    finally:
+        subprocess.run(["rm", "-rf", str(home)], check=True)
+    lines = done.stdout.split()
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert lines.count("ok") == int(lines[-1]) > 20
