@@ -66,6 +66,8 @@ class Environment:
         max_steps: Overrides the task's and the environment's own limit.
 
     Attributes:
+        provider: Who starts the sandboxes.
+        surfaces: What the agent acts through.
         tools: The surfaces' tools, then `submit` and `give_up`.
         instance: The task with its slots filled, from the last `reset`.
         reset_s: Seconds the last reset took to start from the prepared snapshot; the setup,
@@ -83,14 +85,14 @@ class Environment:
         self.instance: Instance | None = None
         self.reset_s = 0.0
         self.steps: list[Step] = []
-        self._provider = provider
+        self.provider = provider
         self._recipe = replace(recipe, limits=task.manifest.limits.over(recipe.limits))
-        self._surfaces: list[Surface] = [
+        self.surfaces: list[Surface] = [
             plugins.load("agentgym.surfaces", name)() for name in spec.surfaces
         ]
-        self._owners = {tool.name: s for s in self._surfaces for tool in s.tools()}
+        self._owners = {tool.name: s for s in self.surfaces for tool in s.tools()}
         self.tools: tuple[ToolSpec, ...] = (
-            *(tool for surface in self._surfaces for tool in surface.tools()),
+            *(tool for surface in self.surfaces for tool in surface.tools()),
             SUBMIT,
             GIVE_UP,
         )
@@ -109,10 +111,10 @@ class Environment:
         await self.close()
         self.steps, self._answer, self._gave_up = [], None, None
         self.instance = self.task.instance(seed)
-        self._prepared = await prepare(self.instance, self._provider, self._recipe)
+        self._prepared = await prepare(self.instance, self.provider, self._recipe)
         started = time.perf_counter()
-        self._sandbox = await self._provider.start(self._recipe, self._prepared.snapshot)
-        for surface in self._surfaces:
+        self._sandbox = await self.provider.start(self._recipe, self._prepared.snapshot)
+        for surface in self.surfaces:
             await surface.open(self._sandbox)
         self.reset_s = time.perf_counter() - started
         return Observation(text=self.instance.instruction)
@@ -169,18 +171,18 @@ class Environment:
             try:
                 return await grade(
                     instance=instance,
-                    provider=self._provider,
+                    provider=self.provider,
                     recipe=self._recipe,
                     prepared=prepared,
                     after=after,
-                    changes=await self._provider.compare(prepared.snapshot, after),
+                    changes=await self.provider.compare(prepared.snapshot, after),
                     processes=processes,
                     steps=self.steps,
                     answer=self._answer,
                     gave_up=self._gave_up,
                 )
             finally:
-                await self._provider.discard(after)
+                await self.provider.discard(after)
         finally:
             await self._release(sandbox)
 
@@ -191,7 +193,7 @@ class Environment:
             await self._release(sandbox)
 
     async def _release(self, sandbox: Sandbox) -> None:
-        for surface in self._surfaces:
+        for surface in self.surfaces:
             with contextlib.suppress(SandboxError):
                 await surface.close()
         await sandbox.close()

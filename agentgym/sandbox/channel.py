@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import marshal
 import socket
 import struct
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ from agentgym.errors import (
     SandboxTimeoutError,
 )
 
+# The newest that every guest Python understands.
+_MARSHAL_VERSION = 2
 _HEADER = struct.Struct(">II")
 # A hostile supervisor must not make the host allocate without bound.
 _MAX_FRAME = 256 * 2**20
@@ -77,7 +80,7 @@ class Channel(asyncio.Protocol):
         if self._closed or self._transport is None:
             raise self._death()
         number, self._next = self._next, self._next + 1
-        head = json.dumps({"id": number, "op": op, **fields}).encode()
+        head = marshal.dumps({"id": number, "op": op, **fields}, _MARSHAL_VERSION)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:

@@ -95,6 +95,11 @@ class BubblewrapSandbox:
         return self._upper.removeprefix("live/")
 
     @property
+    def host_pid(self) -> int:
+        """Process id of its outermost process on the host; 0 when it is closed."""
+        return self._process.pid if self._process is not None else 0
+
+    @property
     def recipe(self) -> Recipe:
         """The recipe it was started from."""
         return self._recipe

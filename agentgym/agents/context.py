@@ -1,0 +1,91 @@
+"""Fitting a dialogue into a model's context window.
+
+What goes first is what matters least: the oldest tool outputs, then whole old steps, and only
+when the last few steps are too long by themselves the middle of their outputs. The result depends
+on the history and the budget alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentgym.agents.dialogue import Turn, opening, render, turns
+from agentgym.agents.toolcalls import ChatMessage
+from agentgym.records import Briefing, Json, Observation, Step
+
+CHARS_PER_TOKEN = 4
+IMAGE_TOKENS = 1000
+RECENT = 4
+
+
+def compose(
+    briefing: Briefing, first: Observation | None, history: Sequence[Step], budget: int
+) -> tuple[list[ChatMessage], int]:
+    """Return the dialogue of an episode so far, and its estimated size in tokens.
+
+    Args:
+        briefing: What the episode is about.
+        first: The observation after reset, where no step was taken yet.
+        history: The steps taken.
+        budget: Tokens the dialogue may have; the opening and the last calls stay in any case.
+    """
+    every = turns(history)
+    fixed = text_tokens(opening(briefing, None))
+    kept = fit(every, budget - fixed)
+    messages = opening(briefing, first, left_out=len(every) - len(kept))
+    for turn in kept:
+        messages += render(turn)
+    return messages, fixed + sum(map(turn_tokens, kept))
+
+
+def text_tokens(value: Json | Sequence[ChatMessage]) -> int:
+    """Estimate the tokens of a JSON value that holds no image."""
+    return len(json.dumps(value, ensure_ascii=False, default=dict)) // CHARS_PER_TOKEN
+
+
+def turn_tokens(turn: Turn) -> int:
+    """Estimate the tokens of a turn."""
+    return (
+        text_tokens(turn.call)
+        + len(turn.output) // CHARS_PER_TOKEN
+        + (IMAGE_TOKENS if turn.image is not None else 0)
+    )
+
+
+def fit(turns: Sequence[Turn], budget: int) -> list[Turn]:
+    """Return the turns, shortened to about `budget` tokens.
+
+    The last `RECENT` turns are always there. Turns that were dropped are the oldest ones.
+    """
+    kept = list(turns)
+    size = sum(map(turn_tokens, kept))
+    old = max(len(kept) - RECENT, 0)
+    for number in range(old):
+        if size <= budget:
+            return kept
+        emptied = replace(kept[number], output=_note(kept[number].output), image=None)
+        size += turn_tokens(emptied) - turn_tokens(kept[number])
+        kept[number] = emptied
+    while old and size > budget:
+        size -= turn_tokens(kept.pop(0))
+        old -= 1
+    if size <= budget or not kept:
+        return kept
+    calls = sum(turn_tokens(replace(turn, output="")) for turn in kept)
+    share = max(budget - calls, 0) * CHARS_PER_TOKEN // len(kept)
+    return [replace(turn, output=_middle_cut(turn.output, share)) for turn in kept]
+
+
+def _note(output: str) -> str:
+    note = f"[{len(output)} characters of output left out to save room]"
+    return note if len(note) < len(output) else output
+
+
+def _middle_cut(output: str, limit: int) -> str:
+    if len(output) <= limit:
+        return output
+    half = limit // 2
+    note = f"\n[{len(output) - 2 * half} characters left out to save room]\n"
+    return output[:half] + note + output[len(output) - half :]

@@ -1,0 +1,226 @@
+"""One OpenAI-compatible endpoint: a request in, a complete reply or an `AgentError` out.
+
+The openai SDK speaks to the server; retries and the deadline are ours, because the SDK neither
+retries a stream that breaks off nor ends one that never does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import openai
+
+from agentgym.agents.completion import (
+    Completion,
+    CutOffError,
+    ReplyError,
+    encodable,
+    read_events,
+    read_json,
+)
+from agentgym.errors import AgentError, ConfigError
+
+OPENAI_URL = "https://api.openai.com/v1"
+CONNECT_S = 10.0
+FIRST_WAIT_S = 0.5
+MAX_WAIT_S = 16.0
+MAX_REPLY_BYTES = 64 * 2**20
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_CONTEXT = re.compile(r"context.{0,20}(length|size|window)|(prompt|input) is too long", re.I)
+_STREAM_END = re.compile(rb"\ndata: ?\[DONE\]\s*$")
+# openai 2 is built on httpx and openai 3 on httpx2; the names are the same in both.
+_NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "UnsupportedProtocol"})
+
+
+class ContextLengthError(AgentError):
+    """The dialogue is longer than the model's context window."""
+
+
+class _AttemptError(Exception):
+    """One attempt failed; `transient` says whether another may succeed."""
+
+    def __init__(self, message: str, *, transient: bool, wait_s: float | None = None) -> None:
+        self.transient = transient
+        self.wait_s = wait_s
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an endpoint is, and the key that opens it."""
+
+    url: str
+    key: str
+
+    @classmethod
+    def from_environment(cls) -> Address:
+        """Read ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``; a local endpoint needs no key.
+
+        Raises:
+            ConfigError: They name no usable endpoint.
+        """
+        url = os.environ.get("OPENAI_BASE_URL", "").strip()
+        key = os.environ.get("OPENAI_API_KEY", "").strip()
+        if not key and not url:
+            raise ConfigError(
+                "agent 'openai' has no endpoint: export OPENAI_API_KEY, "
+                "or OPENAI_BASE_URL of a local server, e.g. http://localhost:8000/v1"
+            )
+        if url and not url.startswith(("http://", "https://")):
+            raise ConfigError(
+                f"OPENAI_BASE_URL is {url!r}; expected an http:// or https:// address, "
+                "e.g. http://localhost:8000/v1"
+            )
+        return cls((url or OPENAI_URL).rstrip("/"), key or "none")
+
+
+class Endpoint:
+    """A client of one endpoint.
+
+    Args:
+        address: Where to connect.
+        timeout_s: Seconds that one reply may take, retries included.
+        retries: Attempts after the first, where the failure may pass.
+    """
+
+    def __init__(self, address: Address, *, timeout_s: float, retries: int) -> None:
+        # A password in the address must not reach error messages, which are recorded.
+        self._url = re.sub(r"//[^/@]*@", "//", address.url) + "/chat/completions"
+        self._timeout_s = timeout_s
+        self._retries = retries
+        self._client = openai.AsyncOpenAI(
+            base_url=address.url,
+            api_key=address.key,
+            max_retries=0,
+            timeout=openai.Timeout(None, connect=CONNECT_S),
+        )
+
+    async def complete(self, request: Mapping[str, Any]) -> Completion:
+        """Send a chat-completions request and return the reply.
+
+        Raises:
+            ContextLengthError: The server says that the dialogue is too long.
+            AgentError: No reply could be had: refused, unusable, or not within the deadline.
+        """
+        request = encodable(request)
+        attempt = 1
+        try:
+            async with asyncio.timeout(self._timeout_s) as deadline:
+                while True:
+                    try:
+                        return await self._attempt(request)
+                    except _AttemptError as failure:
+                        await self._wait(failure, attempt, deadline)
+                    attempt += 1
+        except TimeoutError as error:
+            raise AgentError(
+                f"{self._url}: no complete reply within {self._timeout_s:g} s; "
+                "a slow model needs more: openai:<model>?timeout_s=1200"
+            ) from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _wait(self, failure: _AttemptError, attempt: int, deadline: asyncio.Timeout) -> None:
+        """Wait before the next attempt, or raise where there should be none."""
+        if not failure.transient:
+            raise AgentError(str(failure)) from failure
+        if attempt > self._retries:
+            raise AgentError(f"{failure}; gave up after {attempt} attempts") from failure
+        wait_s = failure.wait_s
+        if wait_s is None:
+            wait_s = min(FIRST_WAIT_S * 2 ** (attempt - 1), MAX_WAIT_S) * random.uniform(0.5, 1)
+        left_s = (deadline.when() or 0.0) - asyncio.get_running_loop().time()
+        if wait_s > left_s:
+            raise AgentError(
+                f"{failure}; it asks to wait {wait_s:.0f} s, the deadline of "
+                f"{self._timeout_s:g} s is in {left_s:.0f} s"
+            ) from failure
+        await asyncio.sleep(wait_s)
+
+    async def _attempt(self, request: Mapping[str, Any]) -> Completion:
+        create = self._client.chat.completions.with_streaming_response.create
+        try:
+            async with create(**request) as response:
+                streamed = "text/event-stream" in response.headers.get("content-type", "")
+                body = await self._read(response)
+        except openai.APIStatusError as error:
+            raise self._refused(error) from error
+        except openai.APIConnectionError as error:
+            raise self._unconnected(error) from error
+        try:
+            return read_events(body) if streamed else read_json(body)
+        except ReplyError as error:
+            cut_off = isinstance(error, CutOffError)
+            raise _AttemptError(f"{self._url}: {error}", transient=cut_off) from error
+
+    async def _read(self, response: openai.AsyncAPIResponse[Any]) -> bytes:
+        """Read a body to its end, or to the end mark of a stream that is left open."""
+        body = bytearray()
+        try:
+            async for chunk in response.iter_bytes():
+                body += chunk
+                if len(body) > MAX_REPLY_BYTES or _STREAM_END.search(body[-64:]):
+                    break
+        except Exception as error:  # two HTTP libraries, many ways to break off
+            message = f"{self._url}: the reply broke off after {len(body)} bytes: {error}"
+            raise _AttemptError(message, transient=True) from error
+        if len(body) > MAX_REPLY_BYTES:
+            message = f"{self._url}: the reply is longer than {MAX_REPLY_BYTES} bytes"
+            raise _AttemptError(message, transient=False)
+        return bytes(body)
+
+    def _refused(self, error: openai.APIStatusError) -> Exception:
+        """Classify an answer with an error status."""
+        status, said = error.status_code, _server_message(error)
+        message = f"{self._url} answered {status}: {said}"
+        if status in (400, 413) and _CONTEXT.search(said):
+            return ContextLengthError(
+                f"{message}; say how much fits: openai:<model>?context_tokens=8000"
+            )
+        if status in (401, 403):
+            message += "; check OPENAI_API_KEY"
+        if status == 404:
+            message += "; check the model's name and OPENAI_BASE_URL"
+        transient = status in _TRANSIENT or status >= 500
+        return _AttemptError(message, transient=transient, wait_s=_retry_after_s(error))
+
+    def _unconnected(self, error: openai.APIConnectionError) -> _AttemptError:
+        """Classify a connection that failed; one that never stood is not tried again."""
+        cause = error.__cause__ or error
+        if type(cause).__name__ in _NEVER_CONNECTED:
+            message = (
+                f"{self._url}: cannot connect: {cause or type(cause).__name__}; "
+                "start the server, or correct OPENAI_BASE_URL"
+            )
+            return _AttemptError(message, transient=False)
+        return _AttemptError(f"{self._url}: the connection failed: {cause}", transient=True)
+
+
+def _server_message(error: openai.APIStatusError) -> str:
+    """Return what the server said, without the wrapping that differs between servers."""
+    body = error.body
+    said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
+    text = " ".join(str(said or error.message).split())
+    return text if len(text) <= 500 else text[:500] + "…"
+
+
+def _retry_after_s(error: openai.APIStatusError) -> float | None:
+    """Read the Retry-After header: seconds, or an HTTP date (RFC 9110, 10.2.3)."""
+    header = error.response.headers.get("retry-after", "")
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", header.strip()):
+        return float(header)
+    try:
+        when = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    return max((when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)

@@ -1,0 +1,537 @@
+"""The model agent against a real HTTP server: dialogue, retries, deadlines, bad replies."""
+
+import asyncio
+import base64
+import io
+import json
+import socket
+
+import numpy as np
+import pytest
+from chat_server import ChatServer, Dropped, Endless, LeftOpen, Raw, Status, call, events, says
+from PIL import Image
+
+import agentgym.agents.endpoint as endpoint
+from agentgym.agents.openai import OpenAIAgent
+from agentgym.errors import AgentError, ConfigError
+from agentgym.records import Action, Briefing, Decision, Observation, Step, TokenUsage
+from agentgym.testing.agent import BRIEFING, FIRST, TOOLS, actions, play
+
+LOOK = says(call("look", call_id="call_1"))
+BASH = says(call("bash", '{"command":  "echo hello"}', "call_2"), content="Now I say hello.")
+SUBMIT = says(call("submit", {"answer": "hello"}, "call_3"))
+MODES = pytest.mark.parametrize("mode", ["", "?stream=true"], ids=["plain", "streaming"])
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Start servers that the environment then names; all are stopped at the end."""
+    started = []
+
+    def start(script):
+        server = ChatServer(script)
+        server.__enter__()
+        started.append(server)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "secret")
+        return server
+
+    yield start
+    for server in started:
+        server.__exit__()
+
+
+async def episode(argument="test", history=()):
+    agent = OpenAIAgent(argument)
+    try:
+        return await play(agent, history)
+    finally:
+        await agent.close()
+
+
+async def decide(argument="test", observation=FIRST, history=(), briefing=BRIEFING):
+    agent = OpenAIAgent(argument)
+    try:
+        await agent.start(briefing)
+        return await agent.act(observation, TOOLS, history)
+    finally:
+        await agent.close()
+
+
+def with_option(mode, option):
+    return f"test{mode}&{option}" if mode else f"test?{option}"
+
+
+# --- the dialogue ---------------------------------------------------------------------------
+
+
+@MODES
+async def test_an_episode_is_one_valid_dialogue(serve, mode):
+    server = serve([LOOK, BASH, SUBMIT])
+    steps = await episode("test" + mode)
+    assert actions(steps) == [
+        Action("look", {}),
+        Action("bash", {"command": "echo hello"}),
+        Action("submit", {"answer": "hello"}),
+    ]
+    first, second, third = server.requests
+    assert first["model"] == "test"
+    assert "temperature" not in first
+    system, user = first["messages"]
+    assert system["role"] == "system" and "6 calls" in system["content"]
+    assert user == {"role": "user", "content": "Say hello, then submit."}
+    assert first["tools"][0] == {
+        "type": "function",
+        "function": {
+            "name": "bash",
+            "description": "Run a command.",
+            "parameters": {
+                "type": "object",
+                "properties": {"command": {"type": "string"}},
+                "required": ["command"],
+                "additionalProperties": False,
+            },
+        },
+    }
+    looked = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        ],
+    }
+    saw = {"role": "tool", "tool_call_id": "call_1", "content": "look: []"}
+    assert second["messages"] == [system, user, looked, saw]
+    said = {
+        "role": "assistant",
+        "content": "Now I say hello.",
+        "tool_calls": [
+            {
+                "id": "call_2",
+                "type": "function",
+                "function": {"name": "bash", "arguments": '{"command":  "echo hello"}'},
+            }
+        ],
+    }
+    heard = {"role": "tool", "tool_call_id": "call_2", "content": "bash: ['command']"}
+    assert third["messages"] == [system, user, looked, saw, said, heard]
+
+
+async def test_options_reach_the_server_and_the_key_is_sent(serve):
+    server = serve([SUBMIT])
+    await decide("family/test:8b?temperature=0.5&stream=1")
+    (request,) = server.requests
+    assert request["model"] == "family/test:8b"
+    assert request["temperature"] == 0.5
+    assert request["stream"] is True
+    assert request["stream_options"] == {"include_usage": True}
+    assert server.headers[0]["authorization"] == "Bearer secret"
+
+
+async def test_a_local_endpoint_needs_no_key(serve, monkeypatch):
+    serve([SUBMIT])
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert (await decide()).action.tool == "submit"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (None, "export OPENAI_API_KEY, or OPENAI_BASE_URL"),
+        ("", "export OPENAI_API_KEY, or OPENAI_BASE_URL"),
+        ("localhost:8000/v1", "OPENAI_BASE_URL is 'localhost:8000/v1'; expected an http"),
+    ],
+)
+def test_no_endpoint_is_said_before_anything_runs(monkeypatch, url, message):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    if url is not None:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(ConfigError, match=message):
+        OpenAIAgent("test")
+
+
+@MODES
+async def test_a_resumed_episode_sends_the_same_request(serve, mode):
+    whole = serve([LOOK, BASH, SUBMIT])
+    steps = await episode("test" + mode)
+    for done in range(3):
+        resumed = serve([LOOK, BASH, SUBMIT][done:])
+        recorded = [
+            Step(
+                s.index,
+                Decision(
+                    Action.from_json(json.loads(json.dumps(s.action.to_json()))),
+                    s.decision.thought,
+                    s.decision.usage,
+                    json.loads(json.dumps(s.decision.reply)),
+                ),
+                s.observation,
+            )
+            for s in steps[:done]
+        ]
+        await episode("test" + mode, recorded)
+        assert resumed.requests == whole.requests[done:]
+
+
+async def test_steps_of_another_agent_become_calls(serve):
+    server = serve([SUBMIT])
+    action = Action("bash", {"command": "echo é"})
+    history = [Step(0, Decision(action, thought="Let me see."), Observation("é"))]
+    await decide(observation=history[0].observation, history=history)
+    asked, answered = server.requests[0]["messages"][2:]
+    assert asked["content"] == "Let me see."
+    assert asked["tool_calls"][0]["function"]["name"] == "bash"
+    assert json.loads(asked["tool_calls"][0]["function"]["arguments"]) == {"command": "echo é"}
+    assert answered["tool_call_id"] == asked["tool_calls"][0]["id"]
+
+
+@MODES
+async def test_thought_reply_and_usage_are_kept(serve, mode):
+    serve([says(call("look"), content="I look.", reasoning_content="Hm.", usage=(70, 5, 30))])
+    decision = await decide("test" + mode)
+    assert decision.thought == "Hm.\n\nI look."
+    assert decision.usage == TokenUsage(prompt=70, completion=5, cached=30)
+    assert decision.reply["role"] == "assistant"
+    assert decision.reply["content"] == "I look."
+    assert decision.reply["tool_calls"][0]["function"]["name"] == "look"
+
+
+async def test_reasoning_goes_back_to_the_server_that_sent_it(serve):
+    server = serve([says(call("look"), reasoning="Hm."), SUBMIT])
+    await episode()
+    assert server.requests[1]["messages"][2]["reasoning"] == "Hm."
+
+
+async def test_text_that_utf8_cannot_carry_does_no_harm(serve):
+    server = serve([says(call("look"), content="odd \ud800 text"), SUBMIT])
+    agent = OpenAIAgent("test")
+    await agent.start(BRIEFING)
+    first = await agent.act(FIRST, TOOLS, [])
+    seen = Observation("out \udcff put")
+    await agent.act(seen, TOOLS, [Step(0, first, seen)])
+    await agent.close()
+    assert first.thought == "odd ? text"
+    assert server.requests[1]["messages"][3]["content"] == "out ? put"
+
+
+# --- images ---------------------------------------------------------------------------------
+
+
+def picture(message):
+    (part,) = [p for p in message["content"] if p["type"] == "image_url"]
+    head, data = part["image_url"]["url"].split(",")
+    assert head == "data:image/png;base64"
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+
+
+async def test_images_are_sent_as_png_after_the_tool_message(serve):
+    server = serve([LOOK, SUBMIT])
+    first = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
+    second = 255 - first
+    one = await decide(observation=Observation("Look at this.", first))
+    seen = Observation("screen", second)
+    await decide(observation=seen, history=[Step(0, one, seen)])
+    opening = server.requests[0]["messages"][1]
+    assert opening["content"][0] == {"type": "text", "text": "Say hello, then submit."}
+    assert np.array_equal(picture(opening), first)
+    assert [m["role"] for m in server.requests[1]["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
+    assert np.array_equal(picture(server.requests[1]["messages"][4]), second)
+
+
+async def test_only_the_last_three_images_are_sent(serve):
+    server = serve([SUBMIT])
+    history = [
+        Step(i, Decision(Action("look")), Observation("", np.full((2, 2, 3), i, np.uint8)))
+        for i in range(5)
+    ]
+    await decide(observation=history[-1].observation, history=history)
+    shown = [m for m in server.requests[0]["messages"] if isinstance(m["content"], list)]
+    assert [int(picture(m)[0, 0, 0]) for m in shown] == [2, 3, 4]
+
+
+# --- retries --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """Note how long the agent would sleep, and let it sleep no longer than a turn of the loop."""
+    noted = []
+    sleep = asyncio.sleep
+
+    async def note(seconds):
+        noted.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", note)
+    return noted
+
+
+@MODES
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Status(429, headers={"Retry-After": "0"}),
+        Status(429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}),
+        Status(500),
+        Status(503, headers={"Retry-After": "soon"}),
+        Raw(b'data: {"choices": [{"delta": {"content": "I w"}}]}\n\n', "text/event-stream"),
+        Dropped(),
+    ],
+    ids=["429", "429-date", "500", "503-nonsense", "cut-off-stream", "dropped"],
+)
+async def test_a_passing_failure_is_retried(serve, waits, mode, failure):
+    server = serve([failure, SUBMIT])
+    assert (await decide("test" + mode)).action.tool == "submit"
+    assert len(server.requests) == 2
+    assert server.requests[0] == server.requests[1]
+
+
+async def test_the_server_says_how_long_to_wait(serve, waits):
+    serve([Status(429, headers={"Retry-After": "7"}), Status(503), Status(503), SUBMIT])
+    await decide()
+    asked, second, third = [seconds for seconds in waits if seconds]
+    assert asked == 7.0
+    assert 0.5 <= second <= 1.0  # doubled with each attempt, less a random half of it
+    assert 1.0 <= third <= 2.0
+
+
+async def test_a_failure_that_stays_is_given_up(serve, waits):
+    server = serve([Status(500, "the disk is full")])
+    with pytest.raises(
+        AgentError, match="answered 500: the disk is full; gave up after 3 attempts"
+    ):
+        await decide("test?retries=2")
+    assert len(server.requests) == 3
+
+
+async def test_a_wait_past_the_deadline_is_not_begun(serve):
+    server = serve([Status(429, "slow down", {"Retry-After": "3600"})])
+    with pytest.raises(AgentError, match="slow down; it asks to wait 3600 s, the deadline of 60 s"):
+        await decide("test?timeout_s=60")
+    assert len(server.requests) == 1
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (Status(401, "bad key"), "answered 401: bad key; check OPENAI_API_KEY"),
+        (Status(404, "no such model"), "answered 404: no such model; check the model's name"),
+        (Status(400, "top_p is odd"), "answered 400: top_p is odd"),
+    ],
+)
+async def test_a_refusal_is_final(serve, mode, status, message):
+    server = serve([status])
+    with pytest.raises(AgentError, match=message) as caught:
+        await decide("test" + mode)
+    assert f"{server.url}/chat/completions" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert len(server.requests) == 1
+
+
+async def test_nobody_listens(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", url.replace("http://", "http://user:password@"))
+    with pytest.raises(AgentError, match="cannot connect.*start the server") as caught:
+        await decide()
+    assert url in str(caught.value)
+    assert "password" not in str(caught.value)
+
+
+# --- replies that never end, or are none -----------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize("kind", ["headers", "drip", "body"])
+async def test_a_reply_that_never_ends(serve, mode, kind):
+    serve([Endless(kind)])
+    with pytest.raises(AgentError, match=r"no complete reply within 0\.3 s|is longer than"):
+        await decide(with_option(mode, "timeout_s=0.3"))
+
+
+async def test_a_stream_is_over_at_its_end_mark(serve):
+    serve([LeftOpen(LOOK)])
+    decision = await decide("test?stream=true")
+    assert decision.action == Action("look", {})
+    assert decision.usage.prompt == 100
+
+
+async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):
+    monkeypatch.setattr(endpoint, "MAX_REPLY_BYTES", 100_000)
+    serve([Endless("body")])
+    with pytest.raises(AgentError, match="the reply is longer than 100000 bytes"):
+        await decide()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"<html>welcome</html>", "not a chat completion.*welcome"),
+        (b"[]", "not a chat completion"),
+        (b'{"choices": []}', "a reply without a message"),
+        (b'{"choices": [{"message": {"tool_calls": 5}}]}', "tool_calls"),
+        (b'{"error": {"message": "quota exceeded"}}', "quota exceeded"),
+        (b"[" * 100_000, "not a chat completion"),
+    ],
+)
+async def test_a_body_that_is_no_completion(serve, body, message):
+    server = serve([Raw(body)])
+    with pytest.raises(AgentError, match=message):
+        await decide()
+    assert len(server.requests) == 1
+
+
+async def test_an_error_in_the_middle_of_a_stream(serve):
+    serve([Raw(b'data: {"error": {"message": "overloaded"}}\n\n', "text/event-stream")])
+    with pytest.raises(AgentError, match="overloaded"):
+        await decide("test?stream=true")
+
+
+async def test_a_server_that_ignores_the_wish_to_stream(serve):
+    serve([Raw(json.dumps(LOOK).encode())])
+    assert (await decide("test?stream=true")).action == Action("look", {})
+
+
+@pytest.mark.parametrize("same_index", [False, True])
+async def test_a_stream_with_several_calls_and_without_end_mark(serve, same_index):
+    chunks = events(says(call("bash", {"command": "ls"}, "a"), call("look", call_id="b")))
+    for chunk in chunks:
+        for part in chunk["choices"][0]["delta"].get("tool_calls", ()):
+            part["index"] = 0 if same_index else part["index"]
+    body = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+    serve([Raw(body, "text/event-stream")])
+    decision = await decide("test?stream=true")
+    assert decision.action == Action("bash", {"command": "ls"})
+    made = [c["function"]["arguments"] for c in decision.reply["tool_calls"]]
+    assert made == ['{"command": "ls"}', "{}"]
+
+
+# --- malformed tool calls ---------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("bad", "quoted", "told"),
+    [
+        (says(content="I would rather talk."), "I would rather talk.", "called no tool"),
+        (says(call("bash", '{"command": "ls')), 'bash({"command": "ls)', "not valid JSON"),
+        (says(call("bash", '{"command": NaN}')), 'bash({"command": NaN})', "not valid JSON"),
+        (says(call("bash", "[1]")), "bash([1])", "must be one JSON object, not list"),
+    ],
+    ids=["no-call", "broken-json", "nan", "no-object"],
+)
+async def test_a_bad_call_is_asked_again(serve, mode, bad, quoted, told):
+    server = serve([bad, LOOK])
+    decision = await decide("test" + mode)
+    assert decision.action == Action("look", {})
+    assert decision.usage == TokenUsage(prompt=200, completion=20)
+    first, second = server.requests
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    said, correction = second["messages"][len(first["messages"]) :]
+    assert said == {"role": "assistant", "content": quoted}
+    assert correction["role"] == "user" and told in correction["content"]
+
+
+async def test_an_empty_reply_is_asked_again(serve):
+    server = serve([says(), SUBMIT])
+    assert (await decide()).action.tool == "submit"
+    assert [m["role"] for m in server.requests[1]["messages"]] == ["system", "user", "user"]
+
+
+async def test_a_model_that_never_calls_is_given_up(serve):
+    server = serve([says(content="No.")])
+    with pytest.raises(AgentError, match="no usable tool call in 3 replies.*called no tool"):
+        await decide()
+    assert len(server.requests) == 3
+
+
+@MODES
+async def test_of_several_calls_the_first_is_taken(serve, mode):
+    several = says(call("look", call_id="one"), call("submit", call_id="two"))
+    server = serve([several, SUBMIT])
+    steps = await episode("test" + mode)
+    assert [a.tool for a in actions(steps)] == ["look", "submit"]
+    kept = server.requests[1]["messages"][2]
+    assert [one["id"] for one in kept["tool_calls"]] == ["one"]
+
+
+@MODES
+async def test_an_unknown_tool_is_left_to_the_environment(serve, mode):
+    server = serve([says(call("functions.bash tool", {"x": 1})), SUBMIT])
+    steps = await episode("test" + mode)
+    assert steps[0].action == Action("functions.bash tool", {"x": 1})
+    asked = server.requests[1]["messages"][2]["tool_calls"][0]
+    assert asked["function"]["name"] == "functions_bash_tool"
+
+
+async def test_calls_without_id_or_arguments(serve):
+    bare = says({"type": "function", "function": {"name": "look", "arguments": None}})
+    server = serve([bare, SUBMIT])
+    steps = await episode()
+    assert steps[0].action == Action("look", {})
+    asked, answered = server.requests[1]["messages"][2:]
+    assert asked["tool_calls"][0]["id"] == answered["tool_call_id"] != ""
+
+
+# --- the context window -----------------------------------------------------------------------
+
+
+def long_history(steps, size):
+    return [
+        Step(
+            i, Decision(Action("bash", {"command": f"cat {i}"})), Observation(f"{i}:" + "x" * size)
+        )
+        for i in range(steps)
+    ]
+
+
+async def test_old_outputs_are_left_out_first(serve):
+    server = serve([SUBMIT])
+    history = long_history(10, 4000)
+    await decide("test?context_tokens=8000", history[-1].observation, history)
+    messages = server.requests[0]["messages"]
+    outputs = [m["content"] for m in messages if m["role"] == "tool"]
+    assert len(outputs) == 10
+    assert outputs[0] == "[4002 characters of output left out to save room]"
+    whole = [output.startswith(f"{i}:xxx") for i, output in enumerate(outputs)]
+    assert whole == sorted(whole)  # what is left out is older than what is kept
+    assert whole[-4:] == [True] * 4
+    assert 20_000 < sum(map(len, outputs)) < 32_000
+    assert messages[1]["content"] == "Say hello, then submit."
+
+
+async def test_a_dialogue_too_long_for_the_server_is_sent_again_shorter(serve):
+    def limited(request):
+        if len(json.dumps(request["messages"])) > 30_000:
+            return Status(
+                400,
+                "This model's maximum context length is 8192 tokens.",
+                extra={"code": "context_length_exceeded"},
+            )
+        return SUBMIT
+
+    server = serve(limited)
+    history = long_history(10, 4000)
+    assert (await decide("test", history[-1].observation, history)).action.tool == "submit"
+    assert len(server.requests) == 2
+
+
+async def test_a_dialogue_that_stays_too_long_is_given_up(serve):
+    server = serve([Status(400, "prompt is too long: 9000 tokens > 8000 maximum")])
+    with pytest.raises(AgentError, match=r"too long.*openai:<model>\?context_tokens="):
+        await decide()
+    assert len(server.requests) == 2
+
+
+async def test_the_number_of_steps_is_told(serve):
+    server = serve([SUBMIT])
+    await decide(briefing=Briefing("a/b-v1", "Go.", 1, 17))
+    assert "17" in server.requests[0]["messages"][0]["content"]

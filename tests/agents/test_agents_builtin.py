@@ -1,0 +1,115 @@
+"""The agents that need no model: noop, random, oracle, scripted."""
+
+import re
+
+import pytest
+
+from agentgym.agents.noop import NoopAgent
+from agentgym.agents.oracle import OracleAgent
+from agentgym.agents.random import RandomAgent
+from agentgym.agents.scripted import ScriptedAgent, read_script
+from agentgym.errors import AgentError, ConfigError
+from agentgym.records import Action, Briefing, Decision, Observation, Step
+from agentgym.surfaces.calls import check_call
+from agentgym.testing.agent import TOOLS
+
+SEEN = Observation("")
+
+
+def briefed(seed=1, playbook=()):
+    return Briefing("suite/task-v1", "Do it.", seed, 10, playbook)
+
+
+def past(count):
+    return [Step(i, Decision(Action("look")), SEEN) for i in range(count)]
+
+
+async def chosen(agent, briefing, steps):
+    await agent.start(briefing)
+    return [(await agent.act(SEEN, TOOLS, past(n))).action for n in range(steps)]
+
+
+async def test_noop_submits_at_once():
+    assert await chosen(NoopAgent(), briefed(), 1) == [Action("submit")]
+
+
+async def test_random_calls_are_legal_and_follow_the_seed():
+    one = await chosen(RandomAgent(), briefed(seed=1), 200)
+    for action in one:
+        check_call(action, TOOLS)
+    assert one == await chosen(RandomAgent(), briefed(seed=1), 200)
+    assert one != await chosen(RandomAgent(), briefed(seed=2), 200)
+
+
+async def test_random_submits_now_and_then_and_never_gives_up():
+    tools = [a.tool for a in await chosen(RandomAgent(), briefed(), 400)]
+    assert 5 <= tools.count("submit") <= 40  # 20 expected, with a standard deviation of 4.4
+    assert tools.count("give_up") == 0
+    assert tools.count("bash") > 100 and tools.count("look") > 100
+
+
+async def test_random_submits_where_nothing_else_can_be_done():
+    agent = RandomAgent()
+    await agent.start(briefed())
+    control = [tool for tool in TOOLS if tool.name in ("submit", "give_up")]
+    assert (await agent.act(SEEN, control, [])).action == Action("submit")
+
+
+async def test_oracle_plays_by_index_and_then_submits():
+    playbook = (Action("bash", {"command": "a"}), Action("bash", {"command": "b"}))
+    assert OracleAgent.privileged is True
+    assert await chosen(OracleAgent(), briefed(playbook=playbook), 4) == [
+        *playbook,
+        Action("submit"),
+        Action("submit"),
+    ]
+
+
+async def test_oracle_without_a_playbook_names_the_task():
+    with pytest.raises(AgentError, match=r"suite/task-v1.*solve\.sh"):
+        await OracleAgent().start(briefed())
+
+
+async def test_a_jsonl_script_is_played_line_by_line(tmp_path):
+    path = tmp_path / "plan.jsonl"
+    path.write_text(
+        '{"tool": "bash", "arguments": {"command": "echo \u2028 é"}}\n\n{"tool": "give_up", '
+        '"arguments": {"reason": "no"}}\n'
+    )
+    assert await chosen(ScriptedAgent(str(path)), briefed(), 3) == [
+        Action("bash", {"command": "echo \u2028 é"}),
+        Action("give_up", {"reason": "no"}),
+        Action("submit"),
+    ]
+
+
+async def test_a_shell_script_is_one_call(tmp_path):
+    path = tmp_path / "solve.sh"
+    path.write_text("cd /srv\nmake\n")
+    assert await chosen(ScriptedAgent(str(path)), briefed(), 2) == [
+        Action("bash", {"command": "cd /srv\nmake\n"}),
+        Action("submit"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b'{"tool": "look"}\n\n{"tool": \n', r"a\.jsonl:3: not JSON"),
+        ("a.jsonl", b'{"tool": "look"}\n[1]\n', r"a\.jsonl:2: an action is an object"),
+        ("a.jsonl", b'{"tool": "look", "args": {}}', r"a\.jsonl:1: unknown field 'args'"),
+        ("a.jsonl", b'{"tool": "look"}\n\xff', r"a\.jsonl:2: not UTF-8"),
+        ("a.jsonl", b"[" * 200_000, r"a\.jsonl:1: "),
+        ("a.txt", b"", r"a\.txt: a script is a \.jsonl or \.sh file, not '\.txt'"),
+    ],
+)
+def test_a_bad_script_is_named_by_file_and_line(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        read_script(tmp_path / name)
+
+
+def test_an_absent_script_is_named(tmp_path):
+    path = tmp_path / "none.jsonl"
+    with pytest.raises(ConfigError, match=re.escape(f"{path}: cannot be read: No such file")):
+        ScriptedAgent(str(path))
