@@ -1,5 +1,84 @@
-"""agentgym: real computers for LLM agents, and verdicts that can be trusted."""
+"""agentgym: real computers for LLM agents, and verdicts that can be trusted.
+
+The names below are the public ones, for users and for catalogues alike. Importing registers the
+tasks on the search path with Gymnasium and does nothing else.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from agentgym.env.registration import make, register_tasks
+from agentgym.errors import AgentGymError, GuestFileError, VerifierError
+from agentgym.protocols import Agent, Evidence, FileTree, Room, Sandbox, SandboxProvider, Surface
+from agentgym.records import (
+    Action,
+    Briefing,
+    CheckResult,
+    CheckStatus,
+    Decision,
+    ExecResult,
+    Observation,
+    Step,
+    ToolSpec,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from agentgym.env.environment import Environment
+    from agentgym.env.wrappers import ByteText, DiscreteCalls
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Action",
+    "Agent",
+    "AgentGymError",
+    "Briefing",
+    "ByteText",
+    "CheckResult",
+    "CheckStatus",
+    "Decision",
+    "DiscreteCalls",
+    "Environment",
+    "Evidence",
+    "ExecResult",
+    "FileTree",
+    "GuestFileError",
+    "Observation",
+    "Room",
+    "Sandbox",
+    "SandboxProvider",
+    "Step",
+    "Surface",
+    "ToolSpec",
+    "Verdict",
+    "VerifierError",
+    "__version__",
+    "make",
+]
+
+_LAZY = {
+    "ByteText": "agentgym.env.wrappers",
+    "DiscreteCalls": "agentgym.env.wrappers",
+    "Environment": "agentgym.env.environment",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the names that bring much with them when they are first asked for."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'agentgym' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+# A broken search path must not break the import: whoever uses the path next says what is wrong.
+with suppress(AgentGymError, OSError):
+    register_tasks()

@@ -78,7 +78,7 @@ class BubblewrapProvider:
         store = await self._ready()
         base = await self._base(store)
         layers = await asyncio.to_thread(store.find, key)
-        # Over another base than today's the same layer is another state.
+        # See LayerStore.keep.
         if layers is None or layers[-1:] != base:
             return None
         return Snapshot(self.name, layers)

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
 
 from agentgym import catalogue
 from agentgym.errors import SandboxError
-from agentgym.manifest import Manifest, load_toml
+from agentgym.manifest import LimitsManifest, Manifest, load_toml
 from agentgym.records import Limits, Recipe
-
-
-class LimitsManifest(Manifest):
-    """The `[limits]` table of a recipe; what is absent keeps its default."""
-
-    memory_mb: int | None = Field(default=None, gt=0)
-    cpus: float | None = Field(default=None, gt=0)
-    pids: int | None = Field(default=None, ge=16)
-    disk_mb: int | None = Field(default=None, gt=0)
-    wall_s: float | None = Field(default=None, gt=0)
-    output_bytes: int | None = Field(default=None, ge=1024)
-
-    def over(self, limits: Limits) -> Limits:
-        """Return `limits` with what is given here put over it."""
-        return replace(limits, **self.model_dump(exclude_none=True))
 
 
 class RecipeManifest(Manifest):

@@ -194,7 +194,8 @@ class LayerStore:
             os.link(draft, entry)
         except FileExistsError:
             earlier = self.find(key)
-            if earlier is not None:
+            # Over another base than today's the same layers are another state.
+            if earlier is not None and earlier[-1:] == kept[-1:]:
                 return earlier
             os.replace(draft, entry)
         finally:

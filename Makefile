@@ -1,0 +1,38 @@
+# Four commands, each complete on a fresh machine: make demo, make test, make check, make bench.
+BIN := .venv/bin
+MODEL ?= gpt-5-mini
+JOBS ?= $(shell nproc)
+# The same terminal suite with the language model too, where there is an endpoint for one.
+LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
+
+.PHONY: help demo test check bench clean
+
+help:
+	@echo "make demo    set up, then evaluate the terminal suite (oracle, noop, random) into runs/demo"
+	@echo "make test    set up, then lint, types, layers and all tests"
+	@echo "make check   lint, types and layers only"
+	@echo "make bench   measure resets, commands and forks, beside Docker where its daemon answers"
+	@echo "make clean   remove the virtual environment and the runs"
+
+demo:
+	@scripts/setup.sh demo
+	@rm -rf runs/demo
+	@$(BIN)/agentgym eval terminal --agent oracle --agent noop --agent random $(LLM) \
+		--jobs $(JOBS) --out runs/demo
+
+check:
+	@scripts/setup.sh test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+test: check
+	$(BIN)/pytest
+
+bench:
+	@scripts/setup.sh demo
+	$(BIN)/agentgym bench sandbox --json bench.json
+
+clean:
+	rm -rf .venv runs bench.json

@@ -1,0 +1,131 @@
+"""The search path and what is found there: envs, tasks, verifiers and sandboxes by name.
+
+A catalogue grows by adding a folder. Bundled folders come first, then those of AGENTGYM_PATH,
+then those of the working directory; a later one replaces an earlier one of the same name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from agentgym.errors import ConfigError, NotFoundError
+
+Kind: TypeAlias = Literal["envs", "tasks", "verifiers", "sandboxes"]
+
+_NOUNS: dict[Kind, str] = {
+    "envs": "environment",
+    "tasks": "task",
+    "verifiers": "check pack",
+    "sandboxes": "sandbox recipe",
+}
+_MARKERS: dict[Kind, str] = {
+    "envs": "env.toml",
+    "tasks": "task.toml",
+    "verifiers": "checks.py",
+    "sandboxes": "recipe.toml",
+}
+"""The file that makes a folder one of ours: other programs keep an `envs` or `tasks` folder too."""
+
+_VERSION = re.compile(r"""^[ \t]*id[ \t]*=[ \t]*["'][^"'\n]*-v([1-9][0-9]*)["']""", re.MULTILINE)
+
+
+def search_path() -> tuple[Path, ...]:
+    """Return the folders that may hold catalogues, each once, lowest precedence first.
+
+    Raises:
+        ConfigError: An entry of AGENTGYM_PATH is not a folder.
+    """
+    package = Path(__file__).resolve().parent
+    in_wheel = package / "_catalogues"
+    roots = [in_wheel if in_wheel.is_dir() else package.parent]
+    for entry in filter(None, os.environ.get("AGENTGYM_PATH", "").split(os.pathsep)):
+        root = Path(entry).expanduser()
+        if not root.is_dir():
+            raise ConfigError(
+                f"AGENTGYM_PATH names {entry!r}, which is not a folder; "
+                "correct the path or take it out of AGENTGYM_PATH"
+            )
+        roots.append(root)
+    roots.append(Path.cwd())
+    return tuple(dict.fromkeys(root.resolve() for root in roots))
+
+
+def cache_dir() -> Path:
+    """Return where this user's prepared tasks and layers are kept; it may not exist yet."""
+    if chosen := os.environ.get("AGENTGYM_CACHE"):
+        return Path(chosen).expanduser().absolute()
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base).absolute() / "agentgym"
+    # Sandboxes of root run under another user id, which may not enter root's home.
+    return (Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache") / "agentgym"
+
+
+def folders(kind: Kind) -> dict[str, Path]:
+    """Return every folder of a catalogue by name, sorted.
+
+    The name of a task is its id, ``suite/name-vN``; one whose `task.toml` states no version is
+    listed as ``suite/name``, so that loading it can say what is wrong.
+    """
+    pattern = "*/*" if kind == "tasks" else "*"
+    found: dict[str, Path] = {}
+    for root in search_path():
+        for marker in (root / kind).glob(f"{pattern}/{_MARKERS[kind]}"):
+            folder = marker.parent
+            found[folder.relative_to(root / kind).as_posix()] = folder
+    if kind == "tasks":
+        found = {name + _version(folder): folder for name, folder in found.items()}
+    return dict(sorted(found.items()))
+
+
+def find(kind: Kind, name: str) -> Path:
+    """Return the folder with a name.
+
+    Raises:
+        NotFoundError: No folder on the search path has it.
+    """
+    known = folders(kind)
+    if name not in known:
+        raise _not_found(kind, name, list(known))
+    return known[name]
+
+
+def match_tasks(pattern: str) -> list[str]:
+    """Return the sorted ids of the tasks that a user means.
+
+    Args:
+        pattern: A suite, a task id, an id without its version, or a glob over ids
+            (``"terminal/*"``, ``"*git*"``).
+
+    Raises:
+        NotFoundError: Nothing matches.
+    """
+    ids = list(folders("tasks"))
+    suites = {task_id.split("/")[0] for task_id in ids}
+    matches = [
+        task_id
+        for task_id in ids
+        if pattern in (task_id, task_id.split("/")[0], re.sub(r"-v\d+$", "", task_id))
+        or fnmatchcase(task_id, pattern)
+    ]
+    if not matches:
+        raise _not_found("tasks", pattern, [*suites, *ids])
+    return matches
+
+
+def _version(folder: Path) -> str:
+    """Return ``-vN`` as the folder's task.toml states it, or nothing."""
+    try:
+        stated = _VERSION.search((folder / "task.toml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return f"-v{stated[1]}" if stated else ""
+
+
+def _not_found(kind: Kind, name: str, known: list[str]) -> NotFoundError:
+    roots = ", ".join(str(root) for root in search_path())
+    hint = f"a {_NOUNS[kind]} is a folder with {_MARKERS[kind]} below {kind}/ in: {roots}"
+    return NotFoundError(_NOUNS[kind], name, known, hint)

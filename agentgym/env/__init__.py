@@ -1,0 +1,1 @@
+"""Environments: the asynchronous core, and the Gymnasium environments in front of it."""

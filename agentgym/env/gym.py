@@ -1,0 +1,161 @@
+"""The Gymnasium face of an environment: `reset` and `step` as plain synchronous calls.
+
+Follows the Gymnasium 1.x `Env` contract as its `check_env` tests it; what an episode is, and
+when it ends, is decided by `agentgym.env.environment`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+
+from agentgym.env.portal import portal
+from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
+from agentgym.errors import ActionError, ConfigError
+from agentgym.records import Action, Json, Observation
+
+if TYPE_CHECKING:
+    from agentgym.env.environment import Environment
+
+TEXT_BYTES: Final = 262_144
+"""Room for the default 64 KiB of output even where each byte of it is shown as U+FFFD."""
+
+_SEEDS: Final = 2**31
+
+
+class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
+    """One task as a `gymnasium.Env`.
+
+    Actions are tool calls, ``{"tool": "bash", "arguments": {"command": "ls"}}``; one that is
+    not legal costs a step and is answered by an observation that says why. Observations are
+    ``{"text": str, "image": uint8[H, W, 3], "data": dict}``, the first text is the instruction.
+    The reward is the score, 0..1, on the last step and 0 before; ``info["verdict"]`` then says
+    how it came about. Infos hold no clock readings, so equal episodes give equal infos.
+
+    Args:
+        environment: The environment to drive; it is closed with this one.
+        seed: Seed of the first episode, where `reset` is not given one.
+        render_mode: ``"ansi"`` makes `render` return the last text.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
+    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __init__(
+        self,
+        environment: Environment,
+        *,
+        seed: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode not in (None, "ansi"):
+            raise ConfigError(f"unknown render_mode {render_mode!r}; expected 'ansi' or None")
+        self.environment = environment
+        self.render_mode = render_mode
+        self.action_space = ToolCallSpace(environment.tools)
+        self.observation_space = observation_space(TEXT_BYTES)
+        self._portal = portal()
+        self._seed = seed
+        self._text: str | None = None
+        self._running = False
+        self._closed = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: Seed of this episode, which decides the instance of a template task. Without
+                one the next is drawn from `np_random`, so a seeded run stays reproducible.
+            options: There are none yet; anything but None or {} is refused.
+
+        Returns:
+            The first observation, and an info with ``task``, ``seed``, ``params`` and
+            ``instruction``.
+        """
+        if self._closed:
+            raise ClosedEnvironmentError("this environment is closed: make a new one")
+        if options:
+            raise ConfigError(f"reset takes no options, got {', '.join(map(repr, options))}")
+        if seed is None and self._np_random is None:
+            seed = self._seed
+        super().reset(seed=seed)
+        if seed is None:
+            seed = int(self.np_random.integers(_SEEDS))
+        self._running = False
+        first = self._portal.run(self.environment.reset(seed))
+        self._running = True
+        info = {**self._info(), "instruction": first.text}
+        return self._observe(first), info
+
+    def step(
+        self, action: Mapping[str, Json] | Action
+    ) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Make a tool call.
+
+        Returns:
+            Observation, reward, terminated, truncated, and an info with ``task``, ``seed``,
+            ``params``, ``effect`` and, on the last step, ``verdict``.
+
+        Raises:
+            gymnasium.error.ResetNeeded: No episode is running.
+        """
+        if not self._running:
+            why = "the episode has ended" if self._text is not None else "none has begun"
+            raise ResetNeeded(f"there is no episode to step, {why}: call reset() first")
+        self._running = False  # a step that raises has broken the episode
+        done = self._portal.run(self.environment.step(_as_action(action)))
+        self._running = not (done.terminated or done.truncated)
+        info = {**self._info(), "effect": done.observation.effect.value}
+        if done.verdict is not None:
+            info["verdict"] = _plain(asdict(done.verdict))
+        observation = self._observe(done.observation)
+        return observation, float(done.reward), done.terminated, done.truncated, info
+
+    def render(self) -> str | None:
+        """Return the last text when the render mode is ``"ansi"``, else None."""
+        if self.render_mode is None:
+            return None
+        if self._text is None:
+            raise ResetNeeded("there is nothing to render yet: call reset() first")
+        return self._text
+
+    def close(self) -> None:
+        """End the episode and its sandbox; may be called twice."""
+        if not self._closed and not self._portal.closed:
+            self._portal.run(self.environment.close())
+        self._closed, self._running = True, False
+
+    def _info(self) -> dict[str, Any]:
+        instance = self.environment.instance
+        assert instance is not None
+        return {
+            "task": self.environment.task.id,
+            "seed": instance.seed,
+            "params": _plain(instance.params),
+        }
+
+    def _observe(self, observation: Observation) -> dict[str, Any]:
+        self._text = observation.text
+        image = np.zeros(NO_IMAGE, np.uint8) if observation.image is None else observation.image
+        return {"text": observation.text, "image": image, "data": _plain(observation.data)}
+
+
+def _as_action(value: object) -> Action:
+    """Read an action; what is none becomes a call of a tool that no environment has."""
+    try:
+        return Action.from_json(value)
+    except ActionError as error:
+        return Action(f"{error}", {})
+
+
+def _plain(value: object) -> Any:
+    """Return a fresh copy made of dicts, lists and scalars only."""
+    return json.loads(json.dumps(value, default=dict))

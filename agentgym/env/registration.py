@@ -1,0 +1,98 @@
+"""Making environments by task id, and the same tasks under ids that Gymnasium knows.
+
+``terminal/git-repair-v1`` here is ``agentgym/terminal.git-repair-v1`` in Gymnasium, whose ids
+have one slash. Tasks that appear after the import are always found by `make`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+
+from agentgym.catalogue import folders
+
+if TYPE_CHECKING:
+    from agentgym.env.portal import Portal
+    from agentgym.protocols import SandboxProvider
+
+_TASK_ID: Final = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
+
+
+def make(
+    task_id: str,
+    *,
+    seed: int | None = None,
+    sandbox: str = "bubblewrap",
+    max_steps: int | None = None,
+    render_mode: str | None = None,
+) -> gymnasium.Env[dict[str, Any], dict[str, Any]]:
+    """Make the environment of a task.
+
+    Example:
+        >>> env = make("terminal/log-forensics-v1", seed=3)
+        >>> observation, info = env.reset()
+        >>> action = {"tool": "bash", "arguments": {"command": "cd /tmp; pwd"}}
+        >>> observation, reward, terminated, truncated, info = env.step(action)
+        >>> observation["text"].split()
+        ['/tmp']
+        >>> env.close()
+
+    Args:
+        task_id: Such as ``"terminal/git-repair-v1"``.
+        seed: Seed of the first episode, where `reset` is not given one.
+        sandbox: Name of the sandbox provider.
+        max_steps: Steps before the episode is cut off; None takes the task's own number.
+        render_mode: ``"ansi"`` or None.
+
+    Raises:
+        NotFoundError: No task or no sandbox provider of that name; offers the close match.
+    """
+    from agentgym.env.environment import Environment
+    from agentgym.env.gym import GymEnv
+    from agentgym.env.portal import portal
+    from agentgym.task.load import find_task
+
+    task = find_task(task_id)
+    env = GymEnv(
+        Environment(task, _provider(portal(), sandbox), max_steps=max_steps),
+        seed=seed,
+        render_mode=render_mode,
+    )
+    env.spec = _spec(
+        task_id, seed=seed, sandbox=sandbox, max_steps=max_steps, render_mode=render_mode
+    )
+    return env
+
+
+def register_tasks() -> None:
+    """Register every task on the search path with Gymnasium. Only folder listings are read."""
+    for task_id in folders("tasks"):
+        if _TASK_ID.fullmatch(task_id):
+            spec = _spec(task_id)
+            gymnasium.registry.setdefault(spec.id, spec)
+
+
+def _spec(task_id: str, **arguments: Any) -> EnvSpec:
+    """Describe an environment so that Gymnasium can make it, again and elsewhere."""
+    return EnvSpec(
+        f"agentgym/{task_id.replace('/', '.')}",
+        entry_point="agentgym.env.registration:make",
+        # GymEnv enforces the order of calls itself and is checked by its own tests.
+        order_enforce=False,
+        disable_env_checker=True,
+        kwargs={"task_id": task_id, **arguments},
+    )
+
+
+@functools.cache
+def _provider(home: Portal, name: str) -> SandboxProvider:
+    """Make a sandbox provider once per process; it is closed when the process ends."""
+    from agentgym import plugins
+
+    provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
+    home.at_close(provider.close)
+    return provider

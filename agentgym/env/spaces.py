@@ -1,0 +1,254 @@
+"""Gymnasium spaces for tool calls, text and JSON, and how they travel between processes.
+
+`gymnasium.vector` moves observations through fixed arrays that it reads once, when it is built.
+Text and JSON therefore get length-prefixed slots and a view that decodes when it is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
+from typing import Any, Final, Generic, TypeVar, cast, overload
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Space
+from gymnasium.vector.utils import (
+    create_empty_array,
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
+
+from agentgym.errors import ActionError
+from agentgym.records import Action, Json, ToolSpec
+from agentgym.surfaces.calls import check_call, draw_value, sample_call
+
+DATA_BYTES: Final = 65_536
+NO_IMAGE: Final = (1, 1, 3)
+
+T = TypeVar("T")
+
+
+def observation_space(text_bytes: int) -> Dict:
+    """Return the space of observations without a picture.
+
+    Its parts are ``text`` (str), ``image`` (``uint8[1, 1, 3]``, one black pixel that stands for
+    "no picture") and ``data`` (JSON).
+
+    Args:
+        text_bytes: The longest text there can be, in bytes of UTF-8.
+    """
+    image = Box(0, 255, NO_IMAGE, np.uint8)
+    return Dict({"text": TextSpace(text_bytes), "image": image, "data": JsonSpace(DATA_BYTES)})
+
+
+class ToolCallSpace(Space[dict[str, Json]]):
+    """Legal calls of some tools: ``{"tool": "bash", "arguments": {"command": "ls"}}``.
+
+    Example:
+        >>> wait = ToolSpec("wait", "", {"properties": {"s": {"type": "number", "minimum": 0}}})
+        >>> space = ToolCallSpace([wait])
+        >>> {"tool": "wait", "arguments": {"s": 1}} in space
+        True
+        >>> {"tool": "wait", "arguments": {"s": "soon"}} in space
+        False
+
+    Args:
+        tools: The tools; their JSON Schemas decide which calls are elements.
+        seed: Seeds what `sample` draws.
+    """
+
+    def __init__(self, tools: Sequence[ToolSpec], seed: int | None = None) -> None:
+        self.tools = tuple(tools)
+        super().__init__(seed=seed)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """Tool calls have no fixed size."""
+        return False
+
+    def sample(self, mask: None = None, probability: None = None) -> dict[str, Json]:
+        """Draw a legal call. Raises ValueError for a mask or probabilities: there is no list."""
+        _refuse_masks(self, mask, probability)
+        return sample_call(self.tools, self.np_random).to_json()
+
+    def contains(self, x: object) -> bool:
+        """Whether `x`, a dict or an Action, is a legal call."""
+        try:
+            check_call(Action.from_json(x), self.tools)
+        except ActionError:
+            return False
+        return True
+
+    def to_jsonable(self, sample_n: Iterable[Any]) -> list[dict[str, Json]]:
+        """Return calls as JSON objects; they are read back as they are."""
+        return [Action.from_json(x).to_json() for x in sample_n]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ToolCallSpace) and self.tools == other.tools
+
+    def __repr__(self) -> str:
+        return f"ToolCallSpace({', '.join(tool.name for tool in self.tools)})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ToolCallSpace:
+        # Shares the tools: their compiled schemas are remembered by identity.
+        copy = ToolCallSpace(self.tools)
+        copy._np_random = deepcopy(self._np_random, memo)
+        return copy
+
+
+class SlotSpace(Space[T], Generic[T]):
+    """Values of varying size that can be written as at most `max_bytes` bytes.
+
+    Subclasses say how (`encode`, `decode`), what stands in an empty slot (`blank`), and which
+    JSON Schema describes a sample.
+    """
+
+    blank: T
+    example: Json
+
+    def __init__(self, max_bytes: int, seed: int | None = None) -> None:
+        self.max_bytes = max_bytes
+        super().__init__(seed=seed)
+
+    def encode(self, value: Any) -> bytes:
+        """Write a value. Raises TypeError, ValueError or RecursionError for what is no element."""
+        raise NotImplementedError
+
+    def decode(self, data: bytes) -> T:
+        """Read back what `encode` wrote."""
+        raise NotImplementedError
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """The values have no fixed size."""
+        return False
+
+    def sample(self, mask: None = None, probability: None = None) -> T:
+        """Draw a short value. Raises ValueError for a mask or probabilities."""
+        _refuse_masks(self, mask, probability)
+        value = draw_value(self.example, self.np_random)
+        return cast("T", value) if self.contains(value) else self.blank
+
+    def contains(self, x: object) -> bool:
+        """Whether `x` can be written, in few enough bytes."""
+        try:
+            return len(self.encode(x)) <= self.max_bytes
+        except (TypeError, ValueError, RecursionError):
+            return False
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.max_bytes == self.max_bytes
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(max_bytes={self.max_bytes})"
+
+
+class TextSpace(SlotSpace[str]):
+    """Any Unicode text up to a length in UTF-8; only lone surrogates are left out.
+
+    Example:
+        >>> "漢字" in TextSpace(6), "漢字" in TextSpace(5)
+        (True, False)
+    """
+
+    blank = ""
+    example: Json = {"type": "string"}
+
+    def encode(self, value: Any) -> bytes:
+        """Return the text in UTF-8."""
+        if not isinstance(value, str):
+            raise TypeError(f"expected text, got {type(value).__name__}")
+        return value.encode()
+
+    def decode(self, data: bytes) -> str:
+        """Return the text."""
+        return data.decode()
+
+
+class JsonSpace(SlotSpace[Json]):
+    """Any JSON value up to a length as ASCII text; lists are lists and keys are text."""
+
+    blank = None
+    example: Json = {"type": ["null", "boolean", "integer", "number", "string", "array"]}
+
+    def encode(self, value: Any) -> bytes:
+        """Return the value as JSON, if reading it gives the value back."""
+        text = json.dumps(value, allow_nan=False)
+        if json.loads(text) != value:
+            raise ValueError("expected only lists, and objects with text as keys")
+        return text.encode()
+
+    def decode(self, data: bytes) -> Json:
+        """Return the value."""
+        return cast("Json", json.loads(data)) if data else self.blank
+
+
+def _refuse_masks(space: Space[Any], mask: object, probability: object) -> None:
+    if mask is not None or probability is not None:
+        raise ValueError(
+            f"{space} cannot be listed, so it takes no mask and no probability; "
+            f"got mask={mask!r}, probability={probability!r}"
+        )
+
+
+# --- between processes ---------------------------------------------------------------------
+
+_LENGTH: Final = struct.Struct("<I")
+
+
+class SlotView(Sequence[T]):
+    """The values in shared memory as they are now; a deep copy is a tuple that stays."""
+
+    def __init__(self, space: SlotSpace[T], shared: Any, n: int) -> None:
+        self._space, self._n = space, n
+        self._bytes = memoryview(shared.get_obj()).cast("B")
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        start = range(self._n)[index] * (_LENGTH.size + self._space.max_bytes) + _LENGTH.size
+        (length,) = _LENGTH.unpack_from(self._bytes, start - _LENGTH.size)
+        return self._space.decode(bytes(self._bytes[start : start + length]))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[T, ...]:
+        return tuple(self)
+
+
+@create_shared_memory.register(SlotSpace)
+def _create_slots(space: SlotSpace[Any], n: int = 1, ctx: Any = None) -> Any:
+    return ctx.Array("B", n * (_LENGTH.size + space.max_bytes))
+
+
+@read_from_shared_memory.register(SlotSpace)
+def _read_slots(space: SlotSpace[T], shared_memory: Any, n: int = 1) -> SlotView[T]:
+    return SlotView(space, shared_memory, n)
+
+
+@write_to_shared_memory.register(SlotSpace)
+def _write_slot(space: SlotSpace[Any], index: int, value: Any, shared_memory: Any) -> None:
+    data = space.encode(value)
+    if len(data) > space.max_bytes:
+        raise ValueError(
+            f"an observation of {len(data)} bytes does not fit its slot: expected at most "
+            f"{space.max_bytes}; lower the task's limits.output_bytes or pass shared_memory=False"
+        )
+    start = index * (_LENGTH.size + space.max_bytes)
+    record = _LENGTH.pack(len(data)) + data
+    memoryview(shared_memory.get_obj()).cast("B")[start : start + len(record)] = record
+
+
+@create_empty_array.register(SlotSpace)
+def _create_blanks(
+    space: SlotSpace[T], n: int = 1, fn: Callable[..., Any] = np.zeros
+) -> tuple[T, ...]:
+    return (space.blank,) * n

@@ -1,0 +1,74 @@
+"""Gymnasium wrappers for learners that only know numbers.
+
+`DiscreteCalls` turns a list of tool calls into a `Discrete` action space, `ByteText` the text
+into a `Box`: together they are what Stable-Baselines3 asks of an environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from gymnasium.utils import RecordConstructorArgs
+from numpy.typing import NDArray
+
+from agentgym.errors import ActionError
+from agentgym.records import Action, Json
+
+
+class DiscreteCalls(gymnasium.ActionWrapper[Any, np.int64, dict[str, Json]], RecordConstructorArgs):
+    """Lets an agent choose among some tool calls by number.
+
+    Args:
+        env: The environment, with tool calls as its actions.
+        calls: The calls; action ``n`` makes ``calls[n]``.
+
+    Raises:
+        ActionError: The list is empty, or holds a call the environment does not accept.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, dict[str, Json]],
+        calls: Sequence[Action | Mapping[str, Json]],
+    ) -> None:
+        self.calls = [Action.from_json(call).to_json() for call in calls]
+        if not self.calls:
+            raise ActionError("DiscreteCalls needs at least one call to choose from, got none")
+        for number, call in enumerate(self.calls):
+            if call not in env.action_space:
+                raise ActionError(f"calls[{number}] is not in {env.action_space}: {call}")
+        RecordConstructorArgs.__init__(self, calls=self.calls)
+        gymnasium.ActionWrapper.__init__(self, env)
+        self.action_space = Discrete(len(self.calls))
+
+    def action(self, action: np.int64) -> dict[str, Json]:
+        """Return the call with that number."""
+        return self.calls[int(action)]
+
+
+class ByteText(
+    gymnasium.ObservationWrapper[NDArray[np.uint8], Any, dict[str, Any]], RecordConstructorArgs
+):
+    """Shows only the text, as bytes: ``uint8[length]``, UTF-8, padded with zeros.
+
+    Of a longer text the end is kept, where a terminal shows what happened last.
+
+    Args:
+        env: The environment, with ``text`` among its observations.
+        length: Bytes to show.
+    """
+
+    def __init__(self, env: gymnasium.Env[dict[str, Any], Any], length: int = 512) -> None:
+        RecordConstructorArgs.__init__(self, length=length)
+        gymnasium.ObservationWrapper.__init__(self, env)
+        self.length = length
+        self.observation_space = Box(0, 255, (length,), np.uint8)
+
+    def observation(self, observation: dict[str, Any]) -> NDArray[np.uint8]:
+        """Return the text's last bytes."""
+        tail = observation["text"].encode()[-self.length :]
+        return np.frombuffer(tail.ljust(self.length, b"\0"), np.uint8).copy()

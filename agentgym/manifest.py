@@ -1,0 +1,265 @@
+"""TOML files into frozen pydantic models; every complaint names file, line and field.
+
+pydantic says which field is wrong; `locate` finds its line by parsing the text once more, one
+statement at a time, so that tomllib's grammar (TOML 1.0) is the only one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, time
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from agentgym.errors import AgentGymError, close_matches
+from agentgym.records import Limits
+
+Location: TypeAlias = tuple[int | str, ...]
+"""Where a value stands in a document: keys and array indices, outermost first."""
+
+_EXPECTED = {
+    "bool_type": "true or false",
+    "dict_type": "a table",
+    "float_type": "a number",
+    "int_type": "an integer",
+    "list_type": "an array",
+    "model_type": "a table",
+    "string_type": "a string",
+    "tuple_type": "an array",
+}
+"""What TOML calls the types that pydantic names otherwise."""
+
+
+class Manifest(BaseModel):
+    """Base of everything read from TOML: frozen, no unknown fields, no silent conversions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class LimitsManifest(Manifest):
+    """A `[limits]` table; what is absent keeps the value it is put over."""
+
+    memory_mb: int | None = Field(default=None, gt=0)
+    cpus: float | None = Field(default=None, gt=0)
+    pids: int | None = Field(default=None, ge=16)
+    disk_mb: int | None = Field(default=None, gt=0)
+    wall_s: float | None = Field(default=None, gt=0)
+    output_bytes: int | None = Field(default=None, ge=1024)
+
+    def over(self, limits: Limits) -> Limits:
+        """Return `limits` with what is given here put over it."""
+        return replace(limits, **self.model_dump(exclude_none=True))
+
+
+M = TypeVar("M", bound=Manifest)
+
+
+def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
+    """Read and validate a TOML file.
+
+    Args:
+        path: The file.
+        model: What it must look like.
+        error: The class to raise, that of the caller's boundary.
+
+    Raises:
+        AgentGymError: Of class `error`; one line a problem, in the order of the file, e.g.
+            ``tasks/x/task.toml:12: limits.memory_mb: expected an integer, got 'much'``.
+    """
+    text = read_text(path, error)
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise error(f"{show_path(path)}{_syntax(str(fault), text)}") from fault
+    dates = dict(_dates(data))
+    problems = [(at, f"expected quoted text, got the date or time {v}") for at, v in dates.items()]
+    try:
+        # JSON mode is what lets strict validation take a TOML array for a tuple.
+        manifest = model.model_validate_json(json.dumps(data, default=str))
+    except ValidationError as fault:
+        found = [_problem(details, model) for details in fault.errors(include_url=False)]
+        problems += [(at, what) for at, what in found if at not in dates]
+    else:
+        if not problems:
+            return manifest
+    positions = _positions(text)
+    lines = [(_line(positions, at), ".".join(map(str, at)), what) for at, what in problems]
+    raise error(
+        "\n".join(
+            f"{show_path(path)}:{line}: {field}{': ' if field else ''}{what}"
+            for line, field, what in sorted(lines)
+        )
+    )
+
+
+def read_text(path: Path, error: type[AgentGymError]) -> str:
+    """Return a UTF-8 text file, or raise `error` naming the file and, for bad bytes, the line."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as fault:
+        raise error(f"{show_path(path)}: cannot be read: {fault.strerror}") from fault
+    except UnicodeDecodeError as fault:
+        line = fault.object.count(b"\n", 0, fault.start) + 1
+        byte = fault.object[fault.start]
+        raise error(f"{show_path(path)}:{line}: expected UTF-8, got byte {byte:#x}") from fault
+
+
+def show_path(path: Path) -> str:
+    """Return a path as messages show it: relative where it lies below the working directory."""
+    absolute = path.absolute()
+    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path)
+
+
+def locate(text: str, location: Location) -> int:
+    """Return the line (from 1) of a value in a valid TOML text, or of what would hold it."""
+    return _line(_positions(text), location)
+
+
+def _line(positions: dict[Location, int], location: Location) -> int:
+    for length in range(len(location), 0, -1):
+        if location[:length] in positions:
+            return positions[location[:length]]
+    return 1
+
+
+def _positions(text: str) -> dict[Location, int]:
+    """Return the line on which each key, table and array item begins."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    positions: dict[Location, int] = {}
+    last_index: dict[Location, int] = {}
+    table: Location = ()
+    start = 0
+    while start < len(lines):
+        end, statement = _statement(lines, start)
+        if lines[start].lstrip().startswith("["):
+            table = _enter(statement, last_index)
+            for length in range(1, len(table) + 1):
+                positions.setdefault(table[:length], start + 1)
+        else:
+            for at in _inside(statement, table):
+                positions.setdefault(at, start + 1)
+        start = end
+    return positions
+
+
+def _statement(lines: list[str], start: int) -> tuple[int, dict[str, Any]]:
+    """Return the end and the content of the statement that begins on a line."""
+    for end in range(start + 1, len(lines) + 1):
+        try:
+            return end, tomllib.loads("\n".join(lines[start:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+    return len(lines), {}
+
+
+def _enter(header: dict[str, Any], last_index: dict[Location, int]) -> Location:
+    """Return the table that a parsed ``[header]`` opens, counting ``[[items]]``."""
+    at: Location = ()
+    while header:
+        ((key, inner),) = header.items()
+        at += (key,)
+        if isinstance(inner, list):
+            last_index[at] = last_index.get(at, -1) + 1
+            return (*at, last_index[at])
+        if at in last_index:
+            at += (last_index[at],)
+        header = inner
+    return at
+
+
+def _inside(value: object, at: Location) -> Iterator[Location]:
+    for key, inner in _items(value):
+        yield (*at, key)
+        yield from _inside(inner, (*at, key))
+
+
+def _dates(value: object, at: Location = ()) -> Iterator[tuple[Location, object]]:
+    if isinstance(value, date | time):
+        yield at, value
+    for key, inner in _items(value):
+        yield from _dates(inner, (*at, key))
+
+
+def _items(value: object) -> Iterator[tuple[int | str, object]]:
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list):
+        yield from enumerate(value)
+
+
+def _syntax(message: str, text: str) -> str:
+    """Return ``:line: what`` for a message of tomllib, with what stands there."""
+    found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if not found:
+        return f": not TOML: {message}"
+    what = message[: found.start()]
+    lines = text.split("\n")
+    if found[1] is None:
+        return f":{len(text.rstrip().splitlines()) or 1}: not TOML: {what}, at the end of the file"
+    return f":{found[1]}: not TOML: {what}, column {found[2]} of {_seen(lines[int(found[1]) - 1])}"
+
+
+def _problem(details: ErrorDetails, model: type[Manifest]) -> tuple[Location, str]:
+    """Return where and what, in this house's words."""
+    at = tuple(part for part in details["loc"] if part != "[key]")
+    kind, message, value = details["type"], details["msg"], details["input"]
+    if kind == "json_invalid":
+        return at, "expected fewer tables and arrays within each other"
+    if kind == "missing":
+        return at, "required, but absent"
+    if kind == "extra_forbidden":
+        known = _known(model, at)
+        matches = close_matches(str(at[-1]), known, limit=1)
+        hint = f"did you mean {matches[0]!r}?" if matches else f"known: {', '.join(known)}"
+        return at, f"unknown field {at[-1]!r}; {hint}"
+    if kind == "value_error":
+        return at, str(details["ctx"]["error"])
+    if kind in _EXPECTED:
+        return at, f"expected {_EXPECTED[kind]}, got {_seen(value)}"
+    if message.startswith("Input should be "):
+        return at, f"expected {message.removeprefix('Input should be ')}, got {_seen(value)}"
+    return at, f"{message}, got {_seen(value)}"
+
+
+def _known(kind: Any, location: Location) -> list[str]:
+    """Return the names that were possible in the table that holds a location."""
+    for part in location[:-1]:
+        fields = _fields(kind)
+        kind = _plain(fields[str(part)].annotation if fields else _item_type(kind))
+    return list(_fields(kind))
+
+
+def _fields(kind: Any) -> dict[str, FieldInfo]:
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        return {}
+    return {field.alias or name: field for name, field in kind.model_fields.items()}
+
+
+def _item_type(kind: Any) -> Any:
+    return [argument for argument in get_args(kind) if argument is not Ellipsis][-1]
+
+
+def _plain(kind: Any) -> Any:
+    """Return ``X`` of ``X | None`` and of ``Annotated[X, ...]``."""
+    while get_origin(kind) in (Union, UnionType, Annotated):
+        kind = get_args(kind)[0]
+    return kind
+
+
+def _seen(value: object) -> str:
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "an array"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:57] + "...")
+    return json.dumps(value)

@@ -1,0 +1,1 @@
+"""Task folders: reading and validating them, drawing instances, preparing their snapshots."""

@@ -1,0 +1,110 @@
+"""Task folders read and validated; everything that is wrong with one is said at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentgym import catalogue
+from agentgym.errors import TaskError, close_matches
+from agentgym.manifest import load_toml, locate, read_text, show_path
+from agentgym.task.model import PLAYBOOK_SUFFIXES, Task, TaskManifest, visible
+from agentgym.task.playbook import read_playbook, solution
+
+_ENTRIES = ("task.toml", "instruction.md", "setup", "solution", "checks", "mutants")
+_SOLUTIONS = ("solve.sh", "actions.jsonl")
+
+
+def find_task(task_id: str) -> Task:
+    """Return the task with an id.
+
+    Raises:
+        NotFoundError: No task has it.
+        TaskError: Its folder is broken.
+    """
+    return load_task(catalogue.find("tasks", task_id))
+
+
+def load_task(folder: Path) -> Task:
+    """Read a task folder.
+
+    Args:
+        folder: ``<suite>/<name>``, wherever it lies.
+
+    Raises:
+        TaskError: One line a problem, each with file, line and field where it has them.
+    """
+    folder = Path(os.path.abspath(folder))
+    if not folder.is_dir():
+        raise TaskError(f"{show_path(folder)}: expected a task folder, found none")
+    problems = list(_layout(folder))
+    try:
+        manifest = load_toml(folder / "task.toml", TaskManifest, TaskError)
+    except TaskError as error:
+        raise TaskError("\n".join([str(error), *problems])) from error
+    problems += _id(folder, manifest)
+    if not problems:
+        instruction = read_text(folder / "instruction.md", TaskError)
+        task = Task(manifest.id, folder, manifest, instruction)
+        problems += _content(task)
+    if problems:
+        raise TaskError("\n".join(problems))
+    return task
+
+
+def _layout(folder: Path) -> Iterator[str]:
+    yield from _unknown(folder, _ENTRIES)
+    required = ["instruction.md", "checks/rubric.toml"]
+    if (folder / "setup").exists():
+        required.append("setup/setup.sh")
+    for name in required:
+        if not (folder / name).is_file():
+            yield f"{show_path(folder / name)}: required, but absent"
+    found = [name for name in _SOLUTIONS if (folder / "solution" / name).is_file()]
+    if len(found) != 1:
+        seen = "both" if found else "neither"
+        yield f"{show_path(folder / 'solution')}: expected {' or '.join(_SOLUTIONS)}, found {seen}"
+    yield from _unknown(folder / "solution", _SOLUTIONS)
+    names: dict[str, Path] = {}
+    for path in visible(folder / "mutants"):
+        if path.suffix not in PLAYBOOK_SUFFIXES:
+            yield f"{show_path(path)}: expected a mutant in a .sh or .jsonl file"
+        elif path.stem in names:
+            yield f"{show_path(path)}: expected another name, {names[path.stem].name} has it too"
+        names.setdefault(path.stem, path)
+
+
+def _unknown(folder: Path, known: Sequence[str]) -> Iterator[str]:
+    for path in visible(folder):
+        if path.name not in known:
+            matches = close_matches(path.name, known, limit=1)
+            hint = f"did you mean {matches[0]!r}?" if matches else f"known: {', '.join(known)}"
+            yield f"{show_path(path)}: unknown entry; {hint}"
+
+
+def _id(folder: Path, manifest: TaskManifest) -> Iterator[str]:
+    expected = f"{folder.parent.name}/{folder.name}"
+    if manifest.id.rpartition("-v")[0] != expected:
+        path = folder / "task.toml"
+        line = locate(read_text(path, TaskError), ("id",))
+        yield (
+            f"{show_path(path)}:{line}: id: expected '{expected}-vN' after the folder, "
+            f"got {manifest.id!r}"
+        )
+
+
+def _content(task: Task) -> Iterator[str]:
+    """Yield what is wrong with the texts; any seed shows it, as it names the same slots."""
+    if not task.instruction.strip():
+        yield f"{show_path(task.folder / 'instruction.md')}: expected text, got an empty file"
+    try:
+        instance = task.instance(0)
+    except TaskError as error:
+        yield str(error)
+        return
+    for path in (solution(task), *task.mutants().values()):
+        try:
+            read_playbook(path, instance)
+        except TaskError as error:
+            yield str(error)

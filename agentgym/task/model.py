@@ -1,0 +1,165 @@
+"""What a task is: `task.toml` as a model, a Task (a folder), an Instance (a task and a seed)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from agentgym.errors import TaskError
+from agentgym.manifest import LimitsManifest, Manifest, show_path
+from agentgym.records import Json
+from agentgym.task.template import Slot, canonical, draw, fill
+
+_FINGERPRINT = "agentgym.fingerprint/1"
+"""Raise it when the same setup folder would be prepared differently."""
+
+PLAYBOOK_SUFFIXES = (".sh", ".jsonl")
+
+
+def _task_id(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*-v[1-9][0-9]*", value):
+        raise ValueError(f"expected suite/name-vN in lower case, e.g. 'web/shop-v1', got {value!r}")
+    return value
+
+
+def _regular_expression(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"expected a regular expression, got {value!r}: {error}") from error
+    return value
+
+
+def _absolute(value: str) -> str:
+    if not value.startswith("/"):
+        raise ValueError(f"expected an absolute path of the sandbox, got {value!r}")
+    return value
+
+
+SlotName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+Command: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$")]
+Text: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
+
+
+class SetupManifest(Manifest):
+    """The `[setup]` table."""
+
+    timeout_s: float = Field(default=60.0, gt=0)
+
+
+class ReplayManifest(Manifest):
+    """The `[replay]` table: what may differ between two executions of the same actions."""
+
+    volatile_paths: tuple[Annotated[str, AfterValidator(_absolute)], ...] = ()
+    volatile_text: tuple[Annotated[str, AfterValidator(_regular_expression)], ...] = ()
+
+
+class TaskManifest(Manifest):
+    """`task.toml` as it is written.
+
+    Attributes:
+        id: ``suite/name-vN``.
+        env: Catalogue name of the environment.
+        needs: Commands the sandbox must have.
+        max_steps: Steps an agent may take; None leaves it to the environment.
+        abstain: `give_up` can be the right answer.
+        limits: Goes over the limits of the sandbox recipe.
+        params: The slots of a template.
+    """
+
+    schema_version: Literal["agentgym.task/1"]
+    id: Annotated[str, AfterValidator(_task_id)]
+    title: Text
+    tags: tuple[Text, ...] = ()
+    difficulty: Literal["easy", "medium", "hard"]
+    env: Text
+    needs: tuple[Command, ...] = ()
+    max_steps: int | None = Field(default=None, gt=0)
+    abstain: bool = False
+    limits: LimitsManifest = LimitsManifest()
+    setup: SetupManifest = SetupManifest()
+    params: dict[SlotName, Slot] = Field(default_factory=dict)
+    replay: ReplayManifest = ReplayManifest()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A validated task folder.
+
+    Attributes:
+        id: ``suite/name-vN``.
+        folder: Where its files are.
+        manifest: Its `task.toml`.
+        instruction: Text of `instruction.md`, slots not filled.
+    """
+
+    id: str
+    folder: Path
+    manifest: TaskManifest
+    instruction: str
+
+    def instance(self, seed: int) -> Instance:
+        """Draw the slots for a seed.
+
+        Raises:
+            TaskError: The instruction has a slot that `[params]` does not name.
+        """
+        params = draw(self.manifest.params, seed)
+        where = show_path(self.folder / "instruction.md")
+        return Instance(self, seed, params, fill(self.instruction, params, where))
+
+    def mutants(self) -> Mapping[str, Path]:
+        """Return the wrong and cheating answers by name, sorted."""
+        found = visible(self.folder / "mutants")
+        return {path.stem: path for path in found if path.suffix in PLAYBOOK_SUFFIXES}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A task with its slots drawn: what one episode is about."""
+
+    task: Task
+    seed: int
+    params: Mapping[str, Json]
+    instruction: str
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of all that decides the prepared files, the recipe left out.
+
+        Raises:
+            TaskError: The setup folder holds something that is not a file, folder or link.
+        """
+        content: dict[str, Json] = {
+            "format": _FINGERPRINT,
+            "files": list(_describe(self.task.folder / "setup")),
+            "params": self.params,
+            "setup": self.task.manifest.setup.model_dump(),
+        }
+        return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def visible(folder: Path) -> list[Path]:
+    """Return what stands in a folder, sorted, hidden files left out; nothing if it is absent."""
+    return sorted(folder.glob("[!.]*"))
+
+
+def _describe(folder: Path) -> Iterator[Json]:
+    """Yield path, kind, permissions and content of everything below a folder, by path."""
+    for path in sorted(folder.rglob("*")):
+        name, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            yield [name, "link", str(path.readlink())]
+        elif stat.S_ISDIR(mode):
+            yield [name, "dir", mode & 0o777]
+        elif stat.S_ISREG(mode):
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            yield [name, "file", mode & 0o777, digest]
+        else:
+            raise TaskError(f"{show_path(path)}: expected a file, a folder or a link")

@@ -1,0 +1,162 @@
+"""Slots: what may be drawn for them, drawing from the seed, and filling ``{{slot}}``.
+
+A draw is the SHA-256 of (seed, slot name) modulo the number of values, so it depends neither on
+the order of the slots in the file nor on anybody's random number generator.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from pydantic import Field, PlainValidator, model_validator
+
+from agentgym.errors import TaskError, close_matches
+from agentgym.manifest import Manifest
+from agentgym.records import Json
+
+_SLOT = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}")
+_DRAW = "agentgym.draw/1"
+"""Part of every draw: another way of drawing gets another name, never other values in silence."""
+
+
+def _scalar(value: object) -> str | int | float | bool:
+    if not isinstance(value, str | int | float):
+        raise ValueError("expected text, a number, true or false in a choice")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"expected a finite number, got {value}")
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError("expected text without NUL: it has to fit into an environment variable")
+    return value
+
+
+Scalar: TypeAlias = Annotated[str | int | float | bool, PlainValidator(_scalar)]
+Bound: TypeAlias = Annotated[int, Field(ge=-(2**53), le=2**53)]
+"""Integers that every JSON reader keeps exact."""
+
+
+class Slot(Manifest):
+    """One value drawn from the seed: ``{choice = [...]}`` or ``{range = [first, last]}``."""
+
+    choice: tuple[Scalar, ...] | None = None
+    range: tuple[Bound, ...] | None = None
+
+    @model_validator(mode="after")
+    def _is_drawable(self) -> Slot:
+        if (self.choice is None) == (self.range is None):
+            raise ValueError("expected either choice = [...] or range = [first, last]")
+        if self.range is not None and not (len(self.range) == 2 and self.range[0] <= self.range[1]):
+            raise ValueError(f"expected range = [first, last], got {list(self.range)}")
+        if self.choice == ():
+            raise ValueError("expected at least one choice, got none")
+        if len({json.dumps(value) for value in self.choice or ()}) < len(self.choice or ()):
+            raise ValueError("expected distinct choices, got one of them twice")
+        return self
+
+    @property
+    def values(self) -> Sequence[str | int | float | bool]:
+        """Everything that can be drawn."""
+        if self.choice is not None:
+            return self.choice
+        assert self.range is not None
+        return range(self.range[0], self.range[1] + 1)
+
+
+def draw(slots: Mapping[str, Slot], seed: int) -> dict[str, Json]:
+    """Draw every slot from an episode's seed."""
+    return {name: slot.values[_draw(seed, name) % len(slot.values)] for name, slot in slots.items()}
+
+
+def _draw(seed: int, name: str) -> int:
+    digest = hashlib.sha256(f"{_DRAW}\0{seed}\0{name}".encode()).digest()
+    return int.from_bytes(digest, "big")
+
+
+def cardinality(slots: Mapping[str, Slot]) -> int:
+    """Return how many different instances a template has; 1 without slots."""
+    return math.prod(len(slot.values) for slot in slots.values())
+
+
+def fill(text: str, params: Mapping[str, Json], where: Path | str) -> str:
+    """Replace each ``{{slot}}`` of a text. What is filled in is not looked at again.
+
+    Args:
+        text: The template.
+        params: Values of the slots.
+        where: The file the text comes from, for messages.
+
+    Raises:
+        TaskError: A slot has no value; names file and line.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        line = text.count("\n", 0, match.start()) + 1
+        return _text(_value(match[1], params, f"{where}:{line}"))
+
+    return _SLOT.sub(replace, text)
+
+
+def fill_json(value: Json, params: Mapping[str, Json], where: str) -> Json:
+    """Fill the slots in every text of a JSON value, object keys included.
+
+    A text that is one slot and nothing else becomes the slot's value with its type:
+    ``"{{count}}"`` becomes ``20``.
+
+    Args:
+        value: The template.
+        params: Values of the slots.
+        where: What stands before the message of an error, such as ``file:line``.
+
+    Raises:
+        TaskError: A slot has no value, or filling makes two keys of an object equal.
+    """
+    if isinstance(value, str):
+        whole = _SLOT.fullmatch(value)
+        if whole:
+            return _value(whole[1], params, where)
+        return _SLOT.sub(lambda match: _text(_value(match[1], params, where)), value)
+    if isinstance(value, Mapping):
+        filled = {
+            _SLOT.sub(lambda match: _text(_value(match[1], params, where)), key): fill_json(
+                inner, params, where
+            )
+            for key, inner in value.items()
+        }
+        if len(filled) < len(value):
+            raise TaskError(f"{where}: two keys of {sorted(value)} are equal once filled")
+        return filled
+    if isinstance(value, Sequence):
+        return [fill_json(inner, params, where) for inner in value]
+    return value
+
+
+def environment(params: Mapping[str, Json]) -> dict[str, str]:
+    """Return the parameters as setups and solutions get them: environment variables."""
+    variables = {f"PARAM_{name.upper()}": _text(value) for name, value in params.items()}
+    return variables | {"AGENTGYM_PARAMS": canonical(params)}
+
+
+def canonical(value: Json) -> str:
+    """Return the one JSON text of a value: sorted keys, no blanks, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _value(name: str, params: Mapping[str, Json], where: str) -> Json:
+    if name not in params:
+        matches = close_matches(name, params, limit=1)
+        hint = (
+            f"did you mean {{{{{matches[0]}}}}}?"
+            if matches
+            else f"known: {', '.join(params) or 'none'}"
+        )
+        raise TaskError(f"{where}: unknown slot {{{{{name}}}}}; {hint}")
+    return params[name]
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

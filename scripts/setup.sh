@@ -1,0 +1,82 @@
+#!/bin/sh
+# Make this machine ready: setup.sh demo | setup.sh test. Does nothing when nothing changed.
+# Installs system packages where it may, else prints the one line to type.
+set -eu
+cd "$(dirname "$0")/.."
+goal=${1:?usage: scripts/setup.sh demo or test}
+venv=.venv
+stamp=$venv/.ready-$goal
+# What bubblewrap sandboxes need, then what the bundled tasks use inside them.
+packages="bubblewrap mount util-linux python3 python3-venv
+acl coreutils findutils gawk git gzip make openssl perl sed sqlite3 tar tzdata"
+wanted_commands="bwrap unshare mount prlimit setpriv setfacl awk git gzip make openssl perl sqlite3 tar"
+
+say() { printf '%s\n' "$*" >&2; }
+
+find_python() {
+    for name in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
+        [ -n "$name" ] || continue
+        if "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$name"
+            return
+        fi
+    done
+}
+
+missing_commands() {
+    for command in $wanted_commands; do
+        PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null 2>&1 || echo "$command"
+    done
+    [ -x /usr/bin/python3 ] || echo /usr/bin/python3
+    [ -n "$(find_python)" ] || echo "python3 with venv"
+}
+
+install_packages() {
+    missing=$(missing_commands)
+    [ -n "$missing" ] || return 0
+    line="apt-get install -y $(echo $packages)"
+    if ! command -v apt-get >/dev/null; then
+        say "Missing on this machine: $(echo $missing). Install, with your package manager: $(echo $packages)"
+        exit 1
+    fi
+    if [ "$(id -u)" = 0 ]; then
+        as_root=
+    elif sudo -n true 2>/dev/null; then
+        as_root="sudo -n"
+    else
+        say "Missing on this machine: $(echo $missing). Type this, then the same make again:"
+        say "  sudo $line"
+        exit 1
+    fi
+    say "Installing system packages (missing: $(echo $missing)) ..."
+    export DEBIAN_FRONTEND=noninteractive
+    $as_root apt-get update -qq
+    # shellcheck disable=SC2086
+    $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null
+}
+
+install_python() {
+    python=$(find_python)
+    if [ -z "$python" ]; then
+        say "agentgym needs Python 3.11 or newer with venv; set PYTHON=/path/to/python3.11"
+        exit 1
+    fi
+    [ -x $venv/bin/python ] || { say "Making $venv with $python ..."; "$python" -m venv $venv; }
+    say "Installing Python packages for '$goal' (a few minutes the first time) ..."
+    if [ "$goal" = test ]; then
+        $venv/bin/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1'
+        # The CPU build of this release is the one a Python 3.11 package mirror may carry.
+        $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"
+        $venv/bin/pip install -q --disable-pip-version-check -e . --group test
+    else
+        $venv/bin/pip install -q --disable-pip-version-check -e .
+    fi
+}
+
+state=$(cat pyproject.toml scripts/setup.sh | sha256sum)
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$state" ] && [ -z "$(missing_commands)" ]; then
+    exit 0
+fi
+install_packages
+install_python
+echo "$state" > "$stamp"

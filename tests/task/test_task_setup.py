@@ -1,0 +1,320 @@
+"""Preparing: setup runs once, gold goes to the host only, faults leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from memory_provider import MemoryProvider, MemorySandbox
+from task_folder import TASK_TOML, write_task
+
+from agentgym.errors import ConfigError, GuestFileError, SandboxDiedError, SandboxError, TaskError
+from agentgym.records import ExecResult, Limits, Recipe
+from agentgym.task.load import load_task
+from agentgym.task.model import Instance
+from agentgym.task.setup import prepare
+
+RECIPE = Recipe("host")
+
+
+class Zoo(MemoryProvider):
+    """A provider whose guests have awk and python3, and whose `bash` plays zoo/feed's setup."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commands = {"awk", "python3"}
+        self.result = ExecResult(0, b"done\n")
+        self.setups = 0
+        self.programs |= {"/bin/sh": self.which, "/bin/bash": self.setup}
+
+    async def which(
+        self, sandbox: MemorySandbox, argv: Sequence[str], env: Mapping[str, str]
+    ) -> ExecResult:
+        missing = [name for name in argv[4:] if name not in self.commands]
+        return ExecResult(0, "".join(f"{name}\n" for name in missing).encode())
+
+    async def setup(
+        self, sandbox: MemorySandbox, argv: Sequence[str], env: Mapping[str, str]
+    ) -> ExecResult:
+        self.setups += 1
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert argv[1] == f"{env['AGENTGYM_SETUP']}/setup.sh"
+        assert sandbox.files[argv[1]] == b"echo hello\n"
+        apples = sandbox.files[f"{env['AGENTGYM_SETUP']}/data/apples.txt"]
+        sandbox.files["/srv/apples.txt"] = apples * json.loads(env["AGENTGYM_PARAMS"])["count"]
+        assert env["AGENTGYM_GOLD"] in sandbox.folders
+        sandbox.files[f"{env['AGENTGYM_GOLD']}/animal"] = env["PARAM_ANIMAL"].encode()
+        sandbox.files[f"{env['AGENTGYM_GOLD']}/more/bytes"] = b"\0\xff"
+        return self.result
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Instance:
+    return load_task(write_task(tmp_path)).instance(5)
+
+
+async def test_the_memory_provider_keeps_its_promises(tmp_path: Path) -> None:
+    provider = MemoryProvider()
+    sandbox = await provider.start(RECIPE)
+    (tmp_path / "up").mkdir()
+    (tmp_path / "up/file").write_bytes(b"x")
+    await sandbox.upload(tmp_path / "up", "/run/there")
+    await sandbox.upload(tmp_path / "up", "/srv")
+    with pytest.raises(GuestFileError):
+        await sandbox.download("/none", tmp_path / "down")
+    await sandbox.exec(["mkdir", "/srv"])
+    await sandbox.download("/srv", tmp_path / "down")
+    assert (tmp_path / "down/file").read_bytes() == b"x"
+    assert (await sandbox.exec(["nothing"])).exit_code == 127
+    snapshot = await provider.keep("key", await sandbox.seal())
+    with pytest.raises(SandboxDiedError):
+        await sandbox.exec(["mkdir", "/x"])
+    assert await provider.find("key") == snapshot
+    assert await provider.find("other") is None
+    assert (await provider.start(RECIPE, snapshot)).files == {"/srv/file": b"x"}
+
+
+async def test_a_setup_leaves_a_snapshot_and_gold(instance: Instance, cache: Path) -> None:
+    zoo = Zoo()
+    prepared = await prepare(instance, zoo, RECIPE)
+    count = instance.params["count"]
+    assert zoo.layers[prepared.snapshot.layers[0]] == {"/srv/apples.txt": b"apple\n" * count}
+    animal = str(instance.params["animal"]).encode()
+    assert prepared.gold == {"animal": animal, "more/bytes": b"\0\xff"}
+    assert [timeout for argv, timeout in zoo.calls if argv[0] == "/bin/bash"] == [7.5]
+    assert zoo.sandboxes[0].files.keys() == {"/srv/apples.txt"}
+    assert all(sandbox.closed for sandbox in zoo.sandboxes)
+    assert (cache / "gold").stat().st_mode & 0o077 == 0
+
+
+async def test_a_prepared_instance_is_found_again(instance: Instance) -> None:
+    zoo = Zoo()
+    first = await prepare(instance, zoo, RECIPE)
+    again = load_task(instance.task.folder).instance(5)
+    assert await prepare(again, zoo, RECIPE) == first
+    narrower = replace(RECIPE, limits=Limits(memory_mb=64))
+    assert await prepare(again, zoo, narrower) == first
+    assert zoo.setups == len(zoo.sandboxes) == 1
+
+
+async def test_other_parameters_setups_recipes_and_providers_are_prepared_apart(
+    instance: Instance,
+) -> None:
+    zoo = Zoo()
+    await prepare(instance, zoo, RECIPE)
+    await prepare(instance.task.instance(6), zoo, RECIPE)
+    await prepare(instance, zoo, replace(RECIPE, env={"LANG": "C"}))
+    (instance.task.folder / "setup/data/extra").write_text("x")
+    await prepare(instance, zoo, RECIPE)
+    assert zoo.setups == 4
+    other = Zoo()
+    other.name = "other"
+    await prepare(instance, other, RECIPE)
+    assert len(zoo.kept.keys() | other.kept.keys()) == 5
+
+
+async def test_concurrent_prepares_run_the_setup_once(instance: Instance) -> None:
+    zoo = Zoo()
+    prepared = await asyncio.gather(*(prepare(instance, zoo, RECIPE) for _ in range(20)))
+    assert zoo.setups == 1
+    assert all(p == prepared[0] for p in prepared)
+
+
+async def test_concurrent_prepares_of_different_instances_do_not_wait_for_each_other(
+    instance: Instance,
+) -> None:
+    zoo = Zoo()
+    inside = asyncio.Barrier(2)
+
+    async def meet(
+        sandbox: MemorySandbox, argv: Sequence[str], env: Mapping[str, str]
+    ) -> ExecResult:
+        async with inside:
+            return ExecResult(0, b"")
+
+    zoo.programs["/bin/bash"] = meet
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(prepare(instance.task.instance(s), zoo, RECIPE) for s in (1, 2)))
+
+
+HOLDER = """
+import fcntl, sys
+with open(sys.argv[1]) as lock:
+    fcntl.flock(lock, fcntl.LOCK_SH)  # only an exclusive lock waits for a shared one
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+async def test_another_process_that_builds_is_waited_for_without_blocking_the_loop(
+    instance: Instance, cache: Path
+) -> None:
+    zoo = Zoo()
+    await prepare(instance, zoo, RECIPE)
+    (lock,) = (cache / "gold").glob("*.lock")
+    gold = lock.with_suffix("")
+    hidden = gold.rename(cache / "hidden")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        assert holder.stdout.readline() == b"held\n"
+        waiting = asyncio.create_task(prepare(instance, zoo, RECIPE))
+        cancelled = asyncio.create_task(prepare(instance, zoo, RECIPE))
+        for _ in range(10):
+            await asyncio.sleep(0.01)
+        assert not waiting.done()
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        hidden.rename(gold)
+        holder.stdin.close()
+        async with asyncio.timeout(20):
+            prepared = await waiting
+    assert zoo.setups == 1
+    assert set(prepared.gold) == {"animal", "more/bytes"}
+
+
+@pytest.mark.parametrize("lost", ["gold", "snapshot"])
+async def test_half_of_a_prepared_state_is_rebuilt(
+    instance: Instance, cache: Path, lost: str
+) -> None:
+    zoo = Zoo()
+    first = await prepare(instance, zoo, RECIPE)
+    if lost == "gold":
+        shutil.rmtree(next(path for path in (cache / "gold").iterdir() if path.is_dir()))
+    else:
+        zoo.kept.clear()
+    second = await prepare(instance, zoo, RECIPE)
+    assert zoo.setups == 2
+    assert second.gold == first.gold
+    layers = [zoo.layers[prepared.snapshot.layers[0]] for prepared in (first, second)]
+    assert layers[0] == layers[1]
+
+
+async def test_a_task_without_setup_gets_a_snapshot_of_the_base(tmp_path: Path) -> None:
+    left_out = dict.fromkeys(("setup/setup.sh", "setup/data/apples.txt"))
+    instance = load_task(write_task(tmp_path, left_out)).instance(0)
+    zoo = Zoo()
+    prepared = await prepare(instance, zoo, RECIPE)
+    assert (zoo.layers[prepared.snapshot.layers[0]], prepared.gold) == ({}, {})
+    assert await prepare(instance, zoo, RECIPE) == prepared
+    assert (zoo.setups, len(zoo.sandboxes)) == (0, 1)
+
+
+def assert_nothing_is_left(zoo: Zoo, cache: Path) -> None:
+    assert zoo.kept == {}
+    assert all(sandbox.closed for sandbox in zoo.sandboxes)
+    assert not [path for path in (cache / "gold").iterdir() if path.suffix == ""]
+
+
+async def test_a_failed_setup_shows_its_tail_and_leaves_nothing(
+    instance: Instance, cache: Path
+) -> None:
+    zoo = Zoo()
+    lines = "".join(f"line {n}\n" for n in range(1, 101))
+    zoo.result = ExecResult(3, lines.encode(), b"no \xff such thing\n")
+    with pytest.raises(TaskError) as caught:
+        await prepare(instance, zoo, RECIPE)
+    first, *tail = str(caught.value).splitlines()
+    assert first == (
+        "zoo/feed/setup/setup.sh ended with exit code 3, with parameters "
+        f"{json.dumps(dict(sorted(instance.params.items())), separators=(',', ':'))}; "
+        "its last lines:"
+    )
+    assert tail == [f"line {n}" for n in range(62, 101)] + [
+        "no \N{REPLACEMENT CHARACTER} such thing"
+    ]
+    assert_nothing_is_left(zoo, cache)
+    zoo.result = ExecResult(0, b"")
+    assert (await prepare(instance, zoo, RECIPE)).gold["more/bytes"] == b"\0\xff"
+
+
+async def test_a_setup_that_does_not_end_names_the_setting(instance: Instance, cache: Path) -> None:
+    zoo = Zoo()
+    zoo.result = ExecResult(124, b"still at it\n", timed_out=True)
+    with pytest.raises(
+        TaskError, match=r"within 7\.5 s \(setup\.timeout_s in task\.toml\)[\s\S]*at it"
+    ):
+        await prepare(instance, zoo, RECIPE)
+    assert_nothing_is_left(zoo, cache)
+
+
+async def test_missing_commands_are_named_before_anything_runs(tmp_path: Path, cache: Path) -> None:
+    text = TASK_TOML.replace('["awk", "python3"]', '["zcat", "awk", "jq"]')
+    instance = load_task(write_task(tmp_path, {"task.toml": text})).instance(0)
+    zoo = Zoo()
+    with pytest.raises(TaskError) as caught:
+        await prepare(instance, zoo, RECIPE)
+    assert str(caught.value) == (
+        "zoo/feed-v2 needs commands that the sandbox does not have: zcat, jq; "
+        "install them on the host (Debian: apt-get install gzip jq)"
+    )
+    assert zoo.setups == 0
+    assert_nothing_is_left(zoo, cache)
+
+
+async def test_a_sandbox_that_dies_or_disobeys_is_closed_and_nothing_is_kept(
+    instance: Instance, cache: Path
+) -> None:
+    async def die(
+        sandbox: MemorySandbox, argv: Sequence[str], env: Mapping[str, str]
+    ) -> ExecResult:
+        raise SandboxDiedError("gone")
+
+    zoo = Zoo()
+    zoo.programs["/bin/bash"] = die
+    with pytest.raises(SandboxDiedError):
+        await prepare(instance, zoo, RECIPE)
+    assert_nothing_is_left(zoo, cache)
+
+    zoo = Zoo()
+    del zoo.programs["rm"]
+    with pytest.raises(SandboxError, match="rm was expected to succeed, got exit code 127"):
+        await prepare(instance, zoo, RECIPE)
+    assert_nothing_is_left(zoo, cache)
+
+
+async def test_gold_that_points_out_of_its_folder_is_not_followed(
+    instance: Instance, cache: Path
+) -> None:
+    zoo = Zoo()
+    await prepare(instance, zoo, RECIPE)
+    (gold,) = (path for path in (cache / "gold").iterdir() if path.is_dir())
+    (gold / "link").symlink_to("/etc/hostname")
+    assert set((await prepare(instance, zoo, RECIPE)).gold) == {"animal", "more/bytes"}
+
+
+async def test_a_cache_that_cannot_be_written_is_named(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "file"))
+    with pytest.raises(ConfigError, match=r"cannot be written: .*; set AGENTGYM_CACHE"):
+        await prepare(instance, Zoo(), RECIPE)
+
+
+def test_locks_do_not_outlive_their_loop(instance: Instance) -> None:
+    zoo = Zoo()
+
+    async def both() -> None:
+        await asyncio.gather(*(prepare(instance, zoo, RECIPE) for _ in range(2)))
+
+    asyncio.run(both())
+    zoo.kept.clear()
+    asyncio.run(both())
+    assert zoo.setups == 2

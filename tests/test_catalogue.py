@@ -1,0 +1,176 @@
+"""The search path, what is found on it, and how users may name tasks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agentgym import catalogue
+from agentgym.errors import ConfigError, NotFoundError
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def put(root: Path, name: str, text: str = "") -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path.parent
+
+
+def put_task(root: Path, name: str, version: int = 1) -> Path:
+    return put(root, f"tasks/{name}/task.toml", f'title = "t"\nid = "{name}-v{version}"\n')
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, and nothing else on the search path but what is bundled."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("AGENTGYM_PATH", raising=False)
+    return tmp_path
+
+
+def test_a_checkout_finds_the_folders_beside_the_package(user: Path) -> None:
+    assert catalogue.search_path() == (CHECKOUT, user)
+    assert catalogue.find("sandboxes", "host") == CHECKOUT / "sandboxes" / "host"
+
+
+def test_a_wheel_finds_the_folders_inside_the_package(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = user / "site-packages" / "agentgym"
+    put(package, "_catalogues/envs/shipped/env.toml")
+    put(package.parent, "envs/of-another-program/env.toml")
+    monkeypatch.setattr(catalogue, "__file__", str(package / "catalogue.py"))
+    assert list(catalogue.folders("envs")) == ["shipped"]
+
+
+def test_path_entries_come_in_order_each_once(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (user / name).mkdir()
+    entries = ["a", "", str(user / "b"), "a", str(CHECKOUT), str(user)]
+    monkeypatch.setenv("AGENTGYM_PATH", os.pathsep.join(entries))
+    assert catalogue.search_path() == (CHECKOUT, user / "a", user / "b", user)
+
+
+def test_a_path_entry_that_is_no_folder_is_named(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTGYM_PATH", f"{user}{os.pathsep}/no/such/place")
+    with pytest.raises(ConfigError, match="'/no/such/place'.*not a folder"):
+        catalogue.folders("envs")
+
+
+def test_roots_may_hold_any_part_of_the_catalogues_and_later_ones_replace(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = user / "first", user / "second"
+    put(first, "envs/one/env.toml")
+    put(first, "verifiers/pack/checks.py")
+    put(second, "envs/one/env.toml")
+    put(user, "sandboxes/mine/recipe.toml")
+    put_task(first, "suite/task", version=1)
+    put_task(second, "suite/task", version=2)
+    monkeypatch.setenv("AGENTGYM_PATH", f"{first}{os.pathsep}{second}")
+    assert catalogue.find("envs", "one") == second / "envs/one"
+    assert catalogue.find("verifiers", "pack") == first / "verifiers/pack"
+    assert catalogue.find("sandboxes", "mine") == user / "sandboxes/mine"
+    assert catalogue.match_tasks("suite") == ["suite/task-v2"]
+
+
+def test_folders_of_other_programs_are_not_taken_for_ours(user: Path) -> None:
+    (user / "envs/venv/bin").mkdir(parents=True)
+    (user / "tasks/main.yml").parent.mkdir()
+    (user / "tasks/main.yml").write_text("- name: an Ansible role\n")
+    (user / "tasks/suite/notes").mkdir(parents=True)
+    assert not [f for f in catalogue.folders("envs").values() if f.is_relative_to(user)]
+    assert not [f for f in catalogue.folders("tasks").values() if f.is_relative_to(user)]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('id = "s/t-v3"', "s/t-v3"),
+        ("title = 'x'\n  id='other/name-v12'\n", "s/t-v12"),
+        ('id = "s/t"', "s/t"),
+        ('# id = "s/t-v9"', "s/t"),
+        ('my_id = "s/t-v9"', "s/t"),
+        ("\udcff", "s/t"),
+        ("", "s/t"),
+    ],
+)
+def test_the_version_of_a_task_is_read_from_its_id(user: Path, text: str, name: str) -> None:
+    put(user, "tasks/s/t/task.toml")
+    (user / "tasks/s/t/task.toml").write_bytes(text.encode(errors="surrogateescape"))
+    assert catalogue.find("tasks", name) == user / "tasks/s/t"
+
+
+@pytest.fixture
+def three_tasks(user: Path) -> None:
+    put_task(user, "zoo/git-feed")
+    put_task(user, "zoo/cage")
+    put_task(user, "yard/git-mow", version=2)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ids"),
+    [
+        ("zoo", ["zoo/cage-v1", "zoo/git-feed-v1"]),
+        ("zoo/*", ["zoo/cage-v1", "zoo/git-feed-v1"]),
+        ("yard/git-mow", ["yard/git-mow-v2"]),
+        ("yard/git-mow-v2", ["yard/git-mow-v2"]),
+        ("[yz]*/git-*", ["yard/git-mow-v2", "zoo/git-feed-v1"]),
+        ("*cage*", ["zoo/cage-v1"]),
+    ],
+)
+@pytest.mark.usefixtures("three_tasks")
+def test_tasks_are_matched_by_suite_id_and_glob(pattern: str, ids: list[str]) -> None:
+    assert catalogue.match_tasks(pattern) == ids
+
+
+@pytest.mark.parametrize(
+    ("pattern", "match"),
+    [
+        ("zooo", "zoo"),
+        ("git-mow", "yard/git-mow-v2"),
+        ("yard/git-mow-v1", "yard/git-mow-v2"),
+        ("zoo/cgae", "zoo/cage-v1"),
+    ],
+)
+@pytest.mark.usefixtures("three_tasks")
+def test_a_mistyped_task_offers_the_close_match(pattern: str, match: str) -> None:
+    with pytest.raises(NotFoundError, match="no task named") as caught:
+        catalogue.match_tasks(pattern)
+    assert caught.value.matches[0] == match
+
+
+def test_not_found_says_what_makes_a_folder_and_where_it_looked(user: Path) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        catalogue.find("sandboxes", "hots")
+    assert "no sandbox recipe named 'hots'; did you mean 'host'?" in str(caught.value)
+    assert "recipe.toml below sandboxes/" in str(caught.value)
+    assert str(user) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environment", "uid", "expected"),
+    [
+        ({"AGENTGYM_CACHE": "/c", "XDG_CACHE_HOME": "/x", "HOME": "/h"}, 1000, "/c"),
+        ({"AGENTGYM_CACHE": "/c", "HOME": "/h"}, 0, "/c"),
+        ({"XDG_CACHE_HOME": "/x", "HOME": "/h"}, 1000, "/x/agentgym"),
+        ({"HOME": "/h"}, 1000, "/h/.cache/agentgym"),
+        ({"AGENTGYM_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "/h"}, 1000, "/h/.cache/agentgym"),
+        ({"HOME": "/root"}, 0, "/var/cache/agentgym"),
+    ],
+)
+def test_the_cache_is_where_the_user_put_it_and_never_in_roots_home(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], uid: int, expected: str
+) -> None:
+    for name in ("AGENTGYM_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    assert catalogue.cache_dir() == Path(expected)

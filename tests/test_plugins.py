@@ -1,0 +1,73 @@
+"""Entry points of really installed (tiny) packages, and of the built-ins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentgym import plugins
+from agentgym.errors import NotFoundError, PluginError
+
+GROUP = "agentgym.surfaces"
+
+
+def install(root: Path, package: str, points: dict[str, str], source: str) -> None:
+    (root / f"{package}.py").write_text(source)
+    info = root / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    lines = [f"{name} = {value}" for name, value in points.items()]
+    (info / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *lines, ""]))
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_the_built_ins_stand_in_the_same_door() -> None:
+    assert "bubblewrap" in plugins.names("agentgym.sandboxes")
+    assert "shell" in plugins.names("agentgym.surfaces")
+    assert {"noop", "openai", "oracle", "random", "scripted"} <= set(
+        plugins.names("agentgym.agents")
+    )
+
+
+def test_an_installed_package_adds_a_name(site: Path) -> None:
+    install(site, "surface_plugin_a", {"radar": "surface_plugin_a:Radar"}, "class Radar: pass\n")
+    assert {"radar", "shell"} <= set(plugins.names(GROUP))
+    assert plugins.load(GROUP, "radar").__name__ == "Radar"
+
+
+def test_a_mistyped_name_offers_the_close_match_and_all_names() -> None:
+    with pytest.raises(NotFoundError) as caught:
+        plugins.load("agentgym.agents", "orakle")
+    assert str(caught.value).startswith("no agent named 'orakle'; did you mean 'oracle'? known: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "seen"),
+    [
+        ("surface_lacks", "import no_such_module_at_all\n", "ModuleNotFoundError: No module named"),
+        ("surface_empty", "x = 1\n", "AttributeError"),
+        ("surface_raises", "raise SystemError('half installed')\n", "SystemError: half installed"),
+    ],
+)
+def test_what_cannot_be_imported_is_a_plugin_error(
+    site: Path, name: str, source: str, seen: str
+) -> None:
+    install(site, name, {"broken": f"{name}:Thing"}, source)
+    with pytest.raises(PluginError) as caught:
+        plugins.load(GROUP, "broken")
+    assert f"surface 'broken' of {name} cannot be loaded from '{name}:Thing': " in str(caught.value)
+    assert seen in str(caught.value)
+
+
+def test_two_packages_may_not_claim_one_name(site: Path) -> None:
+    install(site, "surface_plugin_x", {"twice": "surface_plugin_x:A"}, "A = 1\n")
+    install(site, "surface_plugin_y", {"twice": "surface_plugin_y:A"}, "A = 2\n")
+    assert plugins.names(GROUP).count("twice") == 1
+    with pytest.raises(PluginError, match="surface_plugin_x .* and surface_plugin_y .*uninstall"):
+        plugins.load(GROUP, "twice")
