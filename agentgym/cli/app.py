@@ -1,0 +1,57 @@
+"""The Typer application: every command with its example.
+
+The modules of the commands import nothing heavy at their top, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from agentgym import __version__
+from agentgym.cli.bench import bench
+from agentgym.cli.doctor import doctor
+from agentgym.cli.eval import evaluate
+from agentgym.cli.list import list_catalogue
+from agentgym.cli.replay import replay
+from agentgym.cli.report import report
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"agentgym {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Begin with:  [bold]agentgym doctor[/], then  [bold]agentgym list[/]")
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Real computers for LLM agents, and verdicts that can be trusted."""
+
+
+def _add(name: str, command: Callable[..., None], example: str) -> None:
+    app.command(name, epilog=f"Example:  [bold]{example}[/]", no_args_is_help=False)(command)
+
+
+_add("list", list_catalogue, "agentgym list tasks '*git*'")
+_add("eval", evaluate, "agentgym eval terminal --agent oracle --agent noop --trials 4")
+_add("replay", replay, "agentgym replay runs/demo 3")
+_add("report", report, "agentgym report runs/demo")
+_add("doctor", doctor, "agentgym doctor")
+_add("bench", bench, "agentgym bench sandbox --json bench.json")

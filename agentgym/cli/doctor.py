@@ -1,0 +1,143 @@
+"""`agentgym doctor`: what this machine can run, and the command that adds the rest.
+
+A sandbox provider counts as working only after it has started a sandbox and run a command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from agentgym.errors import AgentGymError
+
+if TYPE_CHECKING:
+    from agentgym.protocols import SandboxProvider
+
+DEFAULT_PROVIDER = "bubblewrap"
+_SIGNS = {True: ("✓", "green"), False: ("✗", "red"), None: ("–", "dim")}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report; `ok` is None for what is absent and not needed."""
+
+    ok: bool | None
+    what: str
+    detail: str
+    fix: str = ""
+
+
+def doctor() -> None:
+    """Say what this machine can run, and the command that adds the rest."""
+    from rich.text import Text
+
+    from agentgym.cli.console import stdout_console
+
+    console = stdout_console()
+    working = False
+    for finding in _findings():
+        sign, style = _SIGNS[finding.ok]
+        line = Text.assemble((sign, style), f" {finding.what:<24} ", finding.detail)
+        console.print(line, soft_wrap=True)
+        if finding.fix:
+            console.print(Text(f"  {'':<24} → {finding.fix}", "cyan"), soft_wrap=True)
+        working |= finding.what == f"sandbox {DEFAULT_PROVIDER}" and finding.ok is True
+    if not working:
+        raise typer.Exit(1)
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding(True, "python", f"{platform.python_version()} on {platform.platform()}")
+    yield from _providers()
+    yield from _tasks()
+    yield _docker()
+    yield _browser()
+
+
+def _providers() -> Iterator[Finding]:
+    from agentgym import plugins
+
+    for name in plugins.names("agentgym.sandboxes"):
+        what = f"sandbox {name}"
+        try:
+            provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
+            problems = provider.problems()
+            if problems:
+                for problem in problems:
+                    yield Finding(False, what, problem.what, problem.fix)
+                continue
+            yield Finding(True, what, asyncio.run(_try_out(provider)))
+        except AgentGymError as error:
+            yield Finding(False, what, str(error))
+
+
+async def _try_out(provider: SandboxProvider) -> str:
+    """Start a sandbox, run a command in it, and say how that went.
+
+    Raises:
+        AgentGymError: It does not work after all.
+    """
+    from agentgym.errors import SandboxError
+    from agentgym.records import Recipe
+
+    try:
+        began = time.monotonic()
+        sandbox = await provider.start(Recipe("doctor"))
+        result = await sandbox.exec(["true"])
+        took_ms = 1000 * (time.monotonic() - began)
+        usage = await sandbox.usage()
+        await sandbox.close()
+    finally:
+        await provider.close()
+    if result.exit_code != 0:
+        raise SandboxError(f"`true` exits with {result.exit_code}: {result.stderr.decode()}")
+    limits = ", ".join(f"{limit} by {how}" for limit, how in sorted(usage.enforced.items()))
+    return f"started and ran a command in {took_ms:.0f} ms; limits: {limits or 'none'}"
+
+
+def _tasks() -> Iterator[Finding]:
+    from agentgym import catalogue
+    from agentgym.eval.needs import missing_commands
+    from agentgym.task.load import find_task
+
+    tasks = []
+    for task_id in sorted(catalogue.folders("tasks")):
+        try:
+            tasks.append(find_task(task_id))
+        except AgentGymError as error:
+            yield Finding(False, f"task {task_id}", str(error))
+    missing = missing_commands(tasks)
+    stuck = {task_id for need in missing for task_id in need.tasks}
+    yield Finding(not stuck, "tasks", f"{len(tasks) - len(stuck)} of {len(tasks)} can run")
+    for need in missing:
+        yield Finding(False, f"command {need.command}", need.wanted_by, need.install)
+
+
+def _docker() -> Finding:
+    if shutil.which("docker") is None:
+        detail = "not installed; `agentgym bench` compares itself with it"
+        return Finding(None, "docker", detail, "apt-get install docker.io")
+    ask = ["docker", "version", "--format", "{{.Server.Version}}"]
+    try:
+        seen = subprocess.run(ask, capture_output=True, text=True, timeout=10, check=False)
+    except subprocess.TimeoutExpired:
+        return Finding(None, "docker", "the daemon hangs", "systemctl restart docker")
+    if seen.returncode != 0:
+        return Finding(None, "docker", "its daemon does not answer", "systemctl start docker")
+    return Finding(True, "docker", f"daemon {seen.stdout.strip()}")
+
+
+def _browser() -> Finding:
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path:
+        return Finding(True, "browser", path)
+    detail = "not installed; no bundled environment needs one"
+    return Finding(None, "browser", detail, "apt-get install chromium")

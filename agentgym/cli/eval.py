@@ -1,0 +1,147 @@
+"""`agentgym eval`: run agents on tasks, or go on with a run that was interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agentgym.errors import AgentGymError, ConfigError
+
+if TYPE_CHECKING:
+    from agentgym.record.store import RunStore
+
+
+def evaluate(
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATTERN", help="Suites, task ids or globs like '*git*'."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", "-a", help="An agent, e.g. oracle or openai:MODEL; repeatable."),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", "-k", min=1, help="Episodes of every task. Default: 1."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Episodes at a time. Default: the processors."),
+    ] = None,
+    sandbox: Annotated[
+        str | None, typer.Option("--sandbox", help="Sandbox provider. Default: bubblewrap.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Seed of the first trial. Default: 0.")
+    ] = None,
+    max_steps: Annotated[
+        int | None,
+        typer.Option("--max-steps", min=1, help="Steps an agent has. Default: the task's."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", min=0.1, help="Seconds an episode has. Default: the task's."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/TIME-SUITE."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out and retry its errors.")
+    ] = False,
+) -> None:
+    """Evaluate agents on tasks and report how well they did."""
+    given: dict[str, Any] = {
+        "patterns": tuple(patterns or ()) or None,
+        "agents": tuple(dict.fromkeys(agent or ())) or None,
+        "trials": trials,
+        "jobs": jobs,
+        "sandbox": sandbox,
+        "seed": seed,
+        "max_steps": max_steps,
+        "timeout_s": timeout,
+    }
+    asked = {name: value for name, value in given.items() if value is not None}
+    store = _open(asked, out, resume)
+    try:
+        _run(store, jobs)
+        _conclude(store)
+    finally:
+        store.close()
+
+
+def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
+    from agentgym.eval.plan import holds_run, resume_run, start_run
+
+    if resume and out is None:
+        raise ConfigError("--resume needs the folder of the run; add --out DIR")
+    if resume and out is not None and (holds_run(out) or "patterns" not in asked):
+        return resume_run(out, asked)
+    return start_run(out or _new_folder(asked.get("patterns", ())), asked)
+
+
+def _new_folder(patterns: Sequence[str]) -> Path:
+    suite = patterns[0].split("/")[0] if patterns else ""
+    name = "".join(c for c in suite if c.isalnum() or c in "-_") or "tasks"
+    return Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-{name}")
+
+
+def _run(store: RunStore, jobs: int | None) -> None:
+    from agentgym.cli.console import stderr_console
+    from agentgym.eval.evaluate import evaluate as run_episodes
+    from agentgym.eval.plan import read_settings
+    from agentgym.eval.progress import make_progress
+
+    settings = read_settings(store)
+    console = stderr_console()
+    try:
+        asyncio.run(
+            run_episodes(
+                store,
+                jobs=jobs or settings.jobs,
+                sandbox=settings.sandbox,
+                max_steps=settings.max_steps,
+                timeout_s=settings.timeout_s,
+                progress=make_progress(console),
+            )
+        )
+    except KeyboardInterrupt:
+        console.print(
+            f"\nstopped; what is done is kept. Go on with:\n  {_resume_command(store)}",
+            markup=False,
+            soft_wrap=True,
+        )
+        raise typer.Exit(130) from None
+
+
+def _conclude(store: RunStore) -> None:
+    """Publish the results; raises where nothing at all could be scored."""
+    from agentgym.cli.console import stderr_console
+    from agentgym.cli.report import publish
+
+    results = publish(store)
+    failed = [e for task in results["tasks"] for e in task["episodes"] if e["score"] is None]
+    if not failed:
+        return
+    kinds = [episode["status"] for episode in failed]
+    counts = ", ".join(f"{kinds.count(kind)} × {kind}" for kind in sorted(set(kinds)))
+    if len(failed) == sum(len(task["episodes"]) for task in results["tasks"]):
+        raise AgentGymError(
+            f"nothing could be scored: {counts}; the first: {failed[0].get('error', kinds[0])}"
+        )
+    stderr_console().print(
+        f"unscored: {counts}; try them again with:\n  {_resume_command(store)}",
+        style="yellow",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _resume_command(store: RunStore) -> str:
+    return f"agentgym eval --out {shlex.quote(str(store.folder))} --resume"

@@ -1,0 +1,75 @@
+"""`agentgym list`: what there is to run and to run it with."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from typing import Annotated, Literal, cast
+
+import typer
+
+from agentgym.errors import AgentGymError, NotFoundError
+
+KINDS = {
+    "tasks": "task",
+    "envs": "environment",
+    "verifiers": "check pack",
+    "sandboxes": "sandbox",
+    "agents": "agent",
+    "surfaces": "surface",
+}
+"""What can be listed, and what one of them is called."""
+
+
+def list_catalogue(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(KINDS) + ".")] = "tasks",
+    pattern: Annotated[
+        str | None, typer.Argument(metavar="PATTERN", help="A name or a glob like '*git*'.")
+    ] = None,
+) -> None:
+    """List tasks, environments, check packs, sandboxes, agents or surfaces."""
+    from rich.table import Table
+
+    from agentgym.cli.console import stdout_console
+
+    if kind not in KINDS:
+        hint = f"kinds are {', '.join(KINDS)}; to search tasks: agentgym list tasks {kind}"
+        raise NotFoundError("kind of thing to list", kind, KINDS, hint)
+    columns = ("id", "difficulty", "instances", "title") if kind == "tasks" else ("name", "where")
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="dim")
+    for name in columns:
+        side: Literal["left", "right"] = "right" if name == "instances" else "left"
+        table.add_column(name, justify=side, no_wrap=True, overflow="ellipsis")
+    for row in _tasks(pattern) if kind == "tasks" else _others(kind, pattern):
+        table.add_row(*row)
+    stdout_console().print(table)
+
+
+def _tasks(pattern: str | None) -> Iterator[tuple[str, ...]]:
+    from agentgym import catalogue
+    from agentgym.task.load import find_task
+    from agentgym.task.template import cardinality
+
+    ids = catalogue.match_tasks(pattern) if pattern else sorted(catalogue.folders("tasks"))
+    for task_id in ids:
+        try:
+            manifest = find_task(task_id).manifest
+        except AgentGymError as error:
+            yield task_id, "broken", "", str(error).splitlines()[0]
+        else:
+            yield task_id, manifest.difficulty, f"{cardinality(manifest.params):,}", manifest.title
+
+
+def _others(kind: str, pattern: str | None) -> Iterator[tuple[str, ...]]:
+    from agentgym import catalogue, plugins
+
+    found: list[tuple[str, str]] = []
+    if kind in ("sandboxes", "agents", "surfaces"):
+        found += [(name, "entry point") for name in plugins.names(f"agentgym.{kind}")]
+    if kind in ("envs", "verifiers", "sandboxes"):
+        folders = catalogue.folders(cast(Literal["envs", "verifiers", "sandboxes"], kind))
+        found += [(name, str(path)) for name, path in folders.items()]
+    matching = [row for row in found if fnmatch.fnmatchcase(row[0], pattern or "*")]
+    if pattern and not matching:
+        raise NotFoundError(KINDS[kind], pattern, [name for name, _ in found])
+    yield from sorted(matching)

@@ -1,0 +1,121 @@
+"""`agentgym replay`: show a recorded episode, prove that it re-executes, or branch off it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from agentgym.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.protocols import SandboxProvider
+    from agentgym.record.store import EpisodeRow, RunStore
+    from agentgym.records import Step
+
+T = TypeVar("T")
+
+
+def replay(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
+    episode: Annotated[
+        int | None, typer.Argument(metavar="[EPISODE]", help="Its id; without one, all are listed.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Execute it again and report the first divergence.")
+    ] = False,
+    branch: Annotated[
+        int | None,
+        typer.Option("--branch", metavar="K", min=0, help="Keep K steps, then let --agent go on."),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", "-a", help="Who goes on, e.g. oracle or openai:MODEL.")
+    ] = None,
+    sandbox: Annotated[
+        str | None, typer.Option("--sandbox", help="Sandbox provider.  [the recorded one]")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Fold nothing.")] = False,
+) -> None:
+    """Show a recorded episode step by step, verify it, or branch off it."""
+    from agentgym.cli.console import stdout_console
+    from agentgym.cli.transcript import episode_table, print_episode
+    from agentgym.record.store import RunStore
+
+    if episode is None and (verify or branch is not None):
+        raise ConfigError("--verify and --branch need an EPISODE; RUN alone lists them")
+    if verify and branch is not None:
+        raise ConfigError("--verify and --branch exclude each other; choose one")
+    if (branch is None) != (agent is None):
+        raise ConfigError("a branch needs both --branch K and --agent A")
+    console = stdout_console()
+    store = RunStore.open(run, readonly=branch is None)
+    try:
+        if episode is None:
+            console.print(episode_table(store.episodes()))
+            return
+        row = store.episode(episode)
+        if verify:
+            _verify(console, store, row, sandbox or row.sandbox)
+        elif branch is not None and agent is not None:
+            _branch(console, store, row, branch, agent, sandbox or row.sandbox, full)
+        else:
+            print_episode(console, row, store.steps(row.id), full=full)
+    finally:
+        store.close()
+
+
+def _verify(console: Console, store: RunStore, row: EpisodeRow, sandbox: str) -> None:
+    from agentgym.cli.transcript import clean
+    from agentgym.rollout.replay import verify_episode
+
+    divergence = _with_provider(sandbox, lambda p: verify_episode(store, row.id, p))
+    if divergence is not None:
+        told = f"episode {row.id} diverged at {clean(str(divergence))}"
+        console.print(told, style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(1)
+    judged = ", so do the state and the score" if row.verdict and row.verdict.scored else ""
+    told = f"episode {row.id}: {row.steps} steps executed again, all observations agree{judged}"
+    console.print(told, style="green", markup=False, soft_wrap=True)
+
+
+def _branch(
+    console: Console,
+    store: RunStore,
+    row: EpisodeRow,
+    k: int,
+    agent: str,
+    sandbox: str,
+    full: bool,
+) -> None:
+    from agentgym.cli.transcript import print_step, print_verdict
+    from agentgym.rollout.replay import branch_episode
+
+    def on_step(step: Step) -> None:
+        print_step(console, step, full=full)
+
+    new = _with_provider(
+        sandbox, lambda p: branch_episode(store, row.id, k, agent, p, on_step=on_step)
+    )
+    print_verdict(console, store.episode(new), full=full)
+    told = (
+        f"\nepisode {new}, branched off {row.id} at step {k}:  agentgym replay {store.folder} {new}"
+    )
+    console.print(told, markup=False, soft_wrap=True)
+
+
+def _with_provider(name: str, work: Callable[[SandboxProvider], Awaitable[T]]) -> T:
+    from agentgym import plugins
+
+    async def run() -> T:
+        provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
+        try:
+            return await work(provider)
+        finally:
+            await provider.close()
+
+    return asyncio.run(run())

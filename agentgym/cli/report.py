@@ -1,0 +1,41 @@
+"""`agentgym report`: write the files of a run again and show its leaderboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from agentgym.record.store import RunStore
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The run folder.")],
+) -> None:
+    """Write results.json and report.html of a run again, also of one that was killed."""
+    from agentgym.record.store import RunStore
+
+    store = RunStore.open(folder)
+    try:
+        publish(store)
+    finally:
+        store.close()
+
+
+def publish(store: RunStore) -> dict[str, Any]:
+    """Write the files that are made from the record, show the leaderboard, return the results."""
+    from agentgym.cli.console import stdout_console
+    from agentgym.cli.leaderboard import leaderboard
+    from agentgym.eval.report import write_report
+    from agentgym.eval.results import build_results, write_results
+
+    results = build_results(store)
+    write_results(results, store.folder / "results.json")
+    write_report(store, store.folder / "report.html")
+    console = stdout_console()
+    console.print(leaderboard(results))
+    console.print(f"\n{store.folder / 'report.html'}", markup=False, soft_wrap=True)
+    console.print(f"{store.folder / 'results.json'}", markup=False, soft_wrap=True)
+    return results

@@ -1,0 +1,162 @@
+"""A recorded episode as a terminal shows it: steps, folded output, the verdict's checkpoints.
+
+What an agent or a sandbox wrote is printed with its control characters made visible: a record
+must not be able to write to the terminal of whoever looks at it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agentgym.record.store import EpisodeRow
+from agentgym.records import Action, CheckpointResult, Effect, Step
+
+FOLD_LINES = 12
+FOLD_CHARS = 400
+
+# What colours a terminal would only be noise here.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# Control characters but tab and line feed, bidirectional overrides, lone surrogates.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+_EFFECTS = {Effect.CHANGED: "green", Effect.ERROR: "red", Effect.TIMEOUT: "yellow"}
+_SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "red"), "error": ("!", "yellow")}
+
+
+def clean(text: str) -> str:
+    """Make every character that a terminal would obey, or cannot show, visible."""
+    return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], _COLOURS.sub("", text))
+
+
+def episode_table(rows: Sequence[EpisodeRow]) -> Table:
+    """Return the list of a run's episodes."""
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="dim")
+    for heading in ("id", "task", "agent", "seed", "trial", "status", "score", "steps"):
+        right = heading in ("id", "seed", "trial", "score", "steps")
+        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        verdict = row.verdict
+        agent = row.plan.agent if row.parent is None else f"{row.plan.agent} ({_origin(row)})"
+        scored = verdict is not None and verdict.scored
+        table.add_row(
+            *(str(row.id), Text(row.plan.task), Text(clean(agent))),
+            *(str(row.plan.seed), str(row.plan.trial)),
+            Text(verdict.status if verdict else row.state, "" if scored else "yellow"),
+            f"{verdict.score:.3f}" if verdict and scored else "–",
+            str(row.steps),
+        )
+    return table
+
+
+def print_episode(console: Console, row: EpisodeRow, steps: Sequence[Step], *, full: bool) -> None:
+    """Print an episode from its instruction to its verdict.
+
+    Args:
+        console: Where to.
+        row: The episode.
+        steps: Its steps.
+        full: Fold nothing.
+    """
+    plan = row.plan
+    _say(console, f"episode {row.id}  {plan.task}  {plan.agent}", "bold")
+    origin = f"  {_origin(row)}" if row.parent else ""
+    _say(console, f"seed {plan.seed}  trial {plan.trial}  {row.state}{origin}\n", "dim")
+    _say(console, _folded(row.instruction.strip(), full))
+    for step in steps:
+        print_step(console, step, full=full)
+    print_verdict(console, row, full=full)
+
+
+def print_step(console: Console, step: Step, *, full: bool) -> None:
+    """Print what was thought, done and seen in one step."""
+    seen = step.observation
+    line = Text(f"\nstep {step.index}  ", "dim").append(
+        seen.effect.value, _EFFECTS.get(seen.effect, "dim")
+    )
+    if "exit_code" in seen.data:
+        line.append(clean(f"  exit {seen.data['exit_code']}"))
+    if seen.image is not None:
+        line.append(f"  image {seen.image.shape[1]}x{seen.image.shape[0]}")
+    console.print(line.append(f"  {step.duration_s * 1000:.0f} ms"), soft_wrap=True)
+    if step.decision.thought:
+        _say(console, _folded(step.decision.thought.strip(), full), "italic dim")
+    _say(console, _folded(_command(step.action), full), "cyan")
+    if seen.text:
+        _say(console, _folded(seen.text.rstrip("\n"), full))
+
+
+def print_verdict(console: Console, row: EpisodeRow, *, full: bool) -> None:
+    """Print how an episode was judged and why, its notes included."""
+    verdict = row.verdict
+    if verdict is None:
+        _say(console, f"\nno verdict: the episode is {row.state}", "yellow")
+    elif not verdict.scored:
+        _say(console, f"\n{verdict.status}  {_folded(row.error, full)}", "yellow")
+    else:
+        process = "" if verdict.process is None else f"  process {verdict.process:.3f}"
+        word, style = ("passed", "bold green") if verdict.outcome else ("failed", "bold red")
+        _say(console, f"\n{word}  score {verdict.score:.3f}{process}", style)
+    for violation in verdict.safety_violations if verdict else ():
+        _say(console, f"safety violation: {violation}", "red")
+    for checkpoint in _parents_first(verdict.checkpoints) if verdict else ():
+        sign, style = _SIGNS.get(checkpoint.status.value, ("–", "dim"))
+        line = Text("  " * checkpoint.depth).append(f"{sign} ", style)
+        line.append(f"{clean(checkpoint.id)}  {checkpoint.score:.2f} × {checkpoint.weight:g}")
+        if checkpoint.message:
+            line.append(f"  {clean(_folded(checkpoint.message, full))}", "dim")
+        console.print(line, soft_wrap=True)
+    if row.log:
+        _say(console, f"\n{row.log.rstrip()}", "yellow")
+
+
+def _parents_first(checkpoints: Sequence[CheckpointResult]) -> Sequence[CheckpointResult]:
+    """Order a rubric's results, recorded children before parents, as a tree is read."""
+    trees: list[list[CheckpointResult]] = []
+    for checkpoint in checkpoints:
+        children: list[CheckpointResult] = []
+        while trees and trees[-1][0].depth > checkpoint.depth:
+            children = trees.pop() + children
+        trees.append([checkpoint, *children])
+    return [checkpoint for tree in trees for checkpoint in tree]
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(clean(text), style), soft_wrap=True)
+
+
+def _origin(row: EpisodeRow) -> str:
+    assert row.parent is not None
+    return f"branch of {row.parent[0]} at {row.parent[1]}"
+
+
+def _command(action: Action) -> str:
+    """Write a tool call as a person would type it."""
+    command = action.arguments.get("command")
+    if action.tool == "bash" and isinstance(command, str):
+        return f"$ {command}"
+    arguments = [f"{name}={_value(value)}" for name, value in action.arguments.items()]
+    return " ".join([action.tool, *arguments])
+
+
+def _value(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _folded(text: str, full: bool) -> str:
+    """Cut a text to a dozen lines, and long lines to a screenful, saying what is left out."""
+    if full:
+        return text
+    lines = text.split("\n")
+    kept = [
+        line if len(line) <= FOLD_CHARS else f"{line[:FOLD_CHARS]}… {len(line) - FOLD_CHARS} more"
+        for line in lines[:FOLD_LINES]
+    ]
+    if len(lines) > FOLD_LINES:
+        kept.append(f"… {len(lines) - FOLD_LINES} more lines, shown by --full")
+    return "\n".join(kept)

@@ -1,0 +1,109 @@
+"""Runs the episodes of a plan, a bounded number at a time.
+
+An episode that fails is recorded and never stops the others; what is done stays done, so a run
+can be taken up again after any interruption.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Sequence
+
+from agentgym import plugins
+from agentgym.agents import registry
+from agentgym.env.environment import Environment
+from agentgym.errors import AgentGymError
+from agentgym.eval.progress import Progress
+from agentgym.protocols import SandboxProvider
+from agentgym.record.store import EpisodeRow, RunStore
+from agentgym.records import Step, Verdict
+from agentgym.rollout.run import EpisodeResult, run_episode
+from agentgym.task.load import find_task
+
+RunOne = Callable[[EpisodeRow, Callable[[Step], None]], Awaitable[EpisodeResult]]
+"""Runs one episode to its recorded end and tells of every step."""
+
+
+async def evaluate(
+    store: RunStore,
+    *,
+    jobs: int,
+    sandbox: str,
+    max_steps: int | None,
+    timeout_s: float | None,
+    progress: Progress,
+) -> None:
+    """Run every episode of the store that is not done.
+
+    Args:
+        store: The run; its plan says what to run.
+        jobs: Episodes that run at the same time, each with an environment of its own.
+        sandbox: Name of the sandbox provider all of them share.
+        max_steps: Bound on an episode's steps, None for the task's own.
+        timeout_s: Bound on an episode's wall time.
+        progress: Hears what happens.
+    """
+    provider: SandboxProvider = plugins.load("agentgym.sandboxes", sandbox)()
+    load = functools.cache(find_task)
+
+    async def run_one(row: EpisodeRow, on_step: Callable[[Step], None]) -> EpisodeResult:
+        try:
+            env = Environment(load(row.plan.task), provider, max_steps=max_steps)
+            agent = registry.create(row.plan.agent)
+        except AgentGymError as error:
+            return _record_failure(store, row, sandbox, error)
+        try:
+            return await run_episode(
+                env,
+                agent,
+                seed=row.plan.seed,
+                store=store,
+                episode_id=row.id,
+                timeout_s=timeout_s,
+                on_step=on_step,
+            )
+        finally:
+            await env.close()
+
+    try:
+        await run_all(store.episodes(), run_one, jobs=jobs, progress=progress)
+    finally:
+        await provider.close()
+
+
+async def run_all(
+    rows: Sequence[EpisodeRow], run_one: RunOne, *, jobs: int, progress: Progress
+) -> None:
+    """Run the rows that are not done, `jobs` at a time, in their order."""
+    rows = [row for row in rows if row.parent is None]
+    waiting = iter([row for row in rows if row.state != "done"])
+
+    async def worker() -> None:
+        # All workers draw from one iterator, so each row is taken once.
+        for row in waiting:
+            progress.begin(row)
+            result = await run_one(row, functools.partial(progress.step, row))
+            progress.end(row, result.verdict, result.error)
+
+    with progress:
+        progress.plan(rows)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(jobs):
+                    group.create_task(worker())
+        except ExceptionGroup as failures:
+            # Only what cannot be recorded gets here, and it is the same failure for every worker.
+            raise failures.exceptions[0] from None
+
+
+def _record_failure(
+    store: RunStore, row: EpisodeRow, sandbox: str, error: AgentGymError
+) -> EpisodeResult:
+    """Record an episode that could not even be set up."""
+    recorder = store.begin(
+        row.id, params={}, instruction="", sandbox=sandbox, reset_s=0.0, first=row.first
+    )
+    verdict = Verdict(f"error:{error.boundary}", outcome=False, score=0.0)
+    recorder.finish(verdict, duration_s=0.0, error=str(error))
+    return EpisodeResult(verdict, row.steps, row.usage, 0.0, 0.0, str(error))

@@ -1,0 +1,240 @@
+"""`report.html`: one self-contained page of a run, a pure function of its record.
+
+The page loads nothing and runs no script (its content security policy says so): everything an
+agent or a sandbox wrote is escaped, control characters are made visible, and long text is cut.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from agentgym.eval.results import build_results
+from agentgym.record.store import EpisodeRow, RunStore
+from agentgym.records import Effect, Json, Step
+
+TEXT_CHARS = 4096
+"""Characters kept of each command, output or message."""
+
+ALL_STEPS_UP_TO = 500
+"""Episodes of a run above which only the episodes that did not pass show their steps."""
+
+STEPS_CHARS = 32 * 2**20
+"""Characters of steps on one page; later episodes name the command that shows theirs."""
+
+# What colours a terminal would only be noise here.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+# C0 and C1 controls except tab and line feed, bidirectional overrides, lone surrogates.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """A step as the page shows it; every text is printable and cut."""
+
+    number: int
+    tool: str
+    headline: str
+    arguments: Sequence[tuple[str, str]]
+    thought: str
+    output: str
+    facts: Sequence[tuple[str, str]]
+    image: str
+    bad: bool
+    duration_s: float
+
+    @property
+    def size(self) -> int:
+        """Characters this step adds to the page."""
+        texts = [self.thought, self.output, *(value for _, value in self.arguments)]
+        return sum(map(len, texts))
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeView:
+    """An episode as the page shows it; `steps` is None where they are left out."""
+
+    row: EpisodeRow
+    mark: str
+    instruction: str
+    error: str
+    steps: Sequence[StepView] | None
+
+
+def write_report(store: RunStore, path: Path) -> None:
+    """Write the page in one move: a reader sees the old one or the new one."""
+    pages = Environment(
+        loader=PackageLoader("agentgym.eval", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters.update(
+        clean=_clean, number=_number, percent=_percent, span=_span, duration=_duration
+    )
+    stream = pages.get_template("report.html.j2").stream(**_page(store))
+    part = path.with_name(f"{path.name}.part")
+    with part.open("w", encoding="utf-8") as file:
+        stream.enable_buffering(64)
+        file.writelines(stream)
+    os.replace(part, path)
+
+
+def _page(store: RunStore) -> dict[str, Any]:
+    results = build_results(store)
+    rows = [row for row in store.episodes() if row.parent is None]
+    agents = list(results["summary"])
+    done = sum(row.verdict is not None for row in rows)
+    errors = sum(row.verdict is not None and not row.verdict.scored for row in rows)
+    return {
+        "results": results,
+        "facts": _facts(rows, results, errors),
+        "trials": max((row["k"] for row in results["summary"].values()), default=1),
+        "suites": sorted({row.plan.task.split("/")[0] for row in rows}),
+        "agents": agents,
+        "marks": {agent: f"agent-{i}" for i, agent in enumerate(agents)},
+        "cells": _cells(rows),
+        "planned": len(rows),
+        "done": done,
+        "errors": errors,
+        "folder": shlex.quote(str(store.folder)),
+        "tasks": _tasks(store, rows),
+    }
+
+
+def _facts(
+    rows: Sequence[EpisodeRow], results: dict[str, Any], errors: int
+) -> list[tuple[str, object]]:
+    seeds = sorted({row.plan.seed for row in rows})
+    settings = results["settings"]
+    return [
+        ("Episodes", len(rows)),
+        ("Unscored", errors),
+        ("Seeds", "–".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))),
+        ("Sandbox", settings["sandbox"]),
+        ("Max steps", settings["max_steps"] or "per task"),
+        ("Started", settings["started"].replace("T", " ").partition("+")[0]),
+        ("Version", settings["agentgym"]),
+    ]
+
+
+def _cells(rows: Sequence[EpisodeRow]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what the task × agent map shows in each of its cells."""
+    groups: dict[tuple[str, str], list[EpisodeRow]] = {}
+    for row in rows:
+        groups.setdefault((row.plan.task, row.plan.agent), []).append(row)
+    cells = {}
+    for key, group in groups.items():
+        scored = [row.verdict for row in group if row.verdict is not None and row.verdict.scored]
+        cells[key] = {
+            "mean": sum(v.score for v in scored) / len(scored) if scored else None,
+            "passed": sum(v.outcome for v in scored),
+            "scored": len(scored),
+            "errors": sum(r.verdict is not None and not r.verdict.scored for r in group),
+        }
+    return cells
+
+
+def _tasks(
+    store: RunStore, rows: Sequence[EpisodeRow]
+) -> Iterator[tuple[str, Iterator[EpisodeView]]]:
+    """Yield each task with its finished episodes; steps are read only as they are written."""
+    done = [row for row in rows if row.verdict is not None]
+    room = STEPS_CHARS
+
+    def views(task: str) -> Iterator[EpisodeView]:
+        nonlocal room
+        for row in done:
+            if row.plan.task != task:
+                continue
+            mark, steps = _mark(row), None
+            if room > 0 and (len(done) <= ALL_STEPS_UP_TO or mark != "passed"):
+                steps = [_step(step) for step in store.steps(row.id)]
+                room -= sum(step.size for step in steps)
+            yield EpisodeView(row, mark, _clean(row.instruction), _clean(row.error), steps)
+
+    for task in dict.fromkeys(row.plan.task for row in rows):
+        yield task, views(task)
+
+
+def _mark(row: EpisodeRow) -> str:
+    if row.verdict is None or not row.verdict.scored:
+        return "unscored"
+    return "passed" if row.verdict.outcome else "failed"
+
+
+def _step(step: Step) -> StepView:
+    seen, given = step.observation, step.action.arguments
+    arguments = [(_clean(name), _clean(v)) for name, v in given.items() if isinstance(v, str)]
+    headline = arguments[0][1].strip().partition("\n")[0][:160] if arguments else ""
+    if arguments and arguments[0][1].strip() == headline:
+        arguments = arguments[1:]
+    settings = {name: value for name, value in given.items() if not isinstance(value, str)}
+    told = {name: value for name, value in seen.data.items() if value is not False}
+    facts = [*settings.items(), *told.items()]
+    height, width = seen.image.shape[:2] if seen.image is not None else (0, 0)
+    return StepView(
+        number=step.index + 1,
+        tool=_clean(step.action.tool),
+        headline=headline,
+        arguments=arguments,
+        thought=_clean(step.decision.thought),
+        output=_clean(seen.text),
+        facts=[(_clean(name), _words(value)) for name, value in facts],
+        image=f"{width} × {height}" if seen.image is not None else "",
+        bad=seen.effect in (Effect.ERROR, Effect.TIMEOUT),
+        duration_s=step.duration_s,
+    )
+
+
+def _words(value: Json) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _clean(text)[:160]
+
+
+def _clean(text: str) -> str:
+    """Cut a text in its middle and make what cannot be printed visible."""
+    if len(text) > TEXT_CHARS:
+        head, tail = TEXT_CHARS * 3 // 4, TEXT_CHARS // 4
+        left_out = len(text) - head - tail
+        text = f"{text[:head]}\n[… {left_out:,} characters left out here …]\n{text[-tail:]}"
+    text = _COLOURS.sub("", text.replace("\r\n", "\n"))
+    return _UNPRINTABLE.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f}%"
+
+
+def _span(interval: Sequence[float] | None) -> str:
+    """Return an interval in words; one without width would claim a certainty nobody has."""
+    return (
+        ""
+        if interval is None or interval[0] == interval[1]
+        else f"{interval[0]:.2f} – {interval[1]:.2f}"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

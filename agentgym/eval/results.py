@@ -1,0 +1,133 @@
+"""`results.json`, schema ``agentgym.results/1``: a pure function of the run record.
+
+Only scored episodes count in means; errors are counted apart and never as zero. Branches of
+an episode are no part of the plan and are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agentgym import __version__
+from agentgym.eval.statistics import (
+    Estimate,
+    estimate_mean,
+    estimate_pass,
+    pass_at_k,
+    pass_hat_k,
+)
+from agentgym.record.store import EpisodeRow, RunStore
+from agentgym.records import Verdict
+
+SCHEMA = "agentgym.results/1"
+
+
+def build_results(store: RunStore) -> dict[str, Any]:
+    """Return the whole of `results.json`; of a run that is not over, what is known so far.
+
+    The agents of the summary are ordered by mean score, best first.
+    """
+    rows = [row for row in store.episodes() if row.parent is None]
+    trials = 1 + max((row.plan.trial for row in rows), default=0)
+    summary = {
+        agent: _summary([row for row in rows if row.plan.agent == agent], trials)
+        for agent in dict.fromkeys(row.plan.agent for row in rows)
+    }
+    return {
+        "schema": SCHEMA,
+        "agentgym": __version__,
+        "complete": all(row.verdict is not None for row in rows),
+        "settings": dict(store.settings),
+        "summary": dict(sorted(summary.items(), key=lambda item: _rank(item[1]))),
+        "tasks": [
+            {
+                "task": task,
+                "episodes": [
+                    _episode(row, row.verdict)
+                    for row in rows
+                    if row.plan.task == task and row.verdict is not None
+                ],
+            }
+            for task in dict.fromkeys(row.plan.task for row in rows)
+        ],
+    }
+
+
+def write_results(results: dict[str, Any], path: Path) -> None:
+    """Write `results.json` in one move: a reader sees the old file or the new one."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    os.replace(part, path)
+
+
+def _summary(rows: Sequence[EpisodeRow], k: int) -> dict[str, Any]:
+    """Summarise the rows of one agent, planned with `k` trials of every task."""
+    done = [row for row in rows if row.verdict is not None]
+    scored: dict[str, list[Verdict]] = {row.plan.task: [] for row in rows}
+    for row in rows:
+        if row.verdict is not None and row.verdict.scored:
+            scored[row.plan.task].append(row.verdict)
+    verdicts = [verdict for group in scored.values() for verdict in group]
+    outcomes = [[verdict.outcome for verdict in group] for group in scored.values()]
+    at_k = estimate_pass(pass_at_k, outcomes, k)
+    return {
+        "episodes": len(done),
+        "unfinished": len(rows) - len(done),
+        "scored": len(verdicts),
+        "errors": len(done) - len(verdicts),
+        "k": k,
+        "tasks": len(scored),
+        "tasks_left_out_at_k": at_k.left_out,
+        **_estimate("mean_score", estimate_mean([[v.score for v in g] for g in scored.values()])),
+        **_estimate("pass@1", estimate_pass(pass_at_k, outcomes, 1)),
+        **_estimate("pass@k", at_k),
+        **_estimate("pass^k", estimate_pass(pass_hat_k, outcomes, k)),
+        "safety_violations": sum(len(verdict.safety_violations) for verdict in verdicts),
+        "steps": sum(row.steps for row in done),
+        "tokens": _tokens(done),
+        "duration_s": round(sum(row.duration_s for row in done), 3),
+    }
+
+
+def _rank(summary: dict[str, Any]) -> tuple[bool, float]:
+    mean = summary["mean_score"]
+    return mean is None, -(mean or 0.0)
+
+
+def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:
+    interval = None if estimate.ci95 is None else list(estimate.ci95)
+    return {name: estimate.mean, f"{name}_ci95": interval}
+
+
+def _tokens(rows: Sequence[EpisodeRow]) -> dict[str, int]:
+    return {
+        "prompt": sum(row.usage.prompt for row in rows),
+        "completion": sum(row.usage.completion for row in rows),
+        "total": sum(row.usage.total for row in rows),
+    }
+
+
+def _episode(row: EpisodeRow, verdict: Verdict) -> dict[str, Any]:
+    episode: dict[str, Any] = {
+        "id": row.id,
+        "task": row.plan.task,
+        "seed": row.plan.seed,
+        "trial": row.plan.trial,
+        "agent": row.plan.agent,
+        "status": verdict.status,
+        "outcome": verdict.outcome if verdict.scored else None,
+        "score": verdict.score if verdict.scored else None,
+        "process": verdict.process if verdict.scored else None,
+        "safety_violations": list(verdict.safety_violations),
+        "steps": row.steps,
+        "duration_s": round(row.duration_s, 3),
+        "reset_s": round(row.reset_s, 4),
+        "tokens": _tokens([row]),
+    }
+    if row.error:
+        episode["error"] = row.error
+    return episode

@@ -1,0 +1,1 @@
+"""Runs on disk: one folder, one SQLite database, content-addressed blobs."""

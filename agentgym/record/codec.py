@@ -1,0 +1,203 @@
+"""Records as JSON values and back, exactly; pictures as PNG; the hash replay compares.
+
+Text is ASCII-escaped, so that lone surrogates and any Unicode survive in files of any kind.
+Two lone surrogates that form a pair come back as the character they spell: JSON (RFC 8259)
+writes both alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from PIL import Image as Pillow
+
+from agentgym.records import (
+    Action,
+    CheckpointResult,
+    CheckStatus,
+    Decision,
+    Effect,
+    Image,
+    Json,
+    Observation,
+    Phase,
+    TokenUsage,
+    Verdict,
+)
+
+
+def _container(value: object) -> object:
+    """Turn a mapping or sequence that is neither dict nor list into one."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        return list(value)
+    raise TypeError(f"a {type(value).__name__} is no JSON value")
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_container)
+_CANONICAL = json.JSONEncoder(separators=(",", ":"), default=_container, sort_keys=True)
+
+
+def dumps(value: Json) -> str:
+    """Write a JSON value as one line of ASCII.
+
+    Raises:
+        TypeError, ValueError, RecursionError: It holds something that is no JSON value.
+    """
+    return _ENCODER.encode(value)
+
+
+def canonical(value: Json) -> str:
+    """Write a JSON value with sorted keys: equal values give equal texts."""
+    return _CANONICAL.encode(value)
+
+
+def loads(text: str) -> Any:
+    """Read what `dumps` wrote."""
+    return json.loads(text)
+
+
+# --- decisions and observations ------------------------------------------------------------
+
+
+def decision_to_json(decision: Decision) -> dict[str, Json]:
+    """Return a decision as a JSON object."""
+    return {
+        "action": decision.action.to_json(),
+        "thought": decision.thought,
+        "usage": {
+            "prompt": decision.usage.prompt,
+            "completion": decision.usage.completion,
+            "cached": decision.usage.cached,
+        },
+        "reply": decision.reply,
+    }
+
+
+def decision_from_json(value: Mapping[str, Any]) -> Decision:
+    """Read what `decision_to_json` returned."""
+    return Decision(
+        action=Action.from_json(value["action"]),
+        thought=value["thought"],
+        usage=TokenUsage(**value["usage"]),
+        reply=value["reply"],
+    )
+
+
+def observation_to_json(observation: Observation, image: Json = None) -> dict[str, Json]:
+    """Return an observation as a JSON object.
+
+    Args:
+        observation: What to write.
+        image: What stands for the picture: the name of a blob, a base64 text, None.
+    """
+    return {
+        "text": observation.text,
+        "data": observation.data,
+        "effect": observation.effect.value,
+        "image": image,
+    }
+
+
+def observation_from_json(value: Mapping[str, Any], image: Image | None = None) -> Observation:
+    """Read what `observation_to_json` returned; the picture comes from wherever it was put."""
+    return Observation(value["text"], image, value["data"], Effect(value["effect"]))
+
+
+def png_from_image(image: Image) -> bytes:
+    """Compress ``uint8[H, W, 3]`` RGB without loss."""
+    buffer = io.BytesIO()
+    # The lowest level: half the time of the default for a tenth more bytes on screenshots.
+    Pillow.fromarray(image).save(buffer, format="PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def image_from_png(data: bytes) -> Image:
+    """Return the picture of a PNG as ``uint8[H, W, 3]`` RGB."""
+    with Pillow.open(io.BytesIO(data)) as picture:
+        return np.array(picture.convert("RGB"))
+
+
+# --- what replay compares ------------------------------------------------------------------
+
+
+def masked(observation: Observation, volatile_text: Sequence[str]) -> Observation:
+    """Blank out whatever matches one of the regular expressions, in the text and the data."""
+    if not volatile_text:
+        return observation
+    pattern = re.compile("|".join(f"(?:{part})" for part in volatile_text))
+
+    def mask(value: Any) -> Any:
+        if isinstance(value, str):
+            return pattern.sub("*", value)
+        if isinstance(value, Mapping):
+            return {key: mask(item) for key, item in value.items()}
+        if isinstance(value, Sequence):
+            return [mask(item) for item in value]
+        return value
+
+    return replace(observation, text=mask(observation.text), data=mask(observation.data))
+
+
+def observation_hash(observation: Observation, volatile_text: Sequence[str] = ()) -> str:
+    """Return a SHA-256 over text, data, effect and the pixels, as 64 hex digits.
+
+    Args:
+        observation: What to hash.
+        volatile_text: Regular expressions; what they match does not count.
+    """
+    seen = masked(observation, volatile_text)
+    shape = None if seen.image is None else list(seen.image.shape)
+    digest = hashlib.sha256(
+        canonical([seen.text, seen.data, seen.effect.value, shape]).encode("ascii")
+    )
+    if seen.image is not None:
+        digest.update(seen.image.tobytes())
+    return digest.hexdigest()
+
+
+# --- verdicts ------------------------------------------------------------------------------
+
+
+def checkpoint_to_json(checkpoint: CheckpointResult) -> dict[str, Json]:
+    """Return a checkpoint's result as a JSON object."""
+    return asdict(checkpoint)
+
+
+def checkpoint_from_json(value: Mapping[str, Any]) -> CheckpointResult:
+    """Read what `checkpoint_to_json` returned."""
+    return CheckpointResult(
+        **{**value, "phase": Phase(value["phase"]), "status": CheckStatus(value["status"])}
+    )
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
+    """Return a verdict as a JSON object, its checkpoints as a list."""
+    return {
+        "status": verdict.status,
+        "outcome": verdict.outcome,
+        "score": verdict.score,
+        "process": verdict.process,
+        "safety_violations": list(verdict.safety_violations),
+        "checkpoints": [checkpoint_to_json(checkpoint) for checkpoint in verdict.checkpoints],
+        "state_hash": verdict.state_hash,
+    }
+
+
+def verdict_from_json(value: Mapping[str, Any]) -> Verdict:
+    """Read what `verdict_to_json` returned."""
+    return Verdict(
+        **{
+            **value,
+            "safety_violations": tuple(value["safety_violations"]),
+            "checkpoints": tuple(checkpoint_from_json(item) for item in value["checkpoints"]),
+        }
+    )

@@ -1,0 +1,266 @@
+"""A run on disk: its plan, its episodes, their steps and verdicts; format ``agentgym.run/1``.
+
+One process writes, any number read, also while it is written. A step is one committed insert,
+so a process killed at any moment loses at most the step in flight.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentgym.errors import RecordError
+from agentgym.record import codec
+from agentgym.record.blobs import BlobStore
+from agentgym.record.database import Database, create_database
+from agentgym.record.packing import Packing
+from agentgym.record.recorder import Recorder
+from agentgym.records import Json, Observation, Step, TokenUsage, Verdict
+
+_EPISODES = """
+SELECT e.*, COUNT(s.step) AS steps, TOTAL(s.prompt_tokens) AS prompt,
+       TOTAL(s.completion_tokens) AS completion, TOTAL(s.cached_tokens) AS cached
+FROM episodes e LEFT JOIN steps s ON s.episode = e.id {where} GROUP BY e.id ORDER BY e.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePlan:
+    """One episode as it was planned."""
+
+    task: str
+    seed: int
+    trial: int
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """What the record knows of one episode, its steps apart.
+
+    Attributes:
+        id: 1 for the first episode of the run.
+        plan: Task, seed, trial and agent.
+        state: ``"planned"``, ``"running"`` (begun, perhaps by a process that died) or ``"done"``.
+        params: What the task's slots were filled with.
+        instruction: What the agent was told.
+        sandbox: Name of the sandbox provider.
+        first: The observation after reset, None before the episode began.
+        verdict: How it was judged, None before it is done.
+        error: Why the episode has no score, else empty.
+        reset_s: Wall time of the reset.
+        duration_s: Wall time of the whole, of its last run where it was resumed.
+        steps: Number of recorded steps.
+        usage: Tokens of all steps.
+        parent: ``(episode id, k)`` for a branch that shares the first `k` steps, else None.
+        log: Notes on how it was run, one a line.
+    """
+
+    id: int
+    plan: EpisodePlan
+    state: str
+    params: Mapping[str, Json]
+    instruction: str
+    sandbox: str
+    first: Observation | None
+    verdict: Verdict | None
+    error: str
+    reset_s: float
+    duration_s: float
+    steps: int
+    usage: TokenUsage
+    parent: tuple[int, int] | None
+    log: str = ""
+
+
+class RunStore:
+    """The record of one run, in one folder.
+
+    Make one with `create` or `open`; close it at the end.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     plan = EpisodePlan("terminal/demo-v1", seed=0, trial=0, agent="noop")
+        ...     store = RunStore.create(Path(folder), {"trials": 1}, [plan])
+        ...     print(store.episode(1).state)
+        ...     store.close()
+        planned
+    """
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        self.folder = folder
+        self._database = database
+        self._packing = Packing(BlobStore(folder / "blobs"))
+        meta = database.rows("SELECT value FROM meta WHERE key = 'settings'")
+        self.settings: Mapping[str, Json] = codec.loads(meta[0]["value"])
+
+    @classmethod
+    def create(
+        cls, folder: Path, settings: Mapping[str, Json], plans: Sequence[EpisodePlan]
+    ) -> RunStore:
+        """Lay down a new run and open it for writing.
+
+        Raises:
+            RecordError: The folder holds a run already or cannot be written.
+        """
+        rows = [(plan.task, plan.seed, plan.trial, plan.agent) for plan in plans]
+        create_database(folder, codec.dumps(settings), rows)
+        return cls.open(folder, readonly=False)
+
+    @classmethod
+    def open(cls, folder: Path, *, readonly: bool = True) -> RunStore:
+        """Open a run.
+
+        Args:
+            folder: The run folder.
+            readonly: False to write; there is one writer at a time.
+
+        Raises:
+            RecordError: It is no run, damaged, of another format version, or being written.
+        """
+        return cls(folder, Database(folder, readonly=readonly))
+
+    def close(self) -> None:
+        """Close the record; a writer lets others write."""
+        self._database.close()
+
+    def add(self, plan: EpisodePlan, parent: tuple[int, int] | None = None) -> int:
+        """Plan one more episode and return its id.
+
+        Args:
+            plan: What to run.
+            parent: ``(episode id, k)`` where it branches off after `k` steps of another.
+        """
+        return self._database.execute(
+            "INSERT INTO episodes (task, seed, trial, agent, parent, parent_step)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (plan.task, plan.seed, plan.trial, plan.agent, *(parent or (None, None))),
+        )
+
+    # --- reading ---------------------------------------------------------------------------
+
+    def episodes(self) -> list[EpisodeRow]:
+        """Return every episode in the order of the plan, branches last."""
+        return [self._episode(row) for row in self._database.rows(_EPISODES.format(where=""))]
+
+    def episode(self, id: int) -> EpisodeRow:
+        """Return one episode.
+
+        Raises:
+            RecordError: The run has no such episode.
+        """
+        rows = self._database.rows(_EPISODES.format(where="WHERE e.id = ?"), (id,))
+        if not rows:
+            count = self._database.rows("SELECT COUNT(*) AS n FROM episodes")[0]["n"]
+            known = f"its episodes are 1 to {count}" if count else "it has none"
+            raise RecordError(f"{self.folder} has no episode {id}; {known}")
+        return self._episode(rows[0])
+
+    def steps(self, episode_id: int) -> list[Step]:
+        """Return the recorded steps of an episode.
+
+        Raises:
+            RecordError: One of them is damaged.
+        """
+        rows = self._database.rows(
+            "SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode_id,)
+        )
+        return [self._step(row) for row in rows]
+
+    def _step(self, row: sqlite3.Row) -> Step:
+        observation = self._packing.unpack_observation(row["observation"])
+        if codec.observation_hash(observation) != row["observation_hash"]:
+            raise RecordError(
+                f"{self.folder}: step {row['step']} of episode {row['episode']} is damaged: "
+                "its observation does not match its hash"
+            )
+        decision = codec.decision_from_json(self._packing.unpack(row["decision"]))
+        return Step(row["step"], decision, observation, row["duration_s"])
+
+    def _episode(self, row: sqlite3.Row) -> EpisodeRow:
+        parent = None if row["parent"] is None else (row["parent"], row["parent_step"])
+        return EpisodeRow(
+            id=row["id"],
+            plan=EpisodePlan(row["task"], row["seed"], row["trial"], row["agent"]),
+            state=row["state"],
+            params=self._packing.unpack(row["params"], {}),
+            instruction=self._packing.unpack(row["instruction"], ""),
+            sandbox=row["sandbox"] or "",
+            first=None if row["first"] is None else self._packing.unpack_observation(row["first"]),
+            verdict=None if row["verdict"] is None else self._verdict(row["id"], row["verdict"]),
+            error=self._packing.unpack(row["error"], ""),
+            reset_s=row["reset_s"],
+            duration_s=row["duration_s"],
+            steps=row["steps"],
+            usage=TokenUsage(int(row["prompt"]), int(row["completion"]), int(row["cached"])),
+            parent=parent,
+            log=self._packing.unpack(row["log"], ""),
+        )
+
+    def _verdict(self, episode_id: int, packed: str) -> Verdict:
+        rows = self._database.rows(
+            "SELECT id, phase, status, score, weight, message, gate, depth FROM checkpoints"
+            " WHERE episode = ? ORDER BY position",
+            (episode_id,),
+        )
+        checkpoints = [
+            {
+                **dict(row),
+                "message": self._packing.unpack(row["message"]),
+                "gate": bool(row["gate"]),
+            }
+            for row in rows
+        ]
+        return codec.verdict_from_json({**self._packing.unpack(packed), "checkpoints": checkpoints})
+
+    # --- writing ---------------------------------------------------------------------------
+
+    def begin(
+        self,
+        episode_id: int,
+        *,
+        params: Mapping[str, Json],
+        instruction: str,
+        sandbox: str,
+        reset_s: float,
+        first: Observation | None,
+    ) -> Recorder:
+        """Mark an episode as running and return what takes down the rest of it.
+
+        Steps that are there already stay: the episode is being resumed. `first` is None
+        where the reset failed.
+
+        Raises:
+            RecordError: The episode is done.
+        """
+        if self.episode(episode_id).state == "done":
+            raise RecordError(
+                f"{self.folder}: episode {episode_id} is done; reset it to run it again"
+            )
+        self._database.execute(
+            "UPDATE episodes SET state = 'running', params = ?, instruction = ?, sandbox = ?,"
+            " reset_s = ?, first = ? WHERE id = ?",
+            (
+                self._packing.pack(params),
+                self._packing.pack(instruction),
+                sandbox,
+                reset_s,
+                None if first is None else self._packing.pack_observation(first),
+                episode_id,
+            ),
+        )
+        return Recorder(self._database, self._packing, episode_id)
+
+    def reset_episode(self, episode_id: int) -> None:
+        """Put an episode back to planned and drop its steps."""
+        with self._database.transaction():
+            self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
+            self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
+            self._database.execute(
+                "UPDATE episodes SET state = 'planned', params = NULL, instruction = NULL,"
+                " sandbox = NULL, first = NULL, verdict = NULL, error = NULL, log = NULL,"
+                " reset_s = 0, duration_s = 0 WHERE id = ?",
+                (episode_id,),
+            )

@@ -1,0 +1,104 @@
+"""An agent as the engine sees it: bounded by a deadline, its failures kept at its boundary."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
+
+from agentgym.agents.registry import is_privileged
+from agentgym.env.environment import Environment
+from agentgym.errors import AgentError
+from agentgym.protocols import Agent
+from agentgym.record import codec
+from agentgym.records import Briefing, Decision, Observation
+from agentgym.task.playbook import oracle
+
+CLOSE_S = 10.0
+"""How long an agent may take to let go of its connections."""
+
+T = TypeVar("T")
+
+
+class OutOfTimeError(Exception):
+    """The agent's wall time is over; its episode is not a failure."""
+
+
+class Policy:
+    """An agent that acts in an environment until a deadline.
+
+    Args:
+        agent: Who acts.
+        env: Where; it was reset.
+        timeout_s: Wall time the agent has from now on, for `start` and all decisions together.
+    """
+
+    def __init__(self, agent: Agent, env: Environment, timeout_s: float) -> None:
+        self._agent = agent
+        self._env = env
+        self._deadline = asyncio.get_running_loop().time() + timeout_s
+
+    async def start(self) -> None:
+        """Brief the agent; the playbook goes to those alone that declare themselves privileged.
+
+        Raises:
+            AgentError: It failed.
+            OutOfTimeError: The deadline passed.
+            TaskError: The playbook is broken.
+        """
+        env = self._env
+        assert env.instance is not None, "the environment was reset"
+        briefing = Briefing(
+            task=env.task.id,
+            instruction=env.instance.instruction,
+            seed=env.instance.seed,
+            max_steps=env.max_steps,
+            playbook=oracle(env.instance) if is_privileged(self._agent) else (),
+        )
+        await self._bounded(lambda: self._agent.start(briefing))
+
+    async def decide(self, observation: Observation) -> Decision:
+        """Return the agent's decision in the form in which a record holds it.
+
+        What is executed is then what a replay executes, and what JSON cannot hold fails here.
+
+        Raises:
+            AgentError: It failed, or its decision is none.
+            OutOfTimeError: The deadline passed.
+        """
+
+        async def ask() -> Decision:
+            history = tuple(self._env.steps)
+            decision = await self._agent.act(observation, self._env.tools, history)
+            if not isinstance(decision, Decision):
+                raise AgentError(f"act() must return a Decision, not {type(decision).__name__}")
+            text = codec.dumps(codec.decision_to_json(decision))
+            return codec.decision_from_json(codec.loads(text))
+
+        return await self._bounded(ask)
+
+    async def _bounded(self, call: Callable[[], Awaitable[T]]) -> T:
+        # A timeout interrupts only what waits; an agent that never does is stopped here.
+        if asyncio.get_running_loop().time() >= self._deadline:
+            raise OutOfTimeError
+        scope = asyncio.timeout_at(self._deadline)
+        try:
+            async with scope:
+                return await call()
+        except Exception as error:
+            if scope.expired():
+                raise OutOfTimeError from error
+            if isinstance(error, AgentError):
+                raise
+            raise AgentError(f"{type(error).__name__}: {error}") from error
+
+
+@contextlib.asynccontextmanager
+async def releasing(agent: Agent) -> AsyncIterator[None]:
+    """Close an agent at the end; one that fails or hangs then changes nothing any more."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(agent.close(), CLOSE_S)

@@ -1,0 +1,210 @@
+"""One episode with one agent, recorded as it goes, to its recorded end.
+
+Every failure belongs to one boundary and ends in a verdict that names it: a broken sandbox or
+endpoint is data, never a reward of zero. An episode that was interrupted is resumed: its
+recorded actions are executed again, then the agent goes on with the whole history.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentgym.env.environment import Environment
+from agentgym.errors import AgentGymError, RecordError
+from agentgym.protocols import Agent
+from agentgym.record.recorder import Recorder
+from agentgym.record.store import RunStore
+from agentgym.records import CheckStatus, Observation, Step, TokenUsage, Verdict
+from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
+from agentgym.rollout.retrace import Trail, retrace
+
+LONGEST_S = 3600.0
+"""Wall time of an agent that neither the caller nor the task bounds: nothing hangs for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """How an episode went.
+
+    Attributes:
+        verdict: How it was judged.
+        steps: Steps taken, those of before a resume included.
+        usage: Tokens of all steps.
+        reset_s: Wall time of the reset.
+        duration_s: Wall time of the whole.
+        error: Why it has no score, else empty.
+        truncated: A bound on its steps or its wall time ended it.
+    """
+
+    verdict: Verdict
+    steps: int
+    usage: TokenUsage
+    reset_s: float
+    duration_s: float
+    error: str
+    truncated: bool = False
+
+
+async def run_episode(
+    env: Environment,
+    agent: Agent,
+    *,
+    seed: int,
+    store: RunStore | None,
+    episode_id: int | None,
+    timeout_s: float | None = None,
+    on_step: Callable[[Step], None] | None = None,
+) -> EpisodeResult:
+    """Run one episode, or the rest of one whose steps are recorded already.
+
+    Args:
+        env: Where it happens; it stays open.
+        agent: Made for this episode; it is closed.
+        seed: Seed of the reset.
+        store: Where it is recorded, or None.
+        episode_id: Which episode of the store it is.
+        timeout_s: Wall time the agent has, counted from when it starts. An episode that is not
+            over by then is graded as it stands. None: the task's own ``limits.wall_s``.
+        on_step: Called with every new step once it is recorded.
+
+    Raises:
+        RecordError: It cannot be recorded. Every other failure is a verdict.
+    """
+    rollout = Rollout(env, agent, timeout_s=timeout_s, on_step=on_step)
+    row = None if store is None or episode_id is None else store.episode(episode_id)
+    async with releasing(agent):
+        try:
+            first = await env.reset(seed)
+            trail = Trail(first)
+            if store is not None and row is not None:
+                recorder = rollout.record(store, row.id, first)
+                trail = await retrace(env, first, row, store.steps(row.id), strict=False)
+                if trail.divergence:
+                    recorder.note(f"resume diverged at {trail.divergence}")
+        except Exception as error:  # noqa: BLE001 - the boundary that classifies it
+            ending = failed(error)
+            if store is not None and row is not None and rollout.recorder is None:
+                rollout.record(store, row.id, row.first)
+            return rollout.conclude(ending)
+        return await rollout.complete(trail)
+
+
+class Rollout:
+    """One agent in one environment, with the record of it where there is one.
+
+    Args:
+        env: Where it happens.
+        agent: Who acts.
+        timeout_s: Wall time of the agent, None for the task's own.
+        on_step: Called with every new step.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        agent: Agent,
+        *,
+        timeout_s: float | None,
+        on_step: Callable[[Step], None] | None,
+    ) -> None:
+        self.recorder: Recorder | None = None
+        self._env = env
+        self._agent = agent
+        wall_s = env.task.manifest.limits.wall_s or LONGEST_S
+        self._timeout_s = wall_s if timeout_s is None else timeout_s
+        self._on_step = on_step
+        self._began = time.monotonic()
+
+    def record(self, store: RunStore, episode_id: int, first: Observation | None) -> Recorder:
+        """Mark an episode as running in what the environment was reset to."""
+        instance = self._env.instance
+        self.recorder = store.begin(
+            episode_id,
+            params={} if instance is None else instance.params,
+            instruction="" if instance is None else instance.instruction,
+            sandbox=self._env.provider.name,
+            reset_s=self._env.reset_s,
+            first=first,
+        )
+        return self.recorder
+
+    async def complete(self, trail: Trail) -> EpisodeResult:
+        """Let the agent act from where the environment is until the episode is over."""
+        try:
+            ending = await self._play(trail)
+        except Exception as error:  # noqa: BLE001 - the boundary that classifies it
+            ending = failed(error)
+        return self.conclude(ending)
+
+    def conclude(self, ending: Ending) -> EpisodeResult:
+        """Record how the episode ended and sum it up."""
+        steps = self._env.steps
+        result = EpisodeResult(
+            verdict=ending.verdict,
+            steps=len(steps),
+            usage=sum((step.decision.usage for step in steps), TokenUsage()),
+            reset_s=self._env.reset_s,
+            duration_s=time.monotonic() - self._began,
+            error=ending.error or _complaint(ending.verdict),
+            truncated=ending.truncated,
+        )
+        if self.recorder is not None:
+            self.recorder.finish(result.verdict, duration_s=result.duration_s, error=result.error)
+        return result
+
+    async def _play(self, trail: Trail) -> Ending:
+        try:
+            return await self._act(trail)
+        except OutOfTimeError:
+            if self.recorder is not None:
+                self.recorder.note(
+                    f"truncated after {len(self._env.steps)} steps: "
+                    f"the agent had {self._timeout_s:g} s"
+                )
+            return Ending(await self._env.finish(), truncated=True)
+
+    async def _act(self, trail: Trail) -> Ending:
+        env, observation, last = self._env, trail.observation, trail.transition
+        policy = Policy(self._agent, env, self._timeout_s)
+        if last is None or last.verdict is None:
+            await policy.start()
+        while last is None or last.verdict is None:
+            last = await env.step(await policy.decide(observation))
+            observation = last.observation
+            if self.recorder is not None:
+                self.recorder.step(env.steps[-1])
+            if self._on_step is not None:
+                self._on_step(env.steps[-1])
+        return Ending(last.verdict, truncated=last.truncated)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an episode ended: judged, or failed with an error."""
+
+    verdict: Verdict
+    error: str = ""
+    truncated: bool = False
+
+
+def failed(error: Exception) -> Ending:
+    """Turn a failure into the ending that names its boundary.
+
+    Raises:
+        RecordError: Always, for a RecordError: there is nowhere to write the ending.
+    """
+    if isinstance(error, RecordError):
+        raise error
+    if isinstance(error, AgentGymError):
+        return Ending(Verdict(f"error:{error.boundary}", outcome=False, score=0.0), str(error))
+    verdict = Verdict(f"error:{AgentGymError.boundary}", outcome=False, score=0.0)
+    return Ending(verdict, f"{type(error).__name__}: {error}")
+
+
+def _complaint(verdict: Verdict) -> str:
+    """Return what the first checkpoint that could not be judged says, for an unscored verdict."""
+    if verdict.scored:
+        return ""
+    return next((c.message for c in verdict.checkpoints if c.status is CheckStatus.ERROR), "")

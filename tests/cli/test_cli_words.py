@@ -1,0 +1,155 @@
+"""Help, listings, and what a user is told who typed something wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from demo_suite import COMMAND, Cli, write_task
+from typer.testing import CliRunner
+
+from agentgym import __version__
+from agentgym.cli.app import app
+from agentgym.errors import NotFoundError
+
+COMMANDS = ["list", "eval", "replay", "report", "doctor", "bench"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert f"Example:  agentgym {command}" in result.output
+
+
+def test_help_names_every_command() -> None:
+    result = CliRunner().invoke(app, ["--help"])
+    assert result.exit_code == 0
+    assert all(command in result.output for command in COMMANDS)
+
+
+def test_defaults_survive_the_markup_of_the_help() -> None:
+    result = CliRunner().invoke(app, ["eval", "--help"], env={"COLUMNS": "200"})
+    for words in ("Default: bubblewrap", "Default: the task's", "Default: runs/TIME-SUITE"):
+        assert words in result.output
+
+
+def test_help_imports_no_command() -> None:
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from agentgym.cli.app import app\n"
+        "assert CliRunner().invoke(app, ['eval', '--help']).exit_code == 0\n"
+        "print([m for m in ('jinja2', 'openai', 'agentgym.eval', 'agentgym.rollout') "
+        "if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_version_is_the_packages() -> None:
+    assert CliRunner().invoke(app, ["--version"]).output.strip() == f"agentgym {__version__}"
+
+
+def test_a_mistyped_command_offers_the_close_one(cli: Cli) -> None:
+    done = cli("evl")
+    assert done.returncode == 2
+    assert "Did you mean 'eval'?" in done.stderr
+
+
+def test_tasks_are_listed_whole_even_where_nobody_looks(cli: Cli) -> None:
+    done = cli("list", "tasks", "demo")
+    assert done.returncode == 0
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert rows[1] == ["demo/hello-v1", "easy", "1", "Write", "hello"]
+    assert rows[2] == ["demo/world-v1", "easy", "1", "Write", "world"]
+    assert "\x1b" not in done.stdout
+
+
+def test_a_broken_task_is_listed_as_broken(cli: Cli, demo: Path) -> None:
+    (demo / "tasks/demo/hello/task.toml").write_text('id = "demo/hello-v1"\n')
+    done = cli("list", "tasks", "demo/*")
+    assert done.returncode == 0
+    assert "demo/hello-v1" in done.stdout and "broken" in done.stdout
+    assert "Write world" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("agents", "oracle"),
+        ("surfaces", "shell"),
+        ("sandboxes", "bubblewrap"),
+        ("envs", "terminal"),
+        ("verifiers", "files"),
+    ],
+)
+def test_each_kind_lists_what_is_bundled(demo: Path, kind: str, expected: str) -> None:
+    result = CliRunner().invoke(app, ["list", kind])
+    assert result.exit_code == 0
+    assert expected in [line.split()[0] for line in result.output.splitlines()[1:]]
+
+
+def test_an_unknown_kind_offers_the_close_one(demo: Path) -> None:
+    result = CliRunner().invoke(app, ["list", "agent"])
+    assert isinstance(result.exception, NotFoundError)
+    assert "did you mean 'agents'?" in str(result.exception)
+
+
+def test_an_error_is_one_line_and_no_traceback(cli: Cli) -> None:
+    done = cli("list", "tasks", "demo/helo")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: no task named 'demo/helo'; did you mean 'demo/hello-v1'")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_debug_shows_the_traceback(cli: Cli) -> None:
+    done = cli("list", "tasks", "demo/helo", AGENTGYM_DEBUG="1")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["list", "tasks", "demo"], ["--version"], ["--help"]])
+def test_a_reader_that_has_gone_is_no_error(demo: Path, arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert done.stderr == ""
+    assert done.returncode == 1
+
+
+def test_doctor_finds_what_tasks_need_and_how_to_get_it(cli: Cli, demo: Path) -> None:
+    write_task(demo, "needy", needs='["no-such-command-xyz", "bash"]')
+    done = cli("doctor")
+    lines = done.stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if "command no-such-command-xyz" in line)
+    assert "needed by demo/needy-v1" in lines[at]
+    assert "apt-get install no-such-command-xyz" in lines[at + 1]
+    assert not any("command bash" in line for line in lines)
+    working = any(line.startswith("✓ sandbox bubblewrap") for line in lines)
+    assert done.returncode == (0 if working else 1)
+    assert "\x1b" not in done.stdout
+
+
+def test_a_report_of_nothing_is_an_error(cli: Cli, tmp_path: Path) -> None:
+    done = cli("report", str(tmp_path / "nowhere"))
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert not (tmp_path / "nowhere").exists()
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,81 @@
+"""Runs in a real store whose episodes are played without a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from agentgym.eval.plan import Settings
+from agentgym.record.store import EpisodeRow, RunStore
+from agentgym.records import (
+    Action,
+    CheckpointResult,
+    CheckStatus,
+    Decision,
+    Observation,
+    Phase,
+    Step,
+    TokenUsage,
+    Verdict,
+)
+
+
+def scored(score: float, *, outcome: bool | None = None) -> Verdict:
+    passed = score == 1 if outcome is None else outcome
+    status = CheckStatus.PASS if passed else CheckStatus.FAIL
+    node = CheckpointResult("report", Phase.OUTCOME, status, score, 1.0, "line 1 is right")
+    return Verdict("scored", passed, score, checkpoints=(node,), state_hash="00")
+
+
+def unscored(boundary: str) -> Verdict:
+    return Verdict(f"error:{boundary}", False, 0.0)
+
+
+class Runs:
+    """Makes runs and plays episodes into them without a sandbox."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._open: list[RunStore] = []
+
+    def start(
+        self,
+        tasks: Sequence[str] = ("demo/one-v1", "demo/two-v1"),
+        agents: Sequence[str] = ("noop",),
+        trials: int = 1,
+    ) -> RunStore:
+        settings = Settings(tuple(tasks), tuple(agents), trials=trials, seed=10, jobs=1)
+        stored = {**asdict(settings), "agentgym": "0.1.0", "started": "2026-01-02T03:04:05+00:00"}
+        store = RunStore.create(self.folder, stored, settings.episodes())
+        self._open.append(store)
+        return store
+
+    def play(
+        self,
+        store: RunStore,
+        row: EpisodeRow,
+        verdict: Verdict | None,
+        *,
+        output: str = "hello\n",
+        command: str = "echo hello",
+        error: str = "",
+    ) -> None:
+        recorder = store.begin(
+            row.id,
+            params={},
+            instruction="Say hello.",
+            sandbox="bubblewrap",
+            reset_s=0.03,
+            first=Observation("Say hello."),
+        )
+        decision = Decision(
+            Action("bash", {"command": command}), thought="I greet.", usage=TokenUsage(100, 10)
+        )
+        recorder.step(Step(0, decision, Observation(output, data={"exit_code": 0}), 0.01))
+        if verdict is not None:
+            recorder.finish(verdict, duration_s=1.5, error=error)
+
+    def close(self) -> None:
+        for store in self._open:
+            store.close()

@@ -1,0 +1,71 @@
+"""The plan: pairing by seed, and when a run may be taken up again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic_run import Runs, scored
+
+from agentgym.errors import ConfigError, RecordError
+from agentgym.eval.plan import Settings, read_settings, resume_run, start_run
+from agentgym.record.store import RunStore
+
+
+def test_every_agent_meets_the_same_worlds_trial_by_trial() -> None:
+    plans = Settings(("s/a-v1", "s/b-v1"), ("x", "y"), trials=2, seed=40).episodes()
+    assert [(p.trial, p.seed, p.task, p.agent) for p in plans] == [
+        (0, 40, "s/a-v1", "x"),
+        (0, 40, "s/a-v1", "y"),
+        (0, 40, "s/b-v1", "x"),
+        (0, 40, "s/b-v1", "y"),
+        (1, 41, "s/a-v1", "x"),
+        (1, 41, "s/a-v1", "y"),
+        (1, 41, "s/b-v1", "x"),
+        (1, 41, "s/b-v1", "y"),
+    ]
+
+
+def test_settings_survive_the_record(tmp_path: Path) -> None:
+    settings = Settings(("s/a-v1",), ("x",), trials=3, max_steps=7, timeout_s=1.5, jobs=2)
+    store = RunStore.create(tmp_path / "run", asdict(settings), [])
+    assert read_settings(store) == settings
+    store.close()
+
+
+def test_settings_of_another_hand_are_refused(tmp_path: Path) -> None:
+    store = RunStore.create(
+        tmp_path / "run", {"tasks": ["s/a-v1"], "agents": [], "trials": "x"}, []
+    )
+    with pytest.raises(RecordError, match="trials: .*integer"):
+        read_settings(store)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"trials": 2}, "trials was 1 when this run was started and is 2 now"),
+        ({"seed": 0}, "seed was 10 when this run was started and is 0 now"),
+        ({"agents": ("noop", "random")}, "agents was noop when .* is noop, random now"),
+        ({"timeout_s": 5.0}, "timeout_s was None when .* is 5.0 now"),
+        ({"sandbox": "other", "max_steps": 3}, r"2 problems(.|\n)*sandbox was(.|\n)*max_steps was"),
+    ],
+)
+def test_a_run_goes_on_only_as_it_was_started(
+    runs: Runs, asked: dict[str, Any], words: str
+) -> None:
+    runs.start().close()
+    with pytest.raises(ConfigError, match=words):
+        resume_run(runs.folder, asked)
+    RunStore.open(runs.folder, readonly=False).close()  # the lock was let go
+
+
+def test_a_second_run_in_a_folder_needs_a_word(runs: Runs) -> None:
+    store = runs.start()
+    runs.play(store, store.episode(1), scored(1.0))
+    with pytest.raises(ConfigError, match="add --resume to go on"):
+        start_run(runs.folder, {"patterns": ("terminal",), "agents": ("noop",)})
+    assert store.episode(1).state == "done"

@@ -1,0 +1,152 @@
+"""report.html: nothing an agent writes gets out of its box, and the page stays of a size."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from synthetic_run import Runs, scored, unscored
+
+from agentgym.eval import report
+from agentgym.eval.report import write_report
+from agentgym.record.store import RunStore
+
+VOID = {"meta", "input", "br", "img", "link"}
+SVG_LEAVES = {"line", "rect", "circle"}
+
+
+class Page(HTMLParser):
+    """The tags of a page, its attributes, and its text; fails on tags that do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in SVG_LEAVES | VOID
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page_of(store: RunStore, folder: Path) -> tuple[str, Page]:
+    path = folder / "report.html"
+    write_report(store, path)
+    text = path.read_text(encoding="utf-8")
+    return text, Page(text)
+
+
+HOSTILE = [
+    '</pre></script><img src=x onerror="alert(1)"><script>alert(2)</script>',
+    '"><svg onload=alert(3)>',
+    "' onmouseover='alert(4)",
+    "{{ 7 * 7 }}{% include 'x' %}",
+    "a\x00b\x1b]0;title\x07c\u202ed\udce9e",
+    "--></style><style>body{display:none}</style>",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_an_agent_writes_stays_text(runs: Runs, tmp_path: Path, text: str) -> None:
+    name = "scripted:" + text.encode(errors="ignore").decode()
+    store = runs.start(tasks=("demo/one-v1",), agents=("noop", name))
+    clean, hostile = store.episodes()
+    runs.play(store, clean, scored(1.0))
+    before = page_of(store, tmp_path)[1]
+    runs.play(store, hostile, unscored("agent"), output=text, command=f"{text}\n{text}", error=text)
+    source, page = page_of(store, tmp_path)
+    assert set(page.tags) <= set(before.tags) | {"b"}
+    assert not {name for name, _ in page.attributes if name.startswith("on")}
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", source)
+    if text.isprintable():
+        assert text in page.text
+
+
+def test_the_page_loads_nothing_and_runs_nothing(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(agents=("a", "b"), trials=2)
+    for row in store.episodes():
+        runs.play(store, row, scored(0.5))
+    source, page = page_of(store, tmp_path)
+    assert "default-src 'none'" in source
+    assert "script" not in page.tags
+    assert {"link", "img", "iframe"}.isdisjoint(page.tags)
+    links = [value for name, value in page.attributes if name in ("src", "href")]
+    assert links and all(value.startswith("#") for value in links)
+    assert "url(" not in source and "@import" not in source
+
+
+def test_numbers_and_intervals_are_shown(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(agents=("a",))
+    first, second = store.episodes()
+    runs.play(store, first, scored(0.25))
+    runs.play(store, second, scored(0.5))
+    page = page_of(store, tmp_path)[1]
+    assert "0.375" in page.text
+    # t = 12.706 for one degree of freedom: reaches beyond both ends and is clipped.
+    assert "0.00 – 1.00" in page.text
+    assert "All 2 episodes are scored" in page.text
+    assert "line 1 is right" in page.text
+
+
+def test_long_output_is_cut_and_says_so(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(tasks=("demo/one-v1",))
+    runs.play(store, store.episode(1), scored(0.0), output="h" * 50_000 + "tail")
+    source, page = page_of(store, tmp_path)
+    assert "45,908 characters left out" in page.text
+    assert "tail" in page.text
+    assert len(source) < 60_000
+
+
+def test_large_runs_show_steps_only_of_what_did_not_pass(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "ALL_STEPS_UP_TO", 2)
+    store = runs.start(tasks=("demo/one-v1",), trials=3)
+    for row, score in zip(store.episodes(), (1.0, 0.0, 1.0), strict=True):
+        runs.play(store, row, scored(score), command=f"echo number-{row.id}")
+    text = page_of(store, tmp_path)[1].text
+    assert "number-2" in text
+    assert "number-1" not in text and "number-3" not in text
+    assert f"agentgym replay {store.folder} 1" in text
+
+
+def test_steps_stop_when_the_page_is_full(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "STEPS_CHARS", 100)
+    store = runs.start(tasks=("demo/one-v1",), trials=3)
+    for row in store.episodes():
+        runs.play(store, row, scored(0.0), output="y" * 90, command=f"echo number-{row.id}")
+    text = page_of(store, tmp_path)[1].text
+    assert "number-1" in text and "number-3" not in text
+
+
+def test_a_run_that_is_not_over_says_how_to_go_on(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start()
+    runs.play(store, store.episode(1), scored(1.0))
+    text = page_of(store, tmp_path)[1].text
+    assert "1 of 2 episodes are done" in text
+    assert f"agentgym eval --out {store.folder} --resume" in text
+
+
+def test_a_run_without_one_finished_episode_has_a_page(runs: Runs, tmp_path: Path) -> None:
+    assert "0 of 2 episodes are done" in page_of(runs.start(), tmp_path)[1].text

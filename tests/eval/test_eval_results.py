@@ -1,0 +1,174 @@
+"""results.json: its schema, its sums, and what of a run it leaves out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from synthetic_run import Runs, scored, unscored
+
+from agentgym.eval.results import build_results, write_results
+from agentgym.record.store import EpisodePlan
+
+SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+INTERVAL = {
+    "oneOf": [
+        {"type": "null"},
+        {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+    ]
+}
+COUNT = {"type": "integer", "minimum": 0}
+TOKENS = {
+    "type": "object",
+    "properties": {"prompt": COUNT, "completion": COUNT, "total": COUNT},
+    "required": ["prompt", "completion", "total"],
+    "additionalProperties": False,
+}
+ESTIMATES = ("mean_score", "pass@1", "pass@k", "pass^k")
+COUNTS = (
+    *("episodes", "unfinished", "scored", "errors", "k", "tasks", "tasks_left_out_at_k"),
+    *("safety_violations", "steps"),
+)
+AGENT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(ESTIMATES, SHARE),
+        **{f"{name}_ci95": INTERVAL for name in ESTIMATES},
+        **dict.fromkeys(COUNTS, COUNT),
+        "tokens": TOKENS,
+        "duration_s": {"type": "number", "minimum": 0},
+    },
+    "additionalProperties": False,
+}
+AGENT["required"] = list(AGENT["properties"])
+EPISODE = {
+    "type": "object",
+    "properties": {
+        "id": COUNT,
+        "task": {"type": "string"},
+        "seed": COUNT,
+        "trial": COUNT,
+        "agent": {"type": "string"},
+        "status": {"type": "string", "pattern": "^(scored|error:[a-z]+)$"},
+        "outcome": {"type": ["boolean", "null"]},
+        "score": SHARE,
+        "process": SHARE,
+        "safety_violations": {"type": "array", "items": {"type": "string"}},
+        "steps": COUNT,
+        "duration_s": {"type": "number"},
+        "reset_s": {"type": "number"},
+        "tokens": TOKENS,
+        "error": {"type": "string"},
+    },
+    "required": [
+        *("id", "task", "seed", "trial", "agent", "status", "outcome", "score", "process"),
+        *("safety_violations", "steps", "duration_s", "reset_s", "tokens"),
+    ],
+    "additionalProperties": False,
+    # An episode without a score has a reason, and no numbers that could be mistaken for one.
+    "if": {"properties": {"status": {"const": "scored"}}},
+    "then": {"properties": {"outcome": {"type": "boolean"}, "score": {"type": "number"}}},
+    "else": {
+        "properties": {"outcome": {"type": "null"}, "score": {"type": "null"}},
+        "required": ["error"],
+    },
+}
+RESULTS = {
+    "type": "object",
+    "properties": {
+        "schema": {"const": "agentgym.results/1"},
+        "agentgym": {"type": "string"},
+        "complete": {"type": "boolean"},
+        "settings": {"type": "object"},
+        "summary": {"type": "object", "additionalProperties": AGENT},
+        "tasks": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "task": {"type": "string"},
+                    "episodes": {"type": "array", "items": EPISODE},
+                },
+                "required": ["task", "episodes"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["schema", "agentgym", "complete", "settings", "summary", "tasks"],
+    "additionalProperties": False,
+}
+
+
+def test_the_file_follows_its_schema_and_its_sums_are_right(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(agents=("a", "b"), trials=2)
+    for row in store.episodes():
+        plan = row.plan
+        if plan.agent == "b":
+            runs.play(store, row, scored(1.0))
+        elif (plan.task, plan.trial) == ("demo/one-v1", 1):
+            runs.play(store, row, unscored("agent"), error="the endpoint is down")
+        else:
+            runs.play(store, row, scored(0.5 if plan.task == "demo/one-v1" else 1.0 - plan.trial))
+    path = tmp_path / "results.json"
+    write_results(build_results(store), path)
+    results = json.loads(path.read_text())
+    jsonschema.validate(results, RESULTS)
+
+    assert results["complete"] is True
+    assert list(results["summary"]) == ["b", "a"], "best mean score first"
+    a = results["summary"]["a"]
+    assert (a["episodes"], a["scored"], a["errors"], a["unfinished"]) == (4, 3, 1, 0)
+    assert a["mean_score"] == pytest.approx((0.5 + 1.0 + 0.0) / 3)
+    # Task one passed 0 of 1, task two 1 of 2; only task two has two scored trials.
+    assert a["pass@1"] == pytest.approx(0.25)
+    assert (a["k"], a["pass@k"], a["pass^k"], a["tasks_left_out_at_k"]) == (2, 1.0, 0.0, 1)
+    assert a["pass@k_ci95"] is None, "one task says nothing of spread"
+    assert a["tokens"] == {"prompt": 400, "completion": 40, "total": 440}
+    assert a["duration_s"] == pytest.approx(6.0)
+    failed = [e for t in results["tasks"] for e in t["episodes"] if e["status"] != "scored"]
+    assert [(e["status"], e["error"]) for e in failed] == [("error:agent", "the endpoint is down")]
+
+
+def test_agents_are_paired_by_seed(runs: Runs) -> None:
+    store = runs.start(agents=("a", "b"), trials=3)
+    seeds = {
+        agent: [(r.plan.task, r.plan.trial, r.plan.seed) for r in store.episodes()
+                if r.plan.agent == agent]
+        for agent in ("a", "b")
+    }  # fmt: skip
+    assert seeds["a"] == seeds["b"]
+    assert [seed for task, _, seed in seeds["a"] if task == "demo/one-v1"] == [10, 11, 12]
+
+
+def test_a_run_that_is_not_over_counts_what_is_done(runs: Runs) -> None:
+    store = runs.start()
+    first, second = store.episodes()
+    runs.play(store, first, scored(1.0))
+    runs.play(store, second, None)
+    results = build_results(store)
+    jsonschema.validate(results, RESULTS)
+    assert results["complete"] is False
+    summary = results["summary"]["noop"]
+    assert (summary["episodes"], summary["unfinished"], summary["mean_score"]) == (1, 1, 1.0)
+
+
+def test_branches_are_no_part_of_the_results(runs: Runs) -> None:
+    store = runs.start(tasks=("demo/one-v1",))
+    runs.play(store, store.episode(1), scored(0.0))
+    branch = store.add(EpisodePlan("demo/one-v1", 10, 0, "noop"), parent=(1, 1))
+    runs.play(store, store.episode(branch), scored(1.0))
+    results = build_results(store)
+    assert results["summary"]["noop"]["episodes"] == 1
+    assert results["summary"]["noop"]["mean_score"] == 0.0
+
+
+def test_nothing_scored_has_no_mean(runs: Runs) -> None:
+    store = runs.start()
+    for row in store.episodes():
+        runs.play(store, row, unscored("sandbox"), error="it died")
+    results = build_results(store)
+    jsonschema.validate(results, RESULTS)
+    assert results["summary"]["noop"]["mean_score"] is None

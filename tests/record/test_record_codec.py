@@ -1,0 +1,154 @@
+"""Every record comes back from JSON as it was, whatever is in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentgym.record import codec
+from agentgym.records import (
+    Action,
+    CheckpointResult,
+    CheckStatus,
+    Decision,
+    Effect,
+    Observation,
+    Phase,
+    TokenUsage,
+    Verdict,
+)
+
+SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+# Every code point there is, NUL and lone surrogates included; JSON cannot tell two surrogates
+# that form a pair from the character they spell.
+texts = st.text(st.characters(exclude_categories=()), max_size=20).filter(
+    lambda text: not SURROGATE_PAIR.search(text)
+)
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3)
+)
+objects = st.dictionaries(texts, values, max_size=4)
+counts = st.integers(0, 2**40)
+images = st.builds(
+    lambda h, w, seed: np.random.default_rng(seed).integers(0, 256, (h, w, 3), dtype=np.uint8),
+    *(st.integers(1, 9), st.integers(1, 9), st.integers(0, 99)),
+)
+decisions = st.builds(
+    Decision,
+    st.builds(Action, texts, objects),
+    texts,
+    st.builds(TokenUsage, counts, counts, counts),
+    values,
+)
+fractions = st.floats(0, 1)
+checkpoints = st.builds(
+    CheckpointResult,
+    *(texts, st.sampled_from(list(Phase)), st.sampled_from(list(CheckStatus)), fractions),
+    *(fractions, texts, st.booleans(), st.integers(0, 9)),
+)
+verdicts = st.builds(
+    Verdict,
+    *(texts, st.booleans(), fractions, st.none() | fractions),
+    *(st.lists(texts, max_size=3).map(tuple), st.lists(checkpoints, max_size=3).map(tuple), texts),
+)
+
+
+def through_json(value):
+    line = codec.dumps(value)
+    assert line.isascii()
+    assert "\n" not in line
+    return codec.loads(line)
+
+
+@given(decisions)
+def test_a_decision_comes_back_from_json(decision):
+    assert codec.decision_from_json(through_json(codec.decision_to_json(decision))) == decision
+
+
+@given(verdicts)
+def test_a_verdict_comes_back_from_json(verdict):
+    assert codec.verdict_from_json(through_json(codec.verdict_to_json(verdict))) == verdict
+
+
+@given(texts, objects, st.sampled_from(list(Effect)))
+def test_an_observation_comes_back_from_json(text, data, effect):
+    observation = Observation(text, None, data, effect)
+    back = codec.observation_from_json(through_json(codec.observation_to_json(observation)))
+    assert (back.text, back.data, back.effect, back.image) == (text, data, effect, None)
+    assert codec.observation_hash(back) == codec.observation_hash(observation)
+
+
+@given(images)
+def test_an_image_comes_back_from_png(image):
+    png = codec.png_from_image(image)
+    back = codec.image_from_png(png)
+    assert png.startswith(b"\x89PNG")
+    assert back.dtype == np.uint8
+    assert np.array_equal(back, image)
+
+
+def test_tuples_and_other_mappings_are_written_as_lists_and_objects():
+    from types import MappingProxyType
+
+    assert codec.dumps({"a": (1, MappingProxyType({"b": ()}))}) == '{"a":[1,{"b":[]}]}'
+
+
+@pytest.mark.parametrize("value", [b"bytes", {1, 2}, object()])
+def test_what_is_no_json_value_is_refused(value):
+    with pytest.raises(TypeError, match=f"a {type(value).__name__} is no JSON value"):
+        codec.dumps({"a": value})
+
+
+# --- the observation hash ------------------------------------------------------------------
+
+IMAGE = np.zeros((2, 3, 3), np.uint8)
+BASE = Observation("ready", IMAGE, {"exit_code": 0, "jobs": ["pid 41"]}, Effect.CHANGED)
+
+
+def other_pixel():
+    image = IMAGE.copy()
+    image[1, 2, 0] = 1
+    return image
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": "ready "},
+        {"data": {"exit_code": 1, "jobs": ["pid 41"]}},
+        {"effect": Effect.NO_CHANGE},
+        {"image": None},
+        {"image": other_pixel()},
+        {"image": IMAGE.reshape(3, 2, 3)},
+    ],
+    ids=["text", "data", "effect", "no image", "pixel", "shape"],
+)
+def test_the_hash_depends_on_every_field(change):
+    assert codec.observation_hash(replace(BASE, **change)) != codec.observation_hash(BASE)
+
+
+def test_the_hash_does_not_depend_on_the_order_of_keys():
+    turned = replace(BASE, data={"jobs": ["pid 41"], "exit_code": 0})
+    assert codec.observation_hash(turned) == codec.observation_hash(BASE)
+
+
+def test_the_hash_is_the_one_that_older_records_hold():
+    # printf '["ok",{},"no_change",null]' | sha256sum
+    expected = "044eb8b7b833ea5a3378a5b9a95fc0fe3045158134b62cfc4ef9a42d970ccd91"
+    assert codec.observation_hash(Observation("ok")) == expected
+
+
+def test_volatile_text_is_masked_in_text_and_data():
+    one = replace(BASE, text="started pid 41 at 10:00")
+    other = replace(one, text="started pid 977 at 11:30", data={"exit_code": 0, "jobs": ["pid 9"]})
+    patterns = [r"pid \d+", r"\d\d:\d\d"]
+    assert codec.observation_hash(one) != codec.observation_hash(other)
+    assert codec.observation_hash(one, patterns[:1]) != codec.observation_hash(other, patterns[:1])
+    assert codec.observation_hash(one, patterns) == codec.observation_hash(other, patterns)

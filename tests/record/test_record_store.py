@@ -1,0 +1,380 @@
+"""A run folder: what goes in comes out, one process writes, any number read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from agentgym.errors import RecordError
+from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.records import (
+    Action,
+    CheckpointResult,
+    CheckStatus,
+    Decision,
+    Effect,
+    Observation,
+    Phase,
+    Step,
+    TokenUsage,
+    Verdict,
+)
+
+PLAN = EpisodePlan("terminal/demo-v1", seed=7, trial=2, agent="openai:gpt-x")
+LONG = "0123456789abcdef" * 1024
+NASTY = "naïve \x00 \ud800 😀 \x1b[31m"
+VERDICT = Verdict(
+    "scored",
+    outcome=True,
+    score=0.75,
+    process=0.5,
+    safety_violations=("secrets",),
+    checkpoints=(
+        CheckpointResult("rows", Phase.OUTCOME, CheckStatus.FAIL, 0.5, 2.0, NASTY, False, 1),
+        CheckpointResult("ledger", Phase.OUTCOME, CheckStatus.PASS, 1.0, 1.0, LONG, True, 0),
+    ),
+    state_hash="f00d",
+)
+
+
+@pytest.fixture
+def run(tmp_path):
+    store = RunStore.create(tmp_path / "run", {"trials": 1, "tasks": ("a", "b")}, [PLAN, PLAN])
+    yield store
+    store.close()
+
+
+def begin(store, episode_id=1, first=None):
+    return store.begin(
+        episode_id,
+        params={"host": "web-1", "count": 3},
+        instruction="Find it. " + NASTY,
+        sandbox="bubblewrap",
+        reset_s=0.25,
+        first=first or Observation("Find it."),
+    )
+
+
+def make_step(index, text="total 0\n", image=None):
+    decision = Decision(
+        Action("bash", {"command": f"echo {index}; {NASTY}"}),
+        thought="look around",
+        usage=TokenUsage(100, 20, 5),
+        reply={"role": "assistant", "content": NASTY},
+    )
+    observation = Observation(text, image, {"exit_code": 0}, Effect.CHANGED)
+    return Step(index, decision, observation, 0.5)
+
+
+def assert_equal_steps(got, expected):
+    assert [(s.index, s.decision, s.duration_s) for s in got] == [
+        (s.index, s.decision, s.duration_s) for s in expected
+    ]
+    for a, b in zip(got, expected, strict=True):
+        seen, made = a.observation, b.observation
+        assert (seen.text, seen.data, seen.effect) == (made.text, made.data, made.effect)
+        assert np.array_equal(seen.image, made.image)
+
+
+# --- what goes in comes out ----------------------------------------------------------------
+
+
+def test_a_new_run_holds_its_plan(run):
+    assert run.settings == {"trials": 1, "tasks": ["a", "b"]}
+    rows = run.episodes()
+    assert [row.id for row in rows] == [1, 2]
+    row = rows[0]
+    assert (row.plan, row.state, row.params, row.instruction) == (PLAN, "planned", {}, "")
+    assert (row.first, row.verdict, row.error, row.parent, row.log) == (None, None, "", None, "")
+    assert (row.steps, row.usage, row.duration_s) == (0, TokenUsage(), 0.0)
+
+
+def test_an_episode_comes_back_whole(run):
+    image = np.arange(2 * 4 * 3, dtype=np.uint8).reshape(2, 4, 3)
+    recorder = begin(run, first=Observation("Find it.", image))
+    steps = [make_step(0), make_step(1, LONG + NASTY), make_step(2, "seen", image)]
+    for step in steps:
+        recorder.step(step)
+    recorder.note("resume diverged at step 1")
+    recorder.note(NASTY)
+    recorder.finish(VERDICT, duration_s=2.5, error="none " + NASTY)
+
+    with_reader = RunStore.open(run.folder)
+    row = with_reader.episode(1)
+    assert (row.state, row.verdict, row.duration_s, row.reset_s) == ("done", VERDICT, 2.5, 0.25)
+    assert (row.params, row.sandbox) == ({"host": "web-1", "count": 3}, "bubblewrap")
+    assert row.instruction == "Find it. " + NASTY
+    assert row.error == "none " + NASTY
+    assert row.log == f"resume diverged at step 1\n{NASTY}\n"
+    assert np.array_equal(row.first.image, image)
+    assert (row.steps, row.usage) == (3, TokenUsage(300, 60, 15))
+    assert_equal_steps(with_reader.steps(1), steps)
+    assert with_reader.steps(2) == []
+    with_reader.close()
+
+
+def test_large_texts_and_images_are_blobs_and_small_ones_are_not(run):
+    recorder = begin(run)
+    recorder.step(make_step(0))
+    assert not (run.folder / "blobs").exists()
+    recorder.step(make_step(1, LONG))
+    recorder.step(make_step(2, image=np.zeros((4, 4, 3), np.uint8)))
+    assert len([path for path in (run.folder / "blobs").rglob("*") if path.is_file()]) == 2
+    assert LONG.encode() not in (run.folder / "run.db-wal").read_bytes()
+
+
+def test_a_resumed_episode_keeps_its_steps(run):
+    begin(run).step(make_step(0))
+    begin(run).step(make_step(1))
+    assert [step.index for step in run.steps(1)] == [0, 1]
+    assert run.episode(1).state == "running"
+
+
+def test_a_reset_episode_is_planned_again(run):
+    recorder = begin(run)
+    recorder.step(make_step(0))
+    recorder.note("a note")
+    recorder.finish(VERDICT, duration_s=1.0, error="lost")
+    fresh = run.episode(2)
+    run.reset_episode(1)
+    row = run.episode(1)
+    for name in ("state", "verdict", "error", "log", "first", "steps", "usage", "params"):
+        assert getattr(row, name) == getattr(fresh, name), name
+    again = begin(run)
+    again.step(make_step(0))
+    again.finish(VERDICT, duration_s=2.0)
+    assert run.episode(1).verdict == VERDICT
+    assert run.episode(2) == fresh
+
+
+def test_a_branch_names_its_parent(run):
+    branch = run.add(PLAN, parent=(1, 4))
+    assert branch == 3
+    assert run.episode(3).parent == (1, 4)
+    with pytest.raises(RecordError, match="FOREIGN KEY"):
+        run.add(PLAN, parent=(99, 0))
+
+
+# --- misuse --------------------------------------------------------------------------------
+
+
+def test_an_unknown_episode_is_answered_with_the_known_ones(run, tmp_path):
+    with pytest.raises(RecordError, match="has no episode 9; its episodes are 1 to 2"):
+        run.episode(9)
+    empty = RunStore.create(tmp_path / "empty", {}, [])
+    with pytest.raises(RecordError, match="has no episode 1; it has none"):
+        empty.episode(1)
+    empty.close()
+
+
+def test_a_step_is_recorded_once(run):
+    recorder = begin(run)
+    recorder.step(make_step(0))
+    with pytest.raises(RecordError, match="UNIQUE"):
+        recorder.step(make_step(0))
+
+
+def test_a_done_episode_is_not_begun_again(run):
+    begin(run).finish(VERDICT, duration_s=1.0)
+    with pytest.raises(RecordError, match="episode 1 is done; reset it"):
+        begin(run)
+
+
+def test_a_run_is_not_laid_over_another(run):
+    run.close()
+    with pytest.raises(RecordError, match="already holds a run"):
+        RunStore.create(run.folder, {}, [])
+    again = RunStore.open(run.folder)
+    assert len(again.episodes()) == 2
+    again.close()
+
+
+def test_a_number_that_sqlite_cannot_hold_is_refused(run):
+    with pytest.raises(RecordError, match="cannot hold a value"):
+        run.add(EpisodePlan("t/a-v1", seed=2**70, trial=0, agent="noop"))
+
+
+# --- one writer, many readers --------------------------------------------------------------
+
+HOLD = """
+import sys
+from pathlib import Path
+from agentgym.record.store import RunStore
+store = RunStore.open(Path(sys.argv[1]), readonly=False)
+print("holding", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_writer_is_told_who_holds_the_run(run):
+    run.close()
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(run.folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout.readline() == "holding\n"
+        with pytest.raises(RecordError, match=f"is being written by process {holder.pid};"):
+            RunStore.open(run.folder, readonly=False)
+        reader = RunStore.open(run.folder)
+        assert len(reader.episodes()) == 2
+        reader.close()
+        holder.kill()
+        holder.wait(timeout=30)
+    RunStore.open(run.folder, readonly=False).close()
+
+
+def test_two_writers_in_one_process_exclude_each_other(run):
+    with pytest.raises(RecordError, match=f"by process {os.getpid()};"):
+        RunStore.open(run.folder, readonly=False)
+
+
+def test_a_refused_writer_leaves_the_lock_to_its_holder(run):
+    for _ in range(2):
+        with pytest.raises(RecordError, match="is being written"):
+            RunStore.open(run.folder, readonly=False)
+    begin(run).step(make_step(0))
+    assert len(run.steps(1)) == 1
+
+
+def test_a_reader_sees_each_step_as_it_is_recorded(run):
+    reader = RunStore.open(run.folder)
+    recorder = begin(run)
+    for index in range(5):
+        recorder.step(make_step(index, LONG + str(index)))
+        assert [step.index for step in reader.steps(1)] == list(range(index + 1))
+    recorder.finish(VERDICT, duration_s=1.0)
+    assert reader.episode(1).verdict == VERDICT
+    reader.close()
+
+
+def test_a_reader_changes_nothing(run):
+    reader = RunStore.open(run.folder)
+    with pytest.raises(RecordError, match="readonly"):
+        reader.add(PLAN)
+    reader.close()
+
+
+# --- what is no run, or no whole one -------------------------------------------------------
+
+
+def test_a_folder_without_a_run_is_no_run(tmp_path):
+    with pytest.raises(RecordError, match="is no run folder: it has no run.db"):
+        RunStore.open(tmp_path)
+    with pytest.raises(RecordError, match="is no run folder"):
+        RunStore.open(tmp_path / "absent", readonly=False)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    (tmp_path / "run.db").write_bytes(b"once upon a time" * 1000)
+    for readonly in (True, False):
+        with pytest.raises(RecordError, match=r"run\.db is damaged or no run database"):
+            RunStore.open(tmp_path, readonly=readonly)
+
+
+def test_another_database_is_no_run(tmp_path):
+    connection = sqlite3.connect(tmp_path / "run.db")
+    connection.execute("CREATE TABLE songs (title TEXT)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(RecordError, match="is a SQLite database but holds no agentgym run"):
+        RunStore.open(tmp_path)
+
+
+def test_another_format_version_is_named(run):
+    run.close()
+    connection = sqlite3.connect(run.folder / "run.db")
+    connection.execute("UPDATE meta SET value = 'agentgym.run/9' WHERE key = 'format'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(RecordError, match=r"'agentgym\.run/9'.*reads 'agentgym\.run/1'"):
+        RunStore.open(run.folder)
+
+
+def test_a_database_damaged_in_the_middle_is_reported(run):
+    recorder = begin(run)
+    for index in range(200):
+        recorder.step(make_step(index))
+    run.close()
+    path = run.folder / "run.db"
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 4)
+        file.write(b"\xa5" * (size // 2))
+    reader = RunStore.open(run.folder)
+    with pytest.raises(RecordError, match="damaged"):
+        reader.steps(1)
+    reader.close()
+
+
+@pytest.mark.parametrize("damage", ["'total 0' -> 'total 1'", "cut"])
+def test_a_damaged_step_is_not_handed_out(run, damage):
+    recorder = begin(run)
+    recorder.step(make_step(0))
+    run.close()
+    connection = sqlite3.connect(run.folder / "run.db")
+    change = "substr(observation, 1, 9)" if damage == "cut" else "replace(observation, '0', '1')"
+    connection.execute(f"UPDATE steps SET observation = {change}")
+    connection.commit()
+    connection.close()
+    reader = RunStore.open(run.folder)
+    with pytest.raises(RecordError, match="is damaged"):
+        reader.steps(1)
+    reader.close()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(RecordError, match=r"file/run: a run cannot be created here: .*directory"):
+        RunStore.create(tmp_path / "file" / "run", {}, [PLAN])
+
+
+def test_a_leftover_of_a_process_that_died_while_creating_is_no_obstacle(tmp_path):
+    (tmp_path / "run.db.part").write_bytes(b"half")
+    store = RunStore.create(tmp_path, {}, [PLAN])
+    assert len(store.episodes()) == 1
+    store.close()
+
+
+FILL = """
+import random, resource, sys
+from pathlib import Path
+from agentgym.errors import RecordError
+from agentgym.record.store import RunStore
+from agentgym.records import Action, Decision, Observation, Step
+store = RunStore.open(Path(sys.argv[1]), readonly=False)
+recorder = store.begin(1, params={}, instruction="", sandbox="x", reset_s=0, first=Observation(""))
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+noise = random.Random(0)
+index = 0
+try:
+    while True:
+        text = noise.randbytes(int(sys.argv[2])).hex()
+        recorder.step(Step(index, Decision(Action("noop")), Observation(text)))
+        index += 1
+except RecordError as error:
+    print(index, error)
+"""
+
+
+@pytest.mark.parametrize("size", [100, 1_000_000], ids=["database", "blob"])
+def test_when_no_more_can_be_written_what_was_recorded_stays(run, size):
+    run.close()
+    done = subprocess.run(
+        [sys.executable, "-c", FILL, str(run.folder), str(size)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    count, message = done.stdout.split(" ", 1)
+    assert str(run.folder) in message
+    assert "disk" in message or "File too large" in message
+    reader = RunStore.open(run.folder)
+    assert [step.index for step in reader.steps(1)] == list(range(int(count)))
+    assert (int(count) > 0) is (size == 100)
+    assert not list((run.folder / "blobs").glob(".*"))
+    reader.close()

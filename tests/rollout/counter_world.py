@@ -1,0 +1,156 @@
+"""A small honest environment for the tests of the rollout layer: a world that is one number.
+
+It keeps the contract of `agentgym.env.environment.Environment` and needs no sandbox. Its
+provider can be told to misbehave at a given moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+from agentgym.env.environment import Transition
+from agentgym.records import (
+    Action,
+    CheckpointResult,
+    CheckStatus,
+    Decision,
+    Effect,
+    Observation,
+    Phase,
+    Step,
+    TokenUsage,
+    ToolSpec,
+    Verdict,
+)
+
+TARGET = 4
+
+
+@dataclass
+class CounterProvider:
+    """Where the numbers live.
+
+    Attributes:
+        name: As recorded.
+        trouble: What goes wrong: step index (or ``"reset"``, ``"grade"``) to an exception.
+        drift: Step index to what is silently added there.
+        hidden: Added to the number after each reset, shown by nothing but the state hash.
+        process_id: A number that differs between worlds and means nothing.
+    """
+
+    name: str = "counter"
+    trouble: dict = field(default_factory=dict)
+    drift: dict = field(default_factory=dict)
+    hidden: int = 0
+    process_id: int = 41
+    closed: bool = False
+
+    async def close(self):
+        self.closed = True
+
+
+def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), params=None):
+    manifest = SimpleNamespace(
+        max_steps=max_steps,
+        limits=SimpleNamespace(wall_s=wall_s),
+        replay=SimpleNamespace(volatile_text=volatile_text, volatile_paths=()),
+    )
+    return SimpleNamespace(
+        id="counter/count-v1", manifest=manifest, params=params or {"to": TARGET}
+    )
+
+
+class CounterEnvironment:
+    """Counts with ``add``, hands in with ``submit``; reaching `TARGET` is the task."""
+
+    opened: list[CounterEnvironment] = []
+
+    def __init__(self, task, provider, *, max_steps=None):
+        self.task = task
+        self.provider = provider
+        self.max_steps = max_steps or task.manifest.max_steps
+        self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
+        self.instance = None
+        self.reset_s = 0.0
+        self.steps = []
+        self.closed = False
+        CounterEnvironment.opened.append(self)
+
+    async def reset(self, seed):
+        self.steps = []
+        self._raise("reset")
+        self._number = 0
+        self.reset_s = 0.125
+        params = self.task.params
+        told = f"Count to {params['to']}."
+        self.instance = SimpleNamespace(task=self.task, seed=seed, params=params, instruction=told)
+        return Observation(told)
+
+    async def step(self, decision):
+        assert isinstance(decision, Decision)
+        index = len(self.steps)
+        assert index < self.max_steps, "a step after the end"
+        self._raise(index)
+        self._number += self.provider.drift.get(index, 0)
+        action = decision.action
+        if action.tool == "add" and isinstance(action.arguments.get("n"), int):
+            self._number += action.arguments["n"]
+            text, effect = f"it is {self._number} (pid {self.provider.process_id})", Effect.CHANGED
+        elif action.tool == "submit":
+            text, effect = "handed in", Effect.NO_CHANGE
+        else:
+            text, effect = f"no tool {action.tool!r}", Effect.ERROR
+        observation = Observation(text, None, {"number": self._number}, effect)
+        self.steps.append(Step(index, decision, observation, 0.001))
+        terminated = action.tool == "submit"
+        truncated = not terminated and len(self.steps) == self.max_steps
+        verdict = await self.finish() if terminated or truncated else None
+        return Transition(
+            observation, verdict.score if verdict else 0.0, terminated, truncated, verdict
+        )
+
+    async def finish(self):
+        self._raise("grade")
+        reached = min(self._number, TARGET) / TARGET
+        state = hashlib.sha256(str(self._number + self.provider.hidden).encode()).hexdigest()
+        if "check" in self.provider.trouble:
+            broken = CheckpointResult(
+                "n", Phase.OUTCOME, CheckStatus.ERROR, 0.0, 1.0, "ZeroDivisionError in n"
+            )
+            return Verdict("error:verifier", False, 0.0, checkpoints=(broken,))
+        check = CheckpointResult("n", Phase.OUTCOME, CheckStatus.PASS, reached, 1.0)
+        return Verdict("scored", reached == 1, reached, checkpoints=(check,), state_hash=state)
+
+    async def close(self):
+        self.closed = True
+
+    def _raise(self, moment):
+        if moment in self.provider.trouble:
+            raise self.provider.trouble[moment]
+
+
+class Counter:
+    """Adds one until the observation says that the target is reached, then submits.
+
+    Keeps what it was asked, so that tests see what an agent sees.
+    """
+
+    def __init__(self, by=1):
+        self.by = by
+        self.briefing = None
+        self.histories = []
+        self.closed = 0
+
+    async def start(self, briefing):
+        self.briefing = briefing
+
+    async def act(self, observation, tools, history):
+        self.histories.append([step.observation.text for step in history])
+        done = observation.data.get("number", 0) >= TARGET
+        action = Action("submit") if done else Action("add", {"n": self.by})
+        return Decision(action, thought="so far so good", usage=TokenUsage(10, 2, 1), reply="…")
+
+    async def close(self):
+        self.closed += 1

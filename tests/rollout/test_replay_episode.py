@@ -1,0 +1,231 @@
+"""Verification finds the first divergence; a branch shares the steps before it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from counter_world import Counter, CounterEnvironment, CounterProvider, counter_task
+
+from agentgym.errors import NotFoundError, ReplayError, SandboxDiedError
+from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.records import Effect, Observation
+from agentgym.rollout import replay
+from agentgym.rollout.replay import Divergence, branch_episode, verify_episode
+from agentgym.rollout.retrace import compare
+from agentgym.rollout.run import run_episode
+
+PLAN = EpisodePlan("counter/count-v1", seed=3, trial=0, agent="ones")
+AGENTS = {"ones": lambda: Counter(), "twos": lambda: Counter(by=2), "dead": lambda: Dead()}
+
+
+class Dead(Counter):
+    async def act(self, observation, tools, history):
+        raise OSError("no policy there")
+
+
+def create(spec):
+    if spec not in AGENTS:
+        raise NotFoundError("agent", spec, AGENTS)
+    return AGENTS[spec]()
+
+
+@pytest.fixture(autouse=True)
+def counter_catalogue(monkeypatch):
+    """Let replay find the counter task, its environment and the agents."""
+    monkeypatch.setattr(replay, "find_task", {"counter/count-v1": counter_task()}.__getitem__)
+    monkeypatch.setattr(replay, "Environment", CounterEnvironment)
+    monkeypatch.setattr(replay, "create", create)
+    monkeypatch.setattr(CounterEnvironment, "opened", [])
+
+
+@pytest.fixture
+async def store(tmp_path):
+    """A run whose first episode went well and whose second has not begun."""
+    run = RunStore.create(tmp_path / "run", {"max_steps": None}, [PLAN, PLAN])
+    await record(run, 1)
+    yield run
+    assert all(env.closed for env in CounterEnvironment.opened[1:])
+    run.close()
+
+
+async def record(run, episode_id, agent=None, max_steps=None, **options):
+    env = CounterEnvironment(counter_task(), CounterProvider(), max_steps=max_steps)
+    env.closed = True
+    await run_episode(env, agent or Counter(), seed=3, store=run, episode_id=episode_id, **options)
+
+
+# --- verify --------------------------------------------------------------------------------
+
+
+async def test_an_episode_that_re_executes_has_no_divergence(store):
+    # Another process id is volatile text of the task.
+    assert await verify_episode(store, 1, CounterProvider(process_id=977)) is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "step", "field", "recorded", "seen"),
+    [
+        (CounterProvider(drift={2: 5}), 2, "text", "it is 3 ", "it is 8 "),
+        (CounterProvider(drift={4: 5}), 4, "data", '"number":4', '"number":9'),
+    ],
+)
+async def test_the_first_divergent_step_is_reported(store, provider, step, field, recorded, seen):
+    found = await verify_episode(store, 1, provider)
+    assert (found.step, found.field) == (step, field)
+    assert recorded in found.recorded
+    assert seen in found.seen
+
+
+async def test_nothing_is_executed_after_the_first_divergence(store):
+    provider = CounterProvider(drift={1: 1}, trouble={2: SandboxDiedError("gone")})
+    assert (await verify_episode(store, 1, provider)).step == 1
+
+
+async def test_a_difference_that_no_observation_shows_is_found_in_the_state(store):
+    found = await verify_episode(store, 1, CounterProvider(hidden=1))
+    assert (found.step, found.field) == (-1, "state_hash")
+    assert found.recorded == store.episode(1).verdict.state_hash != found.seen
+
+
+async def test_another_score_is_a_divergence(store, monkeypatch):
+    monkeypatch.setattr("counter_world.TARGET", 8)
+    found = await verify_episode(store, 1, CounterProvider())
+    assert found == Divergence(-1, "score", "1.0", "0.5")
+
+
+async def test_a_task_that_changed_is_named_first(store, monkeypatch):
+    changed = counter_task(params={"to": 5})
+    monkeypatch.setattr(replay, "find_task", lambda task_id: changed)
+    found = await verify_episode(store, 1, CounterProvider(drift={0: 1}))
+    assert (found.step, found.field) == (-1, "params")
+
+
+async def test_an_end_that_comes_too_early_is_a_divergence(store, monkeypatch):
+    monkeypatch.setattr(replay, "find_task", lambda task_id: counter_task(max_steps=2))
+    assert await verify_episode(store, 1, CounterProvider()) == Divergence(
+        1, "end", "goes on", "over"
+    )
+
+
+async def test_the_bound_of_the_run_holds_in_the_replay(tmp_path, monkeypatch):
+    monkeypatch.setattr(replay, "find_task", lambda task_id: counter_task(max_steps=2))
+    run = RunStore.create(tmp_path / "long", {"max_steps": 8}, [PLAN])
+    await record(run, 1, max_steps=8)
+    assert run.episode(1).steps == 5
+    assert await verify_episode(run, 1, CounterProvider()) is None
+    run.close()
+
+
+async def test_an_episode_that_ran_out_of_time_is_graded_as_it_stands(store):
+    await record(store, 2, timeout_s=0.0)
+    assert await verify_episode(store, 2, CounterProvider()) is None
+    found = await verify_episode(store, 2, CounterProvider(hidden=1))
+    assert found.field == "state_hash"
+
+
+async def test_an_episode_without_a_score_is_compared_step_by_step(store):
+    await record(store, 2, agent=Dead())
+    assert store.episode(2).verdict.status == "error:agent"
+    assert await verify_episode(store, 2, CounterProvider(hidden=1)) is None
+
+
+async def test_an_episode_that_has_not_begun_cannot_be_verified(store):
+    with pytest.raises(ReplayError, match="episode 2 cannot be verified: it has not begun"):
+        await verify_episode(store, 2, CounterProvider())
+
+
+async def test_a_sandbox_that_dies_is_no_divergence(store):
+    with pytest.raises(SandboxDiedError, match="gone"):
+        await verify_episode(store, 1, CounterProvider(trouble={1: SandboxDiedError("gone")}))
+
+
+PIXELS = np.zeros((2, 3, 3), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "seen", "field", "words"),
+    [
+        (Observation("a", effect=Effect.CHANGED), Observation("b"), "effect", "'changed'"),
+        (Observation("a"), Observation("b"), "text", "'a'"),
+        (Observation("", None, {"x": 1}), Observation("", None, {"x": 2}), "data", """'{"x":1}'"""),
+        (Observation("", PIXELS), Observation(""), "image", "3x2 pixels"),
+        (Observation("", PIXELS), Observation("", PIXELS + np.uint8(1)), "image", "3x2 pixels"),
+    ],
+)
+def test_fields_are_compared_in_order(recorded, seen, field, words):
+    found = compare(7, recorded, seen)
+    assert (found.step, found.field, found.recorded) == (7, field, words)
+    assert compare(7, recorded, recorded) is None
+
+
+def test_a_long_text_is_cut_to_its_first_difference():
+    found = compare(0, Observation("x" * 5000 + "left" * 99), Observation("x" * 5000 + "right"))
+    assert found.recorded.startswith("…'xxx")
+    assert found.recorded.endswith("'…")
+    assert "left" in found.recorded
+    assert found.seen.endswith("xright'")
+    assert len(found.recorded) < 100
+    assert str(found) == f"step 0: text was {found.recorded}, is now {found.seen}"
+
+
+# --- branch --------------------------------------------------------------------------------
+
+
+async def test_a_branch_goes_on_with_another_agent(store):
+    before, heard = (store.episode(1), store.steps(1)), []
+    new = await branch_episode(
+        store, 1, 2, "twos", CounterProvider(), on_step=lambda step: heard.append(step.index)
+    )
+    row, steps = store.episode(new), store.steps(new)
+    assert (new, row.parent, row.state) == (3, (1, 2), "done")
+    assert row.plan == EpisodePlan("counter/count-v1", seed=3, trial=0, agent="twos")
+    assert [step.action.arguments.get("n") for step in steps] == [1, 1, 2, None]
+    assert [step.index for step in steps] == [0, 1, 2, 3]
+    assert (row.verdict.outcome, heard, row.log) == (True, [2, 3], "")
+    # The episode it came from is what it was.
+    assert store.episode(1).verdict == before[0].verdict
+    assert [s.decision for s in store.steps(1)] == [s.decision for s in before[1]]
+    # The branch is an episode like any other.
+    assert await verify_episode(store, new, CounterProvider()) is None
+
+
+async def test_a_branch_at_the_start_shares_nothing(store):
+    new = await branch_episode(store, 1, 0, "twos", CounterProvider())
+    assert [step.action.arguments.get("n") for step in store.steps(new)] == [2, 2, None]
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        (6, "at step 6: it has 5 steps"),
+        (-1, "at step -1: it has 5 steps"),
+        (5, "at step 5: it is over by then"),
+    ],
+)
+async def test_a_branch_needs_a_step_to_begin_at(store, k, message):
+    with pytest.raises(ReplayError, match=message):
+        await branch_episode(store, 1, k, "twos", CounterProvider())
+    assert len(store.episodes()) == 2
+
+
+async def test_a_branch_of_an_unknown_agent_is_refused(store):
+    with pytest.raises(NotFoundError, match="did you mean 'ones'"):
+        await branch_episode(store, 1, 2, "one", CounterProvider())
+
+
+async def test_a_branch_whose_past_diverges_is_refused_unless_allowed(store):
+    drifting = CounterProvider(drift={1: 1})
+    with pytest.raises(ReplayError, match="diverged at step 1: text was 'it is 2 "):
+        await branch_episode(store, 1, 3, "twos", drifting)
+    assert len(store.episodes()) == 2
+    new = await branch_episode(store, 1, 3, "twos", drifting, allow_divergence=True)
+    assert store.episode(new).log.startswith("branch diverged at step 1: ")
+    # It records what it saw, not what the other episode saw.
+    assert [step.observation.data["number"] for step in store.steps(new)] == [1, 3, 4, 4]
+
+
+async def test_a_branch_whose_agent_fails_is_an_unscored_episode(store):
+    new = await branch_episode(store, 1, 2, "dead", CounterProvider())
+    row = store.episode(new)
+    assert (row.verdict.status, row.error) == ("error:agent", "OSError: no policy there")
+    assert row.steps == 2
