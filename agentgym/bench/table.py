@@ -7,33 +7,32 @@ from rich.table import Table
 
 from agentgym.bench.series import Figure, Figures
 
+_MIN_WIDTH = 100
+
 
 def print_figures(figures: Figures) -> None:
     """Print median, spread and target of every figure."""
-    table = Table(title="medians of this run", title_justify="left")
-    for name, justify in (("", "left"), ("p50", "right"), ("min", "right"), ("max", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    table.add_column("target", justify="right")
-    table.add_column("")
-    table.add_column("key", style="dim")
+    table = Table("", box=None, pad_edge=False, header_style="dim")
+    for name in ("p50", "min – max", "target", ""):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for figure in figures.all:
         table.add_row(*_row(figure))
     console = Console()
+    # A pipe has no width of its own; a table cut at 80 columns would lose figures.
+    console.width = max(console.width, _MIN_WIDTH)
     console.print(table)
     for note in figures.notes:
-        console.print(f"[dim]{note}[/dim]")
+        console.print(note, style="dim")
 
 
-def _row(figure: Figure) -> list[str]:
+def _row(figure: Figure) -> tuple[str, ...]:
     if figure.value is None:
-        return [figure.title, "not measured", "", "", "", "", figure.key]
-    shown = [f"{x:.2f} {figure.unit}" for x in (figure.value, *_spread(figure))]
+        return figure.title, "–", "", "", "not measured"
+    spread = ""
+    if len(figure.samples) > 1:
+        spread = f"{min(figure.samples):.2f} – {max(figure.samples):.2f}"
     target = ""
     if figure.bound is not None:
         target = f"{'≥' if figure.at_least else '≤'} {figure.bound:g} {figure.unit}"
     verdict = {None: "", True: "[green]met[/green]", False: "[red]missed[/red]"}[figure.met]
-    return [figure.title, *shown, target, verdict, figure.key]
-
-
-def _spread(figure: Figure) -> tuple[float, float]:
-    return min(figure.samples), max(figure.samples)
+    return figure.title, f"{figure.value:.2f} {figure.unit}", spread, target, verdict

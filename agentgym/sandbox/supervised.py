@@ -1,0 +1,233 @@
+"""What any sandbox with a guest supervisor can do over its channel: commands, shells, files.
+
+A provider's sandbox inherits from Supervised, starts the supervisor its own way, and adds what
+only it knows: life, limits and state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import posixpath
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import GuestFileError, SandboxDiedError, SandboxEndedError, SandboxError
+from agentgym.records import ExecResult, Json, Process, Recipe, ShellResult
+from agentgym.sandbox.channel import Channel
+
+REPLY_S = 30.0
+_CHUNK = 4 * 2**20
+ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "USER": "root",
+    "LOGNAME": "root",
+    "SHELL": "/bin/bash",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "TERM": "dumb",
+    # Nobody sits at the other end: pagers and prompts would only wait.
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PYTHONHASHSEED": "0",
+    # Only one user id exists inside, so nothing can be given to another.
+    "TAR_OPTIONS": "--no-same-owner",
+}
+
+
+class Supervised:
+    """The half of a Sandbox that talks to a supervisor.
+
+    Args:
+        recipe: Environment variables and output limit of every command.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self._environment = {**ENVIRONMENT, **recipe.env}
+        self._channel: Channel | None = None
+        # Why a limit ended the sandbox, once one has.
+        self._ended_by = ""
+        self._shells = 0
+
+    @property
+    def id(self) -> str:
+        """Name unique within this host."""
+        raise NotImplementedError
+
+    async def _ask(
+        self, op: str, body: bytes = b"", *, timeout_s: float = REPLY_S, **fields: object
+    ) -> tuple[dict[str, Any], bytes]:
+        """Send one request to the supervisor."""
+        if self._channel is None:
+            raise SandboxDiedError(f"sandbox {self.id} is closed")
+        try:
+            return await self._channel.request(op, body, timeout_s=timeout_s, **fields)
+        except SandboxDiedError:
+            if self._ended_by:
+                message = f"sandbox {self.id} was ended: {self._ended_by}"
+                raise SandboxEndedError(message) from None
+            raise
+
+    async def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str = "/root",
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        timeout_s: float = 60.0,
+    ) -> ExecResult:
+        """Run one command to its end."""
+        header, body = await self._ask(
+            "exec",
+            stdin,
+            timeout_s=timeout_s + REPLY_S,
+            argv=list(argv),
+            cwd=cwd,
+            env={**self._environment, **(env or {})},
+            limit=self.recipe.limits.output_bytes,
+            deadline_s=timeout_s,
+        )
+        split = header["stdout_bytes"]
+        return ExecResult(
+            exit_code=header["exit_code"],
+            stdout=body[:split],
+            stderr=body[split:],
+            timed_out=header["timed_out"],
+            omitted_bytes=header["omitted"],
+            duration_s=header["duration_s"],
+        )
+
+    async def open_shell(
+        self, *, cwd: str = "/root", env: Mapping[str, str] | None = None
+    ) -> SupervisedShell:
+        """Start a persistent shell session."""
+        self._shells += 1
+        await self._ask(
+            "shell.open",
+            shell=self._shells,
+            cwd=cwd,
+            env={**self._environment, **(env or {})},
+            limit=self.recipe.limits.output_bytes,
+        )
+        return SupervisedShell(self, self._shells)
+
+    async def processes(self) -> Sequence[Process]:
+        """List live guest processes, the supervisor and its shells left out."""
+        header, _ = await self._ask("ps")
+        return [Process(pid, tuple(argv), tuple(ports)) for pid, argv, ports in header["processes"]]
+
+    async def read_file(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+        """Return a regular file's bytes."""
+        parts: list[bytes] = []
+        position = 0
+        while True:
+            header, body = await self._ask(
+                "read", path=path, offset=position, limit=min(_CHUNK, max_bytes + 1 - position)
+            )
+            if header["size"] > max_bytes:
+                raise GuestFileError(
+                    f"{path}: {header['size']} bytes, over the {max_bytes} allowed"
+                )
+            parts.append(body)
+            position += len(body)
+            # A file of /proc says it has no size; its end is an empty read.
+            if not body or position == header["size"]:
+                return b"".join(parts)
+
+    async def write_file(self, path: str, data: bytes, *, mode: int | None = None) -> None:
+        """Write a file, making its parents."""
+        view = memoryview(data)
+        position = 0
+        while True:
+            part = bytes(view[position : position + _CHUNK])
+            last = position + len(part) >= len(data)
+            await self._ask("write", part, path=path, offset=position, mode=mode if last else None)
+            position += len(part)
+            if last:
+                return
+
+    async def upload(self, source: Path, target: str) -> None:
+        """Copy a host file or folder to the guest path `target`."""
+        if source.is_symlink():
+            await self._ask("make", path=target, kind="link", target=os.readlink(source))
+        elif source.is_dir():
+            mode = source.stat().st_mode & 0o7777
+            await self._ask("make", path=target, kind="dir", mode=mode | 0o700)
+            for child in sorted(source.iterdir()):
+                await self.upload(child, posixpath.join(target, child.name))
+            await self._ask("make", path=target, kind="dir", mode=mode)
+        else:
+            data = await asyncio.to_thread(source.read_bytes)
+            await self.write_file(target, data, mode=source.stat().st_mode & 0o7777)
+
+    async def download(self, source: str, target: Path) -> None:
+        """Copy a guest file or folder to the host path `target`.
+
+        Only regular files and folders are taken; links are left out, because on the host they
+        would point elsewhere.
+        """
+        header, _ = await self._ask("stat", path=source, follow=True)
+        if header["kind"] == "file":
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(await self.read_file(source))
+            return
+        if header["kind"] != "dir":
+            raise GuestFileError(f"{source}: is neither a file nor a directory")
+        target.mkdir(parents=True, exist_ok=True)
+        listing, _ = await self._ask("list", path=source)
+        for name, entry in listing["entries"].items():
+            # The guest names these; a name may not lead out of the target.
+            if "/" in name or name in ("", ".", ".."):
+                raise SandboxError(f"{source}: the guest reports the impossible name {name!r}")
+            if entry["kind"] in ("file", "dir"):
+                await self.download(posixpath.join(source, name), target / name)
+
+
+class SupervisedShell:
+    """A Shell over a supervisor's channel."""
+
+    def __init__(self, sandbox: Supervised, number: int) -> None:
+        self._sandbox, self._number = sandbox, number
+
+    async def run(self, command: str, *, timeout_s: float = 60.0) -> ShellResult:
+        """Run a command; at the deadline it is interrupted and the session lives on."""
+        header, body = await self._sandbox._ask(
+            "shell.run",
+            command.encode("utf-8", "surrogateescape"),
+            timeout_s=timeout_s + REPLY_S,
+            shell=self._number,
+            deadline_s=timeout_s,
+        )
+        return ShellResult(
+            output=body,
+            exit_code=header["exit_code"],
+            cwd=header["cwd"],
+            timed_out=header["timed_out"],
+            restarted=header["restarted"],
+            omitted_bytes=header["omitted"],
+            duration_s=header["duration_s"],
+        )
+
+    async def save(self) -> Mapping[str, Json]:
+        """Return the working directory and the exported variables."""
+        result = await self.run("env -0")
+        pairs = (item.partition(b"=") for item in result.output.split(b"\0") if b"=" in item)
+        exported: dict[str, Json] = {
+            name.decode("utf-8", "replace"): value.decode("utf-8", "replace")
+            for name, _, value in pairs
+        }
+        return {"cwd": result.cwd, "env": exported}
+
+    async def close(self) -> None:
+        """End the session and its foreground command."""
+        with contextlib.suppress(SandboxError):
+            await self._sandbox._ask("shell.close", shell=self._number)
