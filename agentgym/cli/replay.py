@@ -24,7 +24,7 @@ T = TypeVar("T")
 def replay(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     episode: Annotated[
-        int | None, typer.Argument(metavar="[EPISODE]", help="Its id; without one, all are listed.")
+        int | None, typer.Argument(metavar="EPISODE", help="Its id; without one, all are listed.")
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Execute it again and report the first divergence.")
@@ -37,7 +37,7 @@ def replay(
         str | None, typer.Option("--agent", "-a", help="Who goes on, e.g. oracle or openai:MODEL.")
     ] = None,
     sandbox: Annotated[
-        str | None, typer.Option("--sandbox", help="Sandbox provider.  [the recorded one]")
+        str | None, typer.Option("--sandbox", help="Sandbox provider; by default the recorded one.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Fold nothing.")] = False,
 ) -> None:

@@ -109,7 +109,9 @@ def print_verdict(console: Console, row: EpisodeRow, *, full: bool) -> None:
         line = Text("  " * checkpoint.depth).append(f"{sign} ", style)
         line.append(f"{clean(checkpoint.id)}  {checkpoint.score:.2f} × {checkpoint.weight:g}")
         if checkpoint.message:
-            line.append(f"  {clean(_folded(checkpoint.message, full))}", "dim")
+            indent = "\n" + "  " * (checkpoint.depth + 2)
+            message = clean(_folded(checkpoint.message, full)).replace("\n", indent)
+            line.append(f"  {message}", "dim")
         console.print(line, soft_wrap=True)
     if row.log:
         _say(console, f"\n{row.log.rstrip()}", "yellow")

@@ -12,12 +12,13 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
 CLEAN_UP_S: Final = 10.0
+_SIGNAL_S: Final = 1.0
 
 
 class Portal:
@@ -56,26 +57,27 @@ class Portal:
         if timeout_s is not None:
             work = asyncio.wait_for(work, timeout_s)
         tasks: list[asyncio.Task[T]] = []
-        ended: Future[None] = Future()
+        ended = threading.Event()
 
         def start() -> None:
             tasks.append(loop.create_task(work))
-            tasks[0].add_done_callback(lambda _: ended.set_result(None))
+            tasks[0].add_done_callback(lambda _: ended.set())
 
         def cancel() -> None:
             if tasks:
                 tasks[0].cancel()
             else:  # the interruption came before the start
                 work.close()
-                ended.set_result(None)
+                ended.set()
 
         try:
             loop.call_soon_threadsafe(start)
-            ended.result()
+            # A signal that comes just before a wait begins is only seen when the wait ends.
+            while not ended.wait(_SIGNAL_S):
+                pass
         except BaseException:  # only an interruption of this thread can end the wait early
             loop.call_soon_threadsafe(cancel)
-            with suppress(TimeoutError):
-                ended.result(CLEAN_UP_S)
+            ended.wait(CLEAN_UP_S)
             raise
         return tasks[0].result()
 

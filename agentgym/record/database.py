@@ -52,6 +52,10 @@ class Database:
     Args:
         folder: The run folder.
         readonly: False takes the lock.
+
+    Attributes:
+        path: The database file.
+        settings: The run's settings as JSON.
     """
 
     def __init__(self, folder: Path, *, readonly: bool) -> None:
@@ -61,7 +65,7 @@ class Database:
         with contextlib.ExitStack() as undo:
             self._lock = None if readonly else undo.enter_context(writer_lock(folder))
             self._connection = undo.enter_context(contextlib.closing(self._connect(readonly)))
-            self._check_format()
+            self._read_meta()
             if not readonly:
                 self.execute("PRAGMA journal_mode = WAL")
                 self.execute("PRAGMA synchronous = NORMAL")
@@ -81,16 +85,19 @@ class Database:
     def _log(self) -> Path:
         return self.path.with_name("run.db-wal")
 
-    def _check_format(self) -> None:
+    def _read_meta(self) -> None:
         if not self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'"):
             raise RecordError(f"{self.path} is a SQLite database but holds no agentgym run")
-        found = self.rows("SELECT value FROM meta WHERE key = 'format'")
-        version = found[0]["value"] if found else "(none)"
+        meta = {row["key"]: row["value"] for row in self.rows("SELECT key, value FROM meta")}
+        version = meta.get("format", "(none)")
         if version != FORMAT:
             raise RecordError(
                 f"{self.path} has format {version!r} and this agentgym reads {FORMAT!r}; "
                 "open it with the version of agentgym that wrote it"
             )
+        if "settings" not in meta:
+            raise RecordError(f"{self.path} is damaged: it has no settings")
+        self.settings: str = meta["settings"]
 
     @contextlib.contextmanager
     def _reported(self) -> Iterator[None]:

@@ -81,6 +81,7 @@ class RunStore:
     Make one with `create` or `open`; close it at the end.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     plan = EpisodePlan("terminal/demo-v1", seed=0, trial=0, agent="noop")
         ...     store = RunStore.create(Path(folder), {"trials": 1}, [plan])
@@ -93,8 +94,7 @@ class RunStore:
         self.folder = folder
         self._database = database
         self._packing = Packing(BlobStore(folder / "blobs"))
-        meta = database.rows("SELECT value FROM meta WHERE key = 'settings'")
-        self.settings: Mapping[str, Json] = codec.loads(meta[0]["value"])
+        self.settings: Mapping[str, Json] = self._packing.unpack(database.settings)
 
     @classmethod
     def create(

@@ -115,6 +115,9 @@ class BubblewrapProvider:
         root = self._root or catalogue.cache_dir() / "sandbox"
         try:
             root.mkdir(parents=True, exist_ok=True)
+            if launch.sandbox_owner() != os.getuid():
+                # The sandbox owner looks up layers from here; what is above stays closed to it.
+                root.chmod(root.stat().st_mode | 0o011)
             self._program = _compile_supervisor(root)
             store = LayerStore(root, self._access, launch.sandbox_owner())
         except OSError as error:

@@ -20,6 +20,8 @@ from agentgym.sandbox.channel import Channel
 
 REPLY_S = 30.0
 _CHUNK = 4 * 2**20
+# Variables that every bash sets for itself.
+_BASH_OWN = (b"_", b"OLDPWD", b"PWD", b"SHLVL")
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/root",
@@ -224,6 +226,7 @@ class SupervisedShell:
         exported: dict[str, Json] = {
             name.decode("utf-8", "replace"): value.decode("utf-8", "replace")
             for name, _, value in pairs
+            if name not in _BASH_OWN
         }
         return {"cwd": result.cwd, "env": exported}
 

@@ -1,1 +1,1 @@
-"""Contract suites: what every implementation of a protocol must do. Shipped, to be run by anybody."""
+"""Contract suites: what every implementation of a protocol must do, for anybody to run."""

@@ -1,0 +1,97 @@
+"""The surface contract: what every Surface must do over any sandbox.
+
+Each check is a coroutine function taking a fresh, unopened surface and a running sandbox; it
+raises AssertionError where the contract is broken::
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+    async def test_contract(check, sandbox):
+        await check(MySurface(), sandbox)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+import jsonschema
+import numpy as np
+
+from agentgym.errors import SurfaceError
+from agentgym.protocols import Sandbox, Surface
+from agentgym.records import Effect, Observation
+from agentgym.surfaces.calls import sample_call
+
+Contract: TypeAlias = Callable[[Surface, Sandbox], Awaitable[None]]
+CHECKS: list[Contract] = []
+
+_SAMPLES = 40
+
+
+def _check(function: Contract) -> Contract:
+    CHECKS.append(function)
+    return function
+
+
+def _sound(observation: Observation) -> None:
+    assert isinstance(observation.text, str)
+    observation.text.encode()
+    json.dumps(observation.data, allow_nan=False)
+    assert isinstance(observation.effect, Effect)
+    if observation.image is not None:
+        assert observation.image.dtype == np.uint8 and observation.image.ndim == 3
+
+
+@_check
+async def tools_are_described(surface: Surface, sandbox: Sandbox) -> None:
+    """Names are unique, schemas are closed objects, and both are known before opening."""
+    tools = surface.tools()
+    names = [tool.name for tool in tools]
+    assert surface.name and tools and len(set(names)) == len(names)
+    for tool in tools:
+        assert tool.description.strip()
+        jsonschema.Draft202012Validator.check_schema(dict(tool.parameters))
+        assert tool.parameters["type"] == "object"
+        assert tool.parameters.get("additionalProperties") is False
+    assert [tool.name for tool in surface.tools()] == names
+
+
+@_check
+async def any_legal_call_is_answered(surface: Surface, sandbox: Sandbox) -> None:
+    """Whatever the schema admits gives a sound observation and no exception."""
+    await surface.open(sandbox)
+    rng = np.random.default_rng(7)
+    for _ in range(_SAMPLES):
+        action = sample_call(surface.tools(), rng)
+        # A drawn deadline may be long; these calls are to end soon.
+        if "timeout_s" in action.arguments:
+            action = type(action)(action.tool, {**action.arguments, "timeout_s": 1.0})
+        _sound(await surface.call(action))
+    _sound(await surface.observe())
+    await surface.close()
+
+
+@_check
+async def what_is_saved_can_be_loaded(surface: Surface, sandbox: Sandbox) -> None:
+    """`save` gives JSON; a surface that loads it saves the same again."""
+    await surface.open(sandbox)
+    state = await surface.save()
+    json.dumps(state, allow_nan=False)
+    await surface.load(state)
+    assert await surface.save() == state
+    _sound(await surface.observe())
+    await surface.close()
+
+
+@_check
+async def closing_is_final_and_repeatable(surface: Surface, sandbox: Sandbox) -> None:
+    """Closing twice is fine, also unopened; a closed surface says that it is closed."""
+    await surface.close()
+    await surface.open(sandbox)
+    await surface.close()
+    await surface.close()
+    try:
+        await surface.call(sample_call(surface.tools(), np.random.default_rng(1)))
+    except SurfaceError:
+        return
+    raise AssertionError("a closed surface should raise SurfaceError")

@@ -1,0 +1,150 @@
+"""Check packs: folders ``verifiers/<pack>/`` with documented check functions.
+
+Owns the file format ``agentgym.pack/1``, the loading of check modules by path (a pack's, or
+the ``checks.py`` beside a task's rubric) and what counts as a check in them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from agentgym import catalogue
+from agentgym.errors import NotFoundError, VerifierError
+from agentgym.manifest import Manifest, load_toml, show_path
+from agentgym.protocols import Check
+
+OWN = "checks"
+"""What ``use`` calls the task's own ``checks/checks.py``; no pack may have this name."""
+
+
+class PackManifest(Manifest):
+    """The whole of ``pack.toml``."""
+
+    schema_version: Literal["agentgym.pack/1"]
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
+    summary: str = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A check pack: what it says of itself, and its checks by name."""
+
+    name: str
+    version: str
+    summary: str
+    checks: Mapping[str, Check]
+
+
+def load_pack(folder: Path) -> Pack:
+    """Load a pack folder.
+
+    Raises:
+        VerifierError: ``pack.toml`` or ``checks.py`` is broken or absent.
+    """
+    path = folder / "pack.toml"
+    manifest = load_toml(path, PackManifest, VerifierError)
+    if manifest.name != folder.name or manifest.name == OWN:
+        raise VerifierError(
+            f"{show_path(path)}: name: expected {folder.name!r}, the folder's name, "
+            f"and not {OWN!r}; got {manifest.name!r}"
+        )
+    checks = load_checks(folder / "checks.py")
+    return Pack(manifest.name, manifest.version, manifest.summary, checks)
+
+
+def load_checks(path: Path) -> Mapping[str, Check]:
+    """Return the checks of a module: its own plain functions without a leading underscore.
+
+    A module is executed once and again only after its file has changed.
+
+    Raises:
+        VerifierError: The file is absent, or executing it raised.
+    """
+    try:
+        changed_ns = path.stat().st_mtime_ns
+    except OSError as error:
+        raise VerifierError(
+            f"{show_path(path)}: {error.strerror}; a rubric uses checks from it"
+        ) from None
+    return _load(path.absolute(), changed_ns)
+
+
+def find_check(use: str, checks_folder: Path) -> Check:
+    """Return the function that a ``use`` names.
+
+    Args:
+        use: ``pack.function``, or ``checks.function`` for the task's own.
+        checks_folder: The task's ``checks`` folder.
+
+    Raises:
+        VerifierError: No such pack or function (with the close match), or a broken module.
+    """
+    pack_name, _, name = use.partition(".")
+    try:
+        if pack_name == OWN:
+            checks = load_checks(checks_folder / "checks.py")
+        else:
+            checks = load_pack(catalogue.find("verifiers", pack_name)).checks
+        if name not in checks:
+            raise NotFoundError(f"check in {pack_name!r}", name, checks)
+    except NotFoundError as error:
+        raise VerifierError(f"use = {use!r}: {error}") from None
+    return checks[name]
+
+
+def check_arguments(use: str, check: Check, arguments: Iterable[str]) -> None:
+    """Compare the names in a rubric's ``with`` with a check's signature.
+
+    Raises:
+        VerifierError: An argument is unknown or missing.
+    """
+    signature = inspect.signature(check)
+    try:
+        signature.bind(None, **dict.fromkeys(arguments))
+    except TypeError as error:
+        takes = ", ".join(str(parameter) for parameter in signature.parameters.values())
+        raise VerifierError(f"use = {use!r}: {error}; it is {use}({takes})") from None
+
+
+class _Loader(SourceFileLoader):
+    """Executes a source file and leaves no bytecode in its folder, which is its author's."""
+
+    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
+        pass
+
+
+@functools.lru_cache(maxsize=256)
+def _load(path: Path, changed_ns: int) -> Mapping[str, Check]:
+    name = f"_agentgym_checks_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, str(path)))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up by name while it is being executed.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        # Whatever executing an author's module raises, the module is what is broken.
+        del sys.modules[name]
+        what = traceback.format_exception_only(error)[-1].strip()
+        raise VerifierError(f"{show_path(path)}: cannot be loaded: {what}") from error
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    }

@@ -1,0 +1,258 @@
+"""Clean rooms: the pristine task snapshot plus declared artifacts, for checks that execute.
+
+What the agent left is read from the final snapshot and sent in as a tar stream, so nothing of
+the agent's touches the host's files and its live sandbox is never asked. Checks are plain
+functions on a worker thread; a room hands their calls to the loop that grades.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import io
+import os
+import posixpath
+import tarfile
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from agentgym.errors import GuestFileError, SandboxError, VerifierError
+from agentgym.protocols import FileTree, Sandbox, SandboxProvider
+from agentgym.records import ExecResult, FileStat, Recipe, Snapshot
+
+ENVIRONMENT: Mapping[str, str] = {
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+    "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONSAFEPATH": "1",
+    "TZ": "UTC",
+}
+ARTIFACT_BYTES = 64 * 2**20
+ARTIFACT_ENTRIES = 20_000
+_PATH_BYTES = 4000
+_TRUSTED = (
+    "/bin",
+    "/dev",
+    "/etc/ld.so.preload",
+    "/lib",
+    "/lib64",
+    "/proc",
+    "/sbin",
+    "/sys",
+    "/usr",
+)
+_OWN_PROGRAMS = ("/usr/local/bin", "/usr/local/sbin")
+_TIME_USED_UP = ExecResult(124, b"", timed_out=True)
+
+T = TypeVar("T")
+
+
+class CleanRooms:
+    """The rooms of one grading: opened on demand, one for each set of artifacts.
+
+    Args:
+        provider: Starts the sandboxes.
+        recipe: Of the task's environment; a room has no network whatever it says.
+        pristine: The task's snapshot before the agent came.
+        after: The files the agent left.
+        commands_s: Seconds that commands may take in all. A command gets what is left of them,
+            and when nothing is left it counts as timed out: a program that hangs is a failed
+            check, not a grading that ran over.
+    """
+
+    def __init__(
+        self,
+        provider: SandboxProvider,
+        recipe: Recipe,
+        pristine: Snapshot,
+        after: FileTree,
+        *,
+        commands_s: float,
+    ) -> None:
+        self._provider, self._pristine, self._after = provider, pristine, after
+        self._recipe = dataclasses.replace(recipe, network="none")
+        self._loop = asyncio.get_running_loop()
+        self._until = time.monotonic() + commands_s
+        self._rooms: dict[tuple[str, ...], CleanRoom] = {}
+        self._sandboxes: list[Sandbox] = []
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._closed = False
+
+    def open(self, artifacts: Sequence[str]) -> CleanRoom:
+        """Return the room with these artifacts. Called on the worker thread.
+
+        Raises:
+            GuestFileError: An artifact is not there, or too large.
+            VerifierError: A path may not be an artifact.
+        """
+        key = tuple(sorted(set(artifacts)))
+        if key not in self._rooms:
+            for path in key:
+                _check_path(path)
+            stream = pack_artifacts(self._after, key)
+            sandbox = self.call(lambda: self._start(key, stream))
+            self._rooms[key] = CleanRoom(self, sandbox)
+        return self._rooms[key]
+
+    async def _start(self, artifacts: tuple[str, ...], stream: bytes) -> Sandbox:
+        sandbox = await self._provider.start(self._recipe, self._pristine)
+        self._sandboxes.append(sandbox)
+        if artifacts:
+            # What the setup left at these paths goes first: a replaced folder holds what the
+            # agent's holds and no more.
+            await _must(sandbox, ["/usr/bin/rm", "-rf", "--", *artifacts])
+            unpack = ["/usr/bin/tar", "-x", "-p", "--no-same-owner", "-f", "-", "-C", "/"]
+            await _must(sandbox, unpack, stream)
+        return sandbox
+
+    def call(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine on the grading loop. Called on the worker thread."""
+        return asyncio.run_coroutine_threadsafe(self._guard(make), self._loop).result()
+
+    async def _guard(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._closed:
+            raise VerifierError("the grading is over; its clean rooms are closed")
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            return await make()
+        finally:
+            self._tasks.discard(task)
+
+    def left_s(self) -> float:
+        """Seconds that commands may still take; zero or less when they are used up."""
+        return self._until - time.monotonic()
+
+    async def close(self) -> None:
+        """End what still runs and close every room. The rooms answer no more calls."""
+        self._closed = True
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for sandbox in self._sandboxes:
+            await sandbox.close()
+
+
+class CleanRoom:
+    """The `agentgym.protocols.Room` over one sandbox.
+
+    A room that has run the agent's program belongs to that program: compare what it printed
+    on the host, and open another room for tools that must tell the truth.
+    """
+
+    def __init__(self, rooms: CleanRooms, sandbox: Sandbox) -> None:
+        self._rooms, self._sandbox = rooms, sandbox
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str = "/root",
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        timeout_s: float = 30.0,
+    ) -> ExecResult:
+        """Run a command to its end, with `ENVIRONMENT` plus `env` and nothing else."""
+        left_s = self._rooms.left_s()
+        if left_s <= 0:
+            return _TIME_USED_UP
+        settings = [f"{name}={value}" for name, value in {**ENVIRONMENT, **(env or {})}.items()]
+        command = ["/usr/bin/env", "-i", *settings, *argv]
+        return self._rooms.call(
+            lambda: self._sandbox.exec(
+                command, cwd=cwd, stdin=stdin, timeout_s=min(timeout_s, left_s)
+            )
+        )
+
+    def read(self, path: str) -> bytes:
+        """Return a file of the room. Raises GuestFileError."""
+        return self._rooms.call(lambda: self._sandbox.read_file(path))
+
+    def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """Put a file of the grader's own into the room."""
+        self._rooms.call(lambda: self._sandbox.write_file(path, data, mode=mode))
+
+
+def pack_artifacts(after: FileTree, artifacts: Sequence[str]) -> bytes:
+    """Read files, folders and links into a tar archive; links stay links, modes are kept.
+
+    Raises:
+        GuestFileError: An artifact is not there, of an odd kind, or together they exceed
+            `ARTIFACT_BYTES` or `ARTIFACT_ENTRIES`.
+    """
+    stream, entries, left = io.BytesIO(), 0, ARTIFACT_BYTES
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for artifact in artifacts:
+            for path, stat in _below(after, artifact):
+                entries += 1
+                left -= stat.size if stat.kind == "file" else 0
+                if entries > ARTIFACT_ENTRIES or left < 0 or len(os.fsencode(path)) > _PATH_BYTES:
+                    raise GuestFileError(
+                        f"{artifact}: too large to be graded; artifacts may hold "
+                        f"{ARTIFACT_BYTES >> 20} MiB in {ARTIFACT_ENTRIES} entries"
+                    )
+                _add(archive, path, stat, after)
+    return stream.getvalue()
+
+
+def _below(after: FileTree, artifact: str) -> Iterator[tuple[str, FileStat]]:
+    """Yield an artifact and everything below it, under the names it was declared with.
+
+    `FileTree.walk` may name what it finds by its real path. The agent can turn a folder above
+    an artifact into a link to anywhere, ``/usr`` included, so those names are not to be used.
+    """
+    waiting = [artifact]
+    while waiting:
+        path = waiting.pop()
+        stat = after.stat(path, follow=False)
+        if path == artifact and (stat is None or stat.kind == "other"):
+            kind = "not there" if stat is None else "neither a file nor a folder"
+            raise GuestFileError(f"{artifact}: is {kind}; a check needs it")
+        if stat is None or stat.kind == "other":
+            continue
+        yield path, stat
+        if stat.kind == "dir":
+            waiting += [f"{path}/{name}" for name in reversed(after.list(path))]
+
+
+def _add(archive: tarfile.TarFile, path: str, stat: FileStat, after: FileTree) -> None:
+    member = tarfile.TarInfo(path.lstrip("/"))
+    member.mode, member.mtime = stat.mode, stat.mtime_s
+    if stat.kind == "file":
+        data = after.read(path, max_bytes=stat.size)
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+        return
+    member.type = tarfile.DIRTYPE if stat.kind == "dir" else tarfile.SYMTYPE
+    member.linkname = stat.target
+    archive.addfile(member)
+
+
+def _check_path(path: str) -> None:
+    """Refuse artifacts that would replace what a room's own commands run on."""
+    if path != "/" + posixpath.normpath(path).strip("/"):
+        raise VerifierError(f"artifact {path!r}: expected an absolute path without '.' and '..'")
+    if any(_covers(own, path) for own in _OWN_PROGRAMS):
+        return
+    for trusted in _TRUSTED:
+        if _covers(trusted, path) or _covers(path, trusted):
+            raise VerifierError(
+                f"artifact {path!r} would replace {trusted!r}, which a clean room's commands "
+                "rely on; declare the files that the task is about"
+            )
+
+
+def _covers(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+async def _must(sandbox: Sandbox, argv: Sequence[str], stdin: bytes = b"") -> None:
+    result = await sandbox.exec(argv, cwd="/", stdin=stdin)
+    if result.exit_code != 0:
+        said = result.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise SandboxError(f"a clean room cannot take its artifacts: {argv[0]}: {said}")

@@ -1,0 +1,129 @@
+"""The shell surface over a real sandbox."""
+
+import pytest
+
+from agentgym.records import Action, Effect, Limits, Recipe
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.surfaces.shell import ShellSurface
+from agentgym.testing.surface import CHECKS
+
+
+@pytest.fixture
+async def sandbox(tmp_path):
+    provider = BubblewrapProvider(tmp_path)
+    yield await provider.start(Recipe("host", limits=Limits(output_bytes=4096)))
+    await provider.close()
+
+
+@pytest.fixture
+async def call(sandbox):
+    """Call a tool of an open shell surface."""
+    surface = ShellSurface()
+    await surface.open(sandbox)
+
+    async def call(tool, **arguments):
+        return await surface.call(Action(tool, arguments))
+
+    yield call
+    await surface.close()
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_contract(check, sandbox):
+    await check(ShellSurface(), sandbox)
+
+
+async def test_what_a_command_says_and_how_it_ends(call):
+    seen = await call("bash", command="echo out; echo err >&2")
+    assert (seen.text, seen.effect) == ("out\nerr\n", Effect.CHANGED)
+    assert seen.data == {
+        "exit_code": 0, "cwd": "/root", "timed_out": False, "restarted": False, "omitted_bytes": 0,
+    }  # fmt: skip
+    seen = await call("bash", command="printf no-newline; false")
+    assert (seen.text, seen.effect) == ("no-newline\n[exit code 1]", Effect.ERROR)
+
+
+async def test_a_hanging_command_is_interrupted_and_said_so(call):
+    await call("bash", command="cd /tmp; X=1")
+    seen = await call("bash", command="sleep 60", timeout_s=0.3)
+    assert seen.effect is Effect.TIMEOUT and "interrupted after 0.3 s" in seen.text
+    assert (await call("bash", command="echo $X; pwd")).text == "1\n/tmp\n"
+
+
+async def test_a_session_that_ends_is_replaced_and_said_so(call):
+    seen = await call("bash", command="cd /opt; exit 4")
+    assert "the shell ended with code 4; a new session starts in" in seen.text
+    assert (await call("bash", command="echo fine")).text == "fine\n"
+
+
+async def test_bytes_that_are_no_text_become_marks(call):
+    seen = await call("bash", command=r"printf 'a\377b\000c\303\251'")
+    assert seen.text == "a\ufffdb\u2400cé"
+
+
+async def test_long_output_keeps_head_and_tail(call):
+    seen = await call("bash", command="echo first; seq 100000; echo last")
+    assert seen.text.startswith("first\n") and seen.text.endswith("last\n")
+    assert "bytes omitted" in seen.text and len(seen.text) < 4300
+    assert seen.data["omitted_bytes"] > 500_000
+
+
+async def test_files_are_written_read_and_edited(call):
+    assert (
+        await call("write_file", path="/srv/new/a.txt", content="one\ntwo\nthree\nzwölf\n")
+    ).effect
+    assert (await call("read_file", path="/srv/new/a.txt")).text == "one\ntwo\nthree\nzwölf\n"
+    part = await call("read_file", path="/srv/new/a.txt", offset=2, limit=2)
+    assert part.text == "two\nthree\n\n[lines 2 to 3 of 4]"
+    edit = await call("edit_file", path="/srv/new/a.txt", old="two\n", new="TWO\n")
+    assert (edit.text, edit.effect) == ("replaced 1 occurrence in /srv/new/a.txt", Effect.CHANGED)
+    await call("bash", command="cd /srv/new")
+    assert (await call("read_file", path="a.txt", limit=2)).text.startswith("one\nTWO\n")
+
+
+async def test_an_edit_must_be_unambiguous_and_keeps_the_mode(call):
+    await call("bash", command="printf 'x\\nx\\n' > /srv/f; chmod 750 /srv/f")
+    for old, expected in (("y", "does not occur"), ("x", "occurs 2 times")):
+        seen = await call("edit_file", path="/srv/f", old=old, new="z")
+        assert seen.effect is Effect.ERROR and expected in seen.text
+    assert (await call("read_file", path="/srv/f")).text == "x\nx\n"
+    seen = await call("edit_file", path="/srv/f", old="x", new="z", replace_all=True)
+    assert seen.data["replaced"] == 2
+    assert (await call("bash", command="stat -c %a /srv/f; cat /srv/f")).text == "750\nz\nz\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/absent", "No such file"),
+        ("/tmp", "directory"),
+        ("/dev/null", "not a regular file"),
+        ("/usr/bin/true", "not UTF-8"),
+    ],
+)
+async def test_what_cannot_be_read_is_an_observation(call, path, expected):
+    seen = await call("read_file", path=path)
+    assert seen.effect is Effect.ERROR and expected in seen.text, seen.text
+
+
+async def test_what_cannot_be_written_is_an_observation(call):
+    seen = await call("write_file", path="/usr/bin/x", content="")
+    assert seen.effect is Effect.ERROR and "Read-only" in seen.text
+    seen = await call("write_file", path="/etc/passwd/x", content="")
+    assert seen.effect is Effect.ERROR and "/etc/passwd/x" in seen.text
+
+
+async def test_a_session_can_be_moved_to_a_fork(call, sandbox):
+    surface = ShellSurface()
+    await surface.open(sandbox)
+    await surface.call(Action("bash", {"command": "cd /srv; export WORD=kept; echo x > f"}))
+    state = await surface.save()
+    fork = await sandbox.fork()
+    moved = ShellSurface()
+    await moved.open(fork)
+    await moved.load(state)
+    seen = await moved.call(Action("bash", {"command": "echo $WORD; cat f; pwd"}))
+    assert seen.text == "kept\nx\n/srv\n"
+    await moved.close()
+    await surface.close()
+    await fork.close()

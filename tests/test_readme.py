@@ -1,0 +1,44 @@
+"""The README's code runs as it is printed."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
+COMMANDS = [
+    line.split("  #")[0].strip()
+    for block in re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)
+    for line in block.splitlines()
+    if "openai:" not in line
+]
+
+
+@pytest.mark.parametrize("code", PYTHON, ids=lambda code: code.split("\n")[0])
+def test_python(code, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    if "env.step" in code:
+        assert done.stdout.splitlines()[-1] == "0.0 False"
+
+
+@pytest.mark.slow
+def test_commands_in_their_order(tmp_path):
+    agentgym = Path(sys.executable).with_name("agentgym")
+    for command in COMMANDS:
+        # Two tasks stand for the suite: the suite itself has its own tests.
+        line = command.replace("eval terminal ", "eval 'terminal/[c]*' ").replace(
+            "'terminal/*'", "'terminal/cr*'"
+        )
+        program, *arguments = shlex.split(line)
+        assert program == "agentgym"
+        done = subprocess.run(
+            [agentgym, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=250
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}"
