@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from agentgym.errors import RecordError
+from agentgym.record import store as store_module
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
     Action,
@@ -82,6 +84,10 @@ def assert_equal_steps(got, expected):
 
 
 # --- what goes in comes out ----------------------------------------------------------------
+
+
+def test_the_example_in_the_documentation():
+    assert doctest.testmod(store_module) == (0, 2)
 
 
 def test_a_new_run_holds_its_plan(run):
