@@ -63,6 +63,10 @@ class NotFoundError(ConfigError):
             message += f" {hint}" if message.endswith("?") else f"; {hint}"
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes without the names it was compared to."""
+        return _revive, (NotFoundError, str(self), vars(self))
+
 
 class MissingExtraError(ConfigError):
     """Something optional is needed and not installed.
@@ -76,6 +80,10 @@ class MissingExtraError(ConfigError):
         self.what = what
         self.install = install
         super().__init__(f"{what} is not installed; run: {install}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes."""
+        return MissingExtraError, (self.what, self.install)
 
 
 class PluginError(AgentGymError):
@@ -127,7 +135,7 @@ class SurfaceError(AgentGymError):
 
 
 class ActionError(SurfaceError):
-    """The action is not a legal tool call: unknown tool, wrong types, text that cannot be encoded."""
+    """The action is not a legal tool call (unknown tool, wrong types, unusable text)."""
 
 
 class VerifierError(AgentGymError):
@@ -152,6 +160,15 @@ class ReplayError(AgentGymError):
     """A recorded episode cannot be re-executed."""
 
     boundary = "replay"
+
+
+def _revive(
+    kind: type[AgentGymError], message: str, attributes: dict[str, object]
+) -> AgentGymError:
+    error = kind.__new__(kind, message)
+    error.args = (message,)
+    vars(error).update(attributes)
+    return error
 
 
 def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:

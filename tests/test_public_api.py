@@ -23,6 +23,7 @@ NAMES = [
     "DiscreteCalls",
     "Environment",
     "Evidence",
+    "ExecResult",
     "FileTree",
     "GuestFileError",
     "Observation",
@@ -36,7 +37,6 @@ NAMES = [
     "VerifierError",
     "__version__",
     "make",
-    "ExecResult",
 ]
 
 # Runs in a fresh process. Audit events tell of everything that touches the outside.

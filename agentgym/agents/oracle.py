@@ -11,7 +11,7 @@ from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 
 
 class OracleAgent:
-    """Plays ``briefing.playbook`` by step number and submits after its end."""
+    """Plays ``briefing.playbook`` in order and submits after its end."""
 
     privileged: ClassVar[bool] = True
 
@@ -35,9 +35,15 @@ class OracleAgent:
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
-        """Play the next action."""
-        step = len(history)
-        return Decision(self._playbook[step] if step < len(self._playbook) else SUBMIT)
+        """Play the next action that the history does not hold yet.
+
+        Another agent may have acted before: an oracle that takes over plays all of its own.
+        """
+        rest = list(self._playbook)
+        for step in history:
+            if rest and step.action == rest[0]:
+                del rest[0]
+        return Decision(rest[0] if rest else SUBMIT)
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -67,6 +67,7 @@ class Environment:
 
     Attributes:
         provider: Who starts the sandboxes.
+        limits: Upper bounds of its sandbox: the recipe's, the task's own put over them.
         surfaces: What the agent acts through.
         tools: The surfaces' tools, then `submit` and `give_up`.
         instance: The task with its slots filled, from the last `reset`.
@@ -86,7 +87,8 @@ class Environment:
         self.reset_s = 0.0
         self.steps: list[Step] = []
         self.provider = provider
-        self._recipe = replace(recipe, limits=task.manifest.limits.over(recipe.limits))
+        self.limits = task.manifest.limits.over(recipe.limits)
+        self._recipe = replace(recipe, limits=self.limits)
         self.surfaces: list[Surface] = [
             plugins.load("agentgym.surfaces", name)() for name in spec.surfaces
         ]

@@ -11,23 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentgym.task.model import Task
+from agentgym.task.needs import install_command
 
 GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-_PACKAGES = {
-    "awk": "mawk",
-    "cc": "gcc",
-    "crontab": "cron",
-    "getfacl": "acl",
-    "gunzip": "gzip",
-    "nc": "netcat-openbsd",
-    "ps": "procps",
-    "setfacl": "acl",
-    "ss": "iproute2",
-    "xz": "xz-utils",
-    "zcat": "gzip",
-}
-"""Where the package is not named as the command is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +33,7 @@ class MissingCommand:
     @property
     def install(self) -> str:
         """The command that installs it."""
-        return f"apt-get install {_PACKAGES.get(self.command, self.command)}"
+        return install_command([self.command])
 
 
 def missing_commands(tasks: Sequence[Task]) -> list[MissingCommand]:

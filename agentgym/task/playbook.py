@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
-from agentgym.errors import ActionError, TaskError
+from agentgym.errors import ActionError, AgentGymError, TaskError
 from agentgym.manifest import read_text, show_path
-from agentgym.records import Action
+from agentgym.records import Action, Json
 from agentgym.task.model import Instance, Task
 from agentgym.task.template import environment, fill_json
 
@@ -37,21 +38,12 @@ def solution(task: Task) -> Path:
 def read_playbook(path: Path, instance: Instance) -> tuple[Action, ...]:
     """Return the actions of a solution or mutant; the last one ends the episode.
 
-    A ``.sh`` file becomes one `bash` call with the parameters exported before it. A ``.jsonl``
-    file holds one action a line with slots filled; lines that begin with ``#`` are comments.
+    Slots are filled, and a script finds the parameters exported.
 
     Raises:
         TaskError: The file cannot be read, is empty, or a line is not an action.
     """
-    text = read_text(path, TaskError)
-    if path.suffix == ".sh":
-        actions = [_script(text, instance)] if text.strip() else []
-    else:
-        actions = [
-            _action(line, instance, f"{show_path(path)}:{number}")
-            for number, line in enumerate(text.split("\n"), start=1)
-            if line.strip() and not line.startswith("#")
-        ]
+    actions = read_actions(path, TaskError, instance.params)
     if not actions:
         raise TaskError(f"{show_path(path)}: expected at least one command or action, got none")
     if actions[-1].tool not in ("submit", "give_up"):
@@ -59,19 +51,47 @@ def read_playbook(path: Path, instance: Instance) -> tuple[Action, ...]:
     return tuple(actions)
 
 
-def _script(text: str, instance: Instance) -> Action:
-    exports = [
-        f"export {name}={shlex.quote(value)}\n"
-        for name, value in environment(instance.params).items()
+def read_actions(
+    path: Path, error: type[AgentGymError], params: Mapping[str, Json] | None = None
+) -> list[Action]:
+    """Return the actions of a file.
+
+    A ``.sh`` file is one `bash` call. A ``.jsonl`` file holds one action a line; lines that
+    begin with ``#`` are comments.
+
+    Args:
+        path: The file.
+        error: The class to raise, that of the caller's boundary.
+        params: Slots to fill and to export, None where the file has none.
+
+    Raises:
+        AgentGymError: As `error`, naming file and line.
+    """
+    if path.suffix not in (".jsonl", ".sh"):
+        raise error(f"{show_path(path)}: expected a .jsonl or .sh file, got {path.suffix!r}")
+    text = read_text(path, error)
+    if path.suffix == ".sh":
+        return [_script(text, params or {})] if text.strip() else []
+    return [
+        _action(line, params, f"{show_path(path)}:{number}", error)
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip() and not line.startswith("#")
     ]
-    command = "".join(exports) + text
-    return Action("bash", {"command": command, "timeout_s": _SCRIPT_TIMEOUT_S})
 
 
-def _action(line: str, instance: Instance, where: str) -> Action:
+def _script(text: str, params: Mapping[str, Json]) -> Action:
+    variables = environment(params) if params else {}
+    exports = [f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()]
+    return Action("bash", {"command": "".join(exports) + text, "timeout_s": _SCRIPT_TIMEOUT_S})
+
+
+def _action(
+    line: str, params: Mapping[str, Json] | None, where: str, error: type[AgentGymError]
+) -> Action:
     try:
-        return Action.from_json(fill_json(json.loads(line), instance.params, where))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise TaskError(f"{where}: expected an action in JSON: {error}") from error
-    except ActionError as error:
-        raise TaskError(f"{where}: {error}") from error
+        value = json.loads(line)
+        return Action.from_json(value if params is None else fill_json(value, params, where))
+    except (json.JSONDecodeError, RecursionError) as fault:
+        raise error(f"{where}: expected an action in JSON: {fault}") from fault
+    except ActionError as fault:
+        raise error(f"{where}: {fault}") from fault

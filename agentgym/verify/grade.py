@@ -16,7 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from agentgym.errors import GuestFileError, TaskError, VerifierError
+from agentgym.errors import (
+    GuestFileError,
+    SandboxEndedError,
+    SandboxLimitError,
+    TaskError,
+    VerifierError,
+)
 from agentgym.manifest import show_path
 from agentgym.protocols import Evidence, SandboxProvider
 from agentgym.records import (
@@ -187,8 +193,9 @@ def _run(leaf: Checkpoint, check: Callable[[Evidence], object], evidence: Eviden
     """Run one check and classify how it ended."""
     try:
         result = _read_result(leaf, check(evidence))
-    except GuestFileError as error:
-        # The file the agent should have left is not there, or is not what it should be.
+    except (GuestFileError, SandboxEndedError, SandboxLimitError) as error:
+        # The file the agent should have left is not there or not what it should be, or what it
+        # left used up a clean room: were that an error, an agent could unscore its failures.
         result = CheckResult(CheckStatus.FAIL, str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - an author's function may raise anything
         what = traceback.format_exception_only(error)[-1].strip()

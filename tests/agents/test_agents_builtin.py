@@ -7,7 +7,7 @@ import pytest
 from agentgym.agents.noop import NoopAgent
 from agentgym.agents.oracle import OracleAgent
 from agentgym.agents.random import RandomAgent
-from agentgym.agents.scripted import ScriptedAgent, read_script
+from agentgym.agents.scripted import ScriptedAgent
 from agentgym.errors import AgentError, ConfigError
 from agentgym.records import Action, Briefing, Decision, Observation, Step
 from agentgym.surfaces.calls import check_call
@@ -20,13 +20,12 @@ def briefed(seed=1, playbook=()):
     return Briefing("suite/task-v1", "Do it.", seed, 10, playbook)
 
 
-def past(count):
-    return [Step(i, Decision(Action("look")), SEEN) for i in range(count)]
-
-
 async def chosen(agent, briefing, steps):
     await agent.start(briefing)
-    return [(await agent.act(SEEN, TOOLS, past(n))).action for n in range(steps)]
+    history = []
+    for index in range(steps):
+        history.append(Step(index, await agent.act(SEEN, TOOLS, history), SEEN))
+    return [step.action for step in history]
 
 
 async def test_noop_submits_at_once():
@@ -65,6 +64,15 @@ async def test_oracle_plays_by_index_and_then_submits():
     ]
 
 
+async def test_oracle_that_takes_over_plays_what_is_not_done_yet():
+    first, second = Action("bash", {"command": "a"}), Action("bash", {"command": "b"})
+    oracle = OracleAgent()
+    await oracle.start(briefed(playbook=(first, second)))
+    by_another = [Step(i, Decision(a), SEEN) for i, a in enumerate((Action("look"), first))]
+    assert (await oracle.act(SEEN, TOOLS, by_another[:1])).action == first
+    assert (await oracle.act(SEEN, TOOLS, by_another)).action == second
+
+
 async def test_oracle_without_a_playbook_names_the_task():
     with pytest.raises(AgentError, match=r"suite/task-v1.*solve\.sh"):
         await OracleAgent().start(briefed())
@@ -87,7 +95,7 @@ async def test_a_shell_script_is_one_call(tmp_path):
     path = tmp_path / "solve.sh"
     path.write_text("cd /srv\nmake\n")
     assert await chosen(ScriptedAgent(str(path)), briefed(), 2) == [
-        Action("bash", {"command": "cd /srv\nmake\n"}),
+        Action("bash", {"command": "cd /srv\nmake\n", "timeout_s": 300}),
         Action("submit"),
     ]
 
@@ -95,18 +103,18 @@ async def test_a_shell_script_is_one_call(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", b'{"tool": "look"}\n\n{"tool": \n', r"a\.jsonl:3: not JSON"),
+        ("a.jsonl", b'{"tool": "look"}\n\n{"tool": \n', r"a\.jsonl:3: expected an action in JSON"),
         ("a.jsonl", b'{"tool": "look"}\n[1]\n', r"a\.jsonl:2: an action is an object"),
         ("a.jsonl", b'{"tool": "look", "args": {}}', r"a\.jsonl:1: unknown field 'args'"),
-        ("a.jsonl", b'{"tool": "look"}\n\xff', r"a\.jsonl:2: not UTF-8"),
+        ("a.jsonl", b'{"tool": "look"}\n\xff', r"a\.jsonl:2: expected UTF-8"),
         ("a.jsonl", b"[" * 200_000, r"a\.jsonl:1: "),
-        ("a.txt", b"", r"a\.txt: a script is a \.jsonl or \.sh file, not '\.txt'"),
+        ("a.txt", b"", r"a\.txt: expected a \.jsonl or \.sh file, got '\.txt'"),
     ],
 )
 def test_a_bad_script_is_named_by_file_and_line(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ConfigError, match=message):
-        read_script(tmp_path / name)
+        ScriptedAgent(str(tmp_path / name))
 
 
 def test_an_absent_script_is_named(tmp_path):

@@ -1,0 +1,229 @@
+"""The Gymnasium contract of GymEnv, on an environment without a computer."""
+
+import json
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from fake_environment import WORDS, FakeEnvironment, make_fake
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.passive_env_checker import data_shares_objects
+
+from agentgym.env.gym import GymEnv
+from agentgym.errors import ConfigError, SandboxDiedError
+from agentgym.records import Action
+
+
+@pytest.fixture
+def env():
+    made = make_fake()
+    yield made
+    made.close()
+
+
+def say(text):
+    return {"tool": "say", "arguments": {"text": text}}
+
+
+def test_gymnasium_s_own_checker_passes_without_warnings(env):
+    # A spec lets the checker make the environment again and test every render mode.
+    env.spec = gymnasium.envs.registration.EnvSpec(
+        "agentgym/fake.echo-v1", entry_point="fake_environment:make_fake"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env)
+
+
+def test_an_episode(env):
+    observation, info = env.reset(seed=3)
+    assert observation["text"] == info["instruction"] == "Submit plain."
+    assert observation["data"] == {"cwd": "/root", "step": 0}
+    assert info["task"] == "fake/echo-v1"
+    assert (info["seed"], info["params"]) == (3, {"word": "plain", "seed": 3})
+    observation, reward, terminated, truncated, info = env.step(say("\U0001f600"))
+    assert (observation["text"], reward, terminated, truncated) == ("\U0001f600", 0.0, False, False)
+    assert observation in env.observation_space
+    assert info["effect"] == "changed"
+    assert "verdict" not in info
+    *_, reward, terminated, truncated, info = env.step(
+        {"tool": "submit", "arguments": {"answer": "plain"}}
+    )
+    assert (reward, terminated, truncated) == (1.0, True, False)
+    assert type(reward) is float
+    assert info["verdict"] == {
+        "status": "scored",
+        "outcome": True,
+        "score": 1.0,
+        "process": None,
+        "safety_violations": [],
+        "checkpoints": [],
+        "state_hash": "",
+    }
+    assert json.loads(json.dumps(info)) == info
+
+
+def test_running_out_of_steps_truncates():
+    env = make_fake(max_steps=2)
+    env.reset(seed=0)
+    assert env.step(say("a"))[2:4] == (False, False)
+    *_, terminated, truncated, info = env.step(say("b"))
+    assert (terminated, truncated) == (False, True)
+    assert info["verdict"]["outcome"] is False
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ({"tool": "shout", "arguments": {}}, "'shout'"),
+        ({"tool": "say", "arguments": {"text": 5}}, "arguments.text"),
+        ({"tool": "say", "arguments": {"text": "\ud800"}}, "surrogate"),
+        ({"tool": "say", "arguments": {"text": "a\0"}}, "NUL"),
+        ({"tool": "say", "arguments": {"text": "x" * 2**21}}, "1048576"),
+        ({"tool": "say", "arguments": "hello"}, "must be an object"),
+        ({"tool": "say", "arguments": {"text": "a"}, "why": "?"}, "why"),
+        ({"name": "say"}, "unknown field"),
+        ("say hello", "str"),
+        (0, "int"),
+        (None, "NoneType"),
+        (np.zeros(2), "ndarray"),
+    ],
+)
+def test_an_illegal_action_costs_a_step_and_says_why(env, action, said):
+    env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step(action)
+    assert said in observation["text"]
+    assert (reward, terminated, truncated) == (0.0, False, False)
+    assert info["effect"] == "error"
+    assert observation in env.observation_space
+    assert len(env.environment.steps) == 1
+
+
+def test_actions_may_be_records(env):
+    env.reset(seed=0)
+    assert env.step(Action("say", {"text": "a"}))[0]["text"] == "a"
+
+
+def test_seeds_decide_the_episode(env):
+    def words(count):
+        return [env.reset()[1]["params"]["word"] for _ in range(count)]
+
+    env.reset(seed=5)
+    after_five = words(10)
+    env.reset(seed=6)
+    assert words(10) != after_five
+    env.reset(seed=5)
+    assert words(10) == after_five
+    assert len(set(after_five)) > 1
+    assert env.reset(seed=2)[1]["params"]["word"] == WORDS[2]
+
+
+def test_the_seed_given_at_the_start_is_that_of_the_first_episode():
+    def seeds(env):
+        return [env.reset()[1]["seed"] for _ in range(3)]
+
+    first, again, other = (seeds(make_fake(seed=seed)) for seed in (7, 7, 8))
+    assert first == again
+    assert first[0] == 7
+    assert len(set(first)) == 3
+    assert (other[0], other[1:] != first[1:]) == (8, True)
+    assert make_fake(seed=7).reset(seed=1)[1]["seed"] == 1
+
+
+def test_nothing_returned_is_shared_with_a_later_step(env):
+    kept = env.reset(seed=0)
+    for _ in range(2):
+        observation, *_, info = env.step(say("a"))
+        assert not data_shares_objects(kept, (observation, info))
+        kept = (observation, info)
+    kept[1]["params"]["word"] = "spoilt"
+    assert env.step(say("a"))[4]["params"]["word"] == WORDS[0]
+
+
+def test_steps_outside_an_episode_are_refused(env):
+    with pytest.raises(ResetNeeded, match="none has begun.*reset"):
+        env.step(say("a"))
+    env.reset(seed=0)
+    env.step({"tool": "submit"})
+    with pytest.raises(ResetNeeded, match="has ended.*reset"):
+        env.step(say("a"))
+    env.reset(seed=0)
+    assert env.step(say("a"))[0]["text"] == "a"
+
+
+def test_a_reset_that_fails_leaves_no_episode():
+    class Broken(FakeEnvironment):
+        async def reset(self, seed):
+            if self.instance is not None:
+                raise OSError("no space left")
+            return await super().reset(seed)
+
+    env = GymEnv(Broken())
+    env.reset(seed=0)
+    with pytest.raises(OSError, match="no space"):
+        env.reset(seed=1)
+    with pytest.raises(ResetNeeded):
+        env.step(say("a"))
+    env.close()
+
+
+def test_a_step_that_fails_ends_the_episode():
+    class Dying(FakeEnvironment):
+        async def step(self, decision):
+            raise SandboxDiedError("the sandbox is gone")
+
+    env = GymEnv(Dying())
+    env.reset(seed=0)
+    with pytest.raises(SandboxDiedError):
+        env.step(say("a"))
+    with pytest.raises(ResetNeeded):
+        env.step(say("a"))
+    env.close()
+
+
+def test_rendering():
+    env = make_fake(render_mode="ansi")
+    with pytest.raises(ResetNeeded):
+        env.render()
+    env.reset(seed=3)
+    assert env.render() == "Submit plain."
+    env.step(say("a\nb"))
+    assert env.render() == "a\nb"
+    env.close()
+    silent = make_fake()
+    silent.reset(seed=3)
+    assert silent.render() is None
+    with pytest.raises(ConfigError, match="'human'.*'ansi'"):
+        make_fake(render_mode="human")
+
+
+def test_options_are_refused_not_ignored(env):
+    env.reset(options={})
+    with pytest.raises(ConfigError, match="'difficulty'"):
+        env.reset(options={"difficulty": 3})
+
+
+def test_closing_twice_closes_once():
+    env = make_fake()
+    env.reset(seed=0)
+    env.close()
+    env.close()
+    assert env.environment.closed == 1
+    with pytest.raises(ClosedEnvironmentError):
+        env.reset()
+    with pytest.raises(ResetNeeded):
+        env.step(say("a"))
+
+
+def test_it_runs_inside_a_running_loop():
+    import asyncio
+
+    async def notebook_cell():
+        with make_fake() as env:
+            env.reset(seed=0)
+            return env.step(say("cell"))[0]["text"]
+
+    assert asyncio.run(notebook_cell()) == "cell"

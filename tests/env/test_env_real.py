@@ -1,0 +1,131 @@
+"""A real task in a real sandbox, as users of Gymnasium meet it."""
+
+import doctest
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import gymnasium
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import agentgym
+from agentgym.env import registration
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
+
+TASK_ID = "terminal/log-forensics-v1"
+GYM_ID = "agentgym/terminal.log-forensics-v1"
+PROBLEMS = BubblewrapProvider().problems()
+
+pytestmark = [
+    pytest.mark.skipif(bool(PROBLEMS), reason=f"no bubblewrap sandbox here: {PROBLEMS}"),
+    pytest.mark.filterwarnings("ignore:This process:DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    """Keep what these tests prepare away from the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTGYM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        registration._provider.cache_clear()
+        yield
+        registration._provider.cache_clear()
+
+
+def bash(command):
+    return {"tool": "bash", "arguments": {"command": command}}
+
+
+def test_gymnasium_s_own_checker_passes_without_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make(GYM_ID)
+        check_env(env.unwrapped)
+    env.close()
+
+
+def test_the_example_in_the_documentation():
+    assert doctest.testmod(registration) == (0, 6)
+
+
+def test_an_episode_runs_on_a_computer():
+    with agentgym.make(TASK_ID, seed=3) as env:
+        observation, info = env.reset()
+        assert observation["text"] == info["instruction"]
+        assert info["params"]["site"] in observation["text"]
+        env.step(bash("cd /tmp && word='h\u00e9 \u6f22'"))
+        observation, reward, *_, info = env.step(bash('echo "$word"; pwd; false'))
+        assert observation["text"] == "h\u00e9 \u6f22\n/tmp\n[exit code 1]"
+        assert observation["data"]["exit_code"] == 1
+        assert observation in env.observation_space
+        assert (reward, info["effect"]) == (0.0, "error")
+        *_, reward, terminated, truncated, info = env.step({"tool": "submit"})
+        assert (reward, terminated, truncated) == (0.0, True, False)
+        assert (info["verdict"]["status"], info["verdict"]["outcome"]) == ("scored", False)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_lanes_have_computers_of_their_own(mode):
+    envs = gymnasium.make_vec(GYM_ID, num_envs=2, vectorization_mode=mode)
+    try:
+        observations, infos = envs.reset(seed=5)
+        assert infos["seed"].tolist() == [5, 6]
+        assert observations in envs.observation_space
+        texts = ["\U0001f600" * 100, "\u00e9\t\u2028"]
+        envs.step(tuple(bash(f"printf %s '{text}' > /root/mine") for text in texts))
+        observations, *_ = envs.step((bash("cat /root/mine"), bash("cat /root/mine")))
+        assert list(observations["text"]) == texts
+        noise = bash("head -c 200000 /dev/urandom")
+        observations, *_ = envs.step((noise, bash("head -c 200000 /dev/zero")))
+        assert observations in envs.observation_space
+        assert observations["text"][1].count("\u2400") > 60_000
+    finally:
+        envs.close()
+
+
+def test_ppo_trains_on_it():
+    sb3 = pytest.importorskip("stable_baselines3", reason="trains with Stable-Baselines3's PPO")
+    calls = [bash("ls /var/log"), bash("echo '{}' > /root/incident.json"), bash("false")]
+    env = agentgym.ByteText(agentgym.DiscreteCalls(agentgym.make(TASK_ID, max_steps=8), calls))
+    with warnings.catch_warnings():
+        # What this test is about is ours; torch and its users warn about themselves.
+        warnings.simplefilter("default")
+        model = sb3.PPO("MlpPolicy", env, n_steps=16, batch_size=16, seed=0, device="cpu")
+        model.learn(total_timesteps=32)
+    assert model.num_timesteps == 32
+    assert model.ep_info_buffer, "no episode was finished"
+    env.close()
+
+
+LEFT_OPEN = """
+import sys
+import agentgym
+
+env = agentgym.make("terminal/log-forensics-v1", seed=3)
+env.reset()
+done = env.step({"tool": "bash", "arguments": {"command": f"sleep {sys.argv[1]} & echo started"}})
+assert done[0]["text"].endswith("started\\n"), done
+"""
+
+
+def test_a_process_that_ends_leaves_nothing_behind():
+    marker = "86399.4217"
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT_OPEN, marker], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    alive = [
+        int(path.parent.name)
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if marker in command_line(path)
+    ]
+    assert alive == []
+
+
+def command_line(path):
+    try:
+        return path.read_text(errors="replace")
+    except OSError:  # it ended since the folder was listed
+        return ""

@@ -1,0 +1,135 @@
+"""Environments by task id, here and in Gymnasium."""
+
+import os
+import subprocess
+import sys
+import tomllib
+import warnings
+from pathlib import Path
+
+import gymnasium
+import pytest
+from gymnasium.error import NameNotFound
+
+import agentgym
+from agentgym import plugins
+from agentgym.env import registration
+from agentgym.env.gym import GymEnv
+from agentgym.errors import NotFoundError
+
+BUNDLED = {
+    tomllib.loads(path.read_text())["id"]
+    for path in Path(agentgym.__file__).parents[1].glob("tasks/*/*/task.toml")
+}
+TASK_ID = "terminal/log-forensics-v1"
+GYM_ID = "agentgym/terminal.log-forensics-v1"
+
+
+class CountingProvider:
+    """Stands in for a provider where no sandbox is started."""
+
+    name = "counting"
+    made = 0
+
+    def __init__(self):
+        type(self).made += 1
+
+    async def close(self):
+        """There is nothing to close."""
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    load = plugins.load
+    monkeypatch.setattr(
+        plugins,
+        "load",
+        lambda group, name: CountingProvider if name == "counting" else load(group, name),
+    )
+    monkeypatch.setattr(CountingProvider, "made", 0)
+    registration._provider.cache_clear()
+    yield CountingProvider
+    registration._provider.cache_clear()
+
+
+def write_task(root, name, toml_id):
+    source = Path(agentgym.__file__).parents[1] / "tasks/terminal/log-forensics"
+    folder = root / "tasks/mine" / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cp", "-r", source, folder], check=True)
+    text = (source / "task.toml").read_text().replace(TASK_ID, toml_id)
+    (folder / "task.toml").write_text(text)
+
+
+def test_every_bundled_task_has_an_id_in_gymnasium():
+    assert TASK_ID in BUNDLED
+    for task_id in BUNDLED:
+        spec = gymnasium.spec(f"agentgym/{task_id.replace('/', '.')}")
+        assert spec.kwargs["task_id"] == task_id
+
+
+def test_both_ways_make_the_same_environment_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours = agentgym.make(TASK_ID, seed=4, max_steps=7, render_mode="ansi")
+        theirs = gymnasium.make(GYM_ID, seed=4, max_steps=7, render_mode="ansi")
+        again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(ours.spec.to_json()))
+    for env in (ours, theirs, again):
+        assert isinstance(env, GymEnv)
+        assert env.spec.id == GYM_ID
+        assert env.environment.task.id == TASK_ID
+        assert env.environment.max_steps == 7
+        assert env.render_mode == "ansi"
+        assert env.action_space == ours.action_space
+        env.close()
+    tools = {tool.name for tool in ours.action_space.tools}
+    assert tools == {"bash", "read_file", "write_file", "edit_file", "submit", "give_up"}
+
+
+def test_mistyped_names_offer_the_close_match():
+    with pytest.raises(NotFoundError, match=f"did you mean '{TASK_ID}'"):
+        agentgym.make("terminal/log-forensic-v1")
+    with pytest.raises(NotFoundError, match="did you mean 'bubblewrap'"):
+        agentgym.make(TASK_ID, sandbox="bublewrap")
+    with pytest.raises(NameNotFound, match="terminal.log-forensics"):
+        gymnasium.make("agentgym/terminal.log-forensic-v1")
+
+
+def test_a_process_makes_one_provider(counting):
+    first = agentgym.make(TASK_ID, sandbox="counting")
+    second = agentgym.make(TASK_ID, sandbox="counting")
+    assert counting.made == 1
+    first.close()
+    second.close()
+
+
+def test_tasks_that_appear_later_are_found(tmp_path, monkeypatch, counting):
+    write_task(tmp_path, "late", "mine/late-v3")
+    write_task(tmp_path, "odd name", "mine/odd name-v1")
+    (tmp_path / "tasks/mine/broken").mkdir()
+    (tmp_path / "tasks/mine/broken/task.toml").write_text("id = 5")
+    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
+    env = agentgym.make("mine/late-v3", sandbox="counting")
+    assert env.spec.id == "agentgym/mine.late-v3"
+    assert env.spec.id not in gymnasium.registry
+    registration.register_tasks()
+    try:
+        made = gymnasium.make("agentgym/mine.late-v3", sandbox="counting")
+        assert made.unwrapped.environment.task.id == "mine/late-v3"
+        mine = [name for name in gymnasium.registry if name.startswith("agentgym/mine")]
+        assert mine == ["agentgym/mine.late-v3"]
+    finally:
+        gymnasium.registry.pop("agentgym/mine.late-v3", None)
+
+
+@pytest.mark.parametrize("search_path", ["/nowhere/at/all", "a\nb"])
+def test_a_broken_search_path_breaks_no_import(search_path):
+    done = subprocess.run(
+        [sys.executable, "-c", "import agentgym; agentgym.make('terminal/log-forensics-v1')"],
+        env={**os.environ, "AGENTGYM_PATH": search_path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "ConfigError: AGENTGYM_PATH" in done.stderr
+    assert "line 1, in <module>\n    import agentgym" not in done.stderr

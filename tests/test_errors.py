@@ -1,0 +1,40 @@
+"""The error tree."""
+
+import pickle
+import re
+
+from agentgym import errors
+from agentgym.errors import AgentGymError, MissingExtraError, NotFoundError, close_matches
+
+
+def every_class(base=AgentGymError):
+    return [base, *(c for child in base.__subclasses__() for c in every_class(child))]
+
+
+def test_the_tree_at_the_top_of_the_module_is_the_tree():
+    drawn = set(re.findall(r"^ *[│├└─ ]*(\w+Error)\b", errors.__doc__, re.M))
+    assert drawn == {c.__name__ for c in every_class() if c.__module__ == errors.__name__}
+
+
+def test_every_boundary_has_its_word():
+    words = {c.boundary for c in AgentGymError.__subclasses__()}
+    assert words == {
+        "config", "plugin", "task", "sandbox", "surface", "verifier", "agent", "record", "replay",
+    }  # fmt: skip
+
+
+def test_errors_travel_between_processes():
+    for error in (
+        NotFoundError("task", "terminal/git-repar", ["terminal/git-repair-v1"], "see: list"),
+        MissingExtraError("docker", "pip install 'agentgym[docker]'"),
+        errors.SandboxDiedError("gone"),
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_close_matches_know_the_short_names():
+    known = ["terminal/git-repair-v1", "terminal/log-forensics-v2", "tools/refund-v1"]
+    assert close_matches("git-repar", known) == ["terminal/git-repair-v1"]
+    assert close_matches("terminal/log-forensics-v1", known)[0] == "terminal/log-forensics-v2"
+    assert close_matches("zzz", known) == []

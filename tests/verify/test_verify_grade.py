@@ -1,0 +1,293 @@
+"""Grading with real check modules, over files in memory and rooms in temporary folders."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folder_provider import FolderProvider
+
+from agentgym.errors import SandboxError
+from agentgym.records import CheckpointResult, Recipe, Snapshot, Verdict
+from agentgym.task.model import Instance, Task, TaskManifest
+from agentgym.task.setup import Prepared
+from agentgym.testing.checks import MemoryTree, tree_changes
+from agentgym.verify.grade import grade
+from agentgym.verify.state import state_hash
+
+HEAD = 'schema_version = "agentgym.rubric/1"\n'
+
+
+class Case:
+    """A task folder with a rubric and checks, and one way to have it graded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.provider = FolderProvider()
+        self.before: dict[str, Any] = {}
+        self.after: dict[str, Any] = {"/srv/report.txt": "10.0.0.7\n"}
+        self.params: Mapping[str, Any] = {"ip": "10.0.0.7", "count": 3}
+        self.gold: dict[str, bytes] = {}
+        self.manifest: dict[str, Any] = {}
+        (folder / "checks").mkdir()
+
+    def rubric(self, *checkpoints: str, head: str = HEAD) -> None:
+        tables = "".join(f"[[checkpoint]]\n{fields}\n" for fields in checkpoints)
+        (self.folder / "checks" / "rubric.toml").write_text(head + tables)
+
+    def checks(self, module: str) -> None:
+        (self.folder / "checks" / "checks.py").write_text(
+            "from agentgym.errors import *\n"
+            "from agentgym.records import CheckResult, CheckStatus\n" + module
+        )
+
+    async def grade(self, gave_up: str | None = None, deadline_s: float = 30.0) -> Verdict:
+        manifest = TaskManifest.model_validate(
+            {
+                "schema_version": "agentgym.task/1",
+                "id": "test/case-v1",
+                "title": "t",
+                "difficulty": "easy",
+                "env": "terminal",
+                **self.manifest,
+            },
+            strict=False,
+        )
+        task = Task("test/case-v1", self.folder, manifest, "")
+        pristine, after = self.provider.put(self.before), self.provider.put(self.after)
+        return await grade(
+            instance=Instance(task, 0, self.params, ""),
+            provider=self.provider,  # type: ignore[arg-type]
+            recipe=Recipe("r"),
+            prepared=Prepared(pristine, self.gold),
+            after=after,
+            changes=tree_changes(MemoryTree(self.before), MemoryTree(self.after)),
+            processes=(),
+            steps=(),
+            answer="7",
+            gave_up=gave_up,
+            deadline_s=deadline_s,
+        )
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Iterator[Case]:
+    made = Case(tmp_path)
+    yield made
+    assert made.provider.open == []
+
+
+def only(verdict: Verdict) -> CheckpointResult:
+    (result,) = verdict.checkpoints
+    return result
+
+
+# --- from rubric to verdict -----------------------------------------------------------------
+
+
+async def test_slots_are_filled_and_packs_are_found(case: Case) -> None:
+    case.rubric(
+        'id = "a"\nuse = "files.text_equals"\nwith = { path = "/srv/report.txt", text = "{{ip}}" }'
+    )
+    verdict = await case.grade()
+    assert (verdict.status, verdict.outcome, verdict.score) == ("scored", True, 1.0)
+    tree = MemoryTree(case.after)
+    assert verdict.state_hash == state_hash(tree_changes(MemoryTree({}), tree), tree, ())
+
+
+async def test_a_slot_keeps_its_type(case: Case) -> None:
+    case.rubric('id = "a"\nuse = "checks.three"\nwith = { n = ["{{count}}", "x{{count}}"] }')
+    case.checks("def three(evidence, n):\n    return n == [3, 'x3']\n")
+    assert (await case.grade()).outcome
+
+
+async def test_a_check_sees_all_channels(case: Case) -> None:
+    case.before, case.gold = {"/srv/old": "1"}, {"g": b"gold"}
+    case.rubric('id = "a"\nuse = "checks.look"')
+    case.checks("""
+def look(evidence):
+    e = evidence
+    assert (e.task, e.seed, e.params["ip"]) == ("test/case-v1", 0, "10.0.0.7")
+    assert (e.answer, e.gave_up, e.steps, e.processes) == ("7", None, (), ())
+    assert e.before.read("/srv/old") == b"1" and e.after.stat("/srv/old") is None
+    assert [c.path for c in e.changes] == ["/srv/old", "/srv/report.txt"]
+    return e.gold("g") == b"gold"
+""")
+    verdict = await case.grade()
+    assert only(verdict).message == ""
+    assert verdict.outcome
+
+
+async def test_volatile_paths_are_no_part_of_the_state_hash(case: Case) -> None:
+    case.rubric('id = "a"\nuse = "files.exists"\nwith = { path = "/srv" }')
+    case.manifest = {"replay": {"volatile_paths": ["/srv/*.pid"]}}
+    quiet = (await case.grade()).state_hash
+    case.after = {**case.after, "/srv/app.pid": "17"}
+    assert (await case.grade()).state_hash == quiet
+
+
+async def test_what_is_not_applicable_is_not_run(case: Case, tmp_path: Path) -> None:
+    case.rubric(
+        'id = "b"\nuse = "checks.touch"\nrequires = ["a"]',
+        'id = "a"\nuse = "files.exists"\nwith = { path = "/nowhere" }',
+    )
+    case.checks(f"def touch(evidence):\n    open({str(tmp_path / 'ran')!r}, 'w').close()\n")
+    verdict = await case.grade()
+    assert [str(result.status) for result in verdict.checkpoints] == ["not_applicable", "fail"]
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(("abstain", "outcome"), [(False, False), (True, True)])
+async def test_giving_up_is_right_only_where_the_task_says_so(
+    case: Case, abstain: bool, outcome: bool
+) -> None:
+    case.rubric('id = "a"\nuse = "files.exists"\nwith = { path = "/srv" }')
+    case.manifest = {"abstain": abstain}
+    assert (await case.grade(gave_up="cannot be done")).outcome is outcome
+
+
+# --- how a check can end --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "score", "message"),
+    [
+        ("return True", "pass", 1.0, ""),
+        ("return False", "fail", 0.0, "not so: The title"),
+        ("return CheckResult(CheckStatus.FAIL, 'half', 0.5)", "fail", 0.5, "half"),
+        ("return CheckResult(CheckStatus.PASS, 'm', 0.5)", "pass", 0.5, "m"),
+        ("return CheckResult('pass', 'm')", "pass", 1.0, "m"),
+        ("evidence.after.read('/srv/none')", "fail", 0.0, "/srv/none: No such file"),
+        ("raise GuestFileError('not text')", "fail", 0.0, "not text"),
+        ("raise SandboxLimitError('disk full')", "fail", 0.0, "disk full"),
+        ("raise SandboxEndedError('wall time over')", "fail", 0.0, "wall time over"),
+        ("raise SandboxDiedError('gone')", "error", 0.0, "SandboxDiedError: gone"),
+        ("return {}['x']", "error", 0.0, "checks.c: KeyError: 'x' (checks.py:4)"),
+        ("import json; json.loads('{')", "error", 0.0, "(checks.py:4)"),
+        ("raise SystemExit(3)", "error", 0.0, "SystemExit: 3"),
+        ("return 1", "error", 0.0, "expected a bool or a CheckResult, got 1"),
+        ("return None", "error", 0.0, "got None"),
+        ("return CheckResult(CheckStatus.PASS, '', 1.5)", "error", 0.0, "score in 0..1, got 1.5"),
+        ("return CheckResult(CheckStatus.PASS, '', float('nan'))", "error", 0.0, "got nan"),
+        ("return CheckResult(CheckStatus.FAIL, '', 1.0)", "error", 0.0, "cannot give full credit"),
+        ("return CheckResult('passed')", "error", 0.0, "'passed' is not a valid CheckStatus"),
+        ("evidence.gold('absent')", "error", 0.0, "no gold file named 'absent'"),
+        ("evidence.room(['/usr'])", "error", 0.0, "clean room's commands rely on"),
+        ("evidence.room(['/srv/none'])", "fail", 0.0, "/srv/none: is not there"),
+        ("raise GuestFileError('\\udcff\\n')", "fail", 0.0, "\\udcff"),
+        ("raise GuestFileError('<' + 'x' * 10**6 + '>')", "fail", 0.0, "xx […] xx"),
+    ],
+)
+async def test_every_end_of_a_check_is_classified(
+    case: Case, body: str, status: str, score: float, message: str
+) -> None:
+    case.rubric('id = "a"\ntitle = "The title"\nuse = "checks.c"')
+    case.checks(f"def c(evidence):\n    {body}\n")
+    verdict = await case.grade()
+    result = only(verdict)
+    assert (str(result.status), result.score) == (status, score)
+    assert message in result.message
+    assert len(result.message.encode()) < 1000
+    assert verdict.status == ("error:verifier" if status == "error" else "scored")
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ('use = "files.exsits"\nwith = { path = "/x" }', "did you mean 'exists'"),
+        ('use = "flies.exists"\nwith = { path = "/x" }', "did you mean 'files'"),
+        ('use = "files.exists"\nwith = { pth = "/x" }', "path"),
+        ('use = "files.exists"\nwith = { path = "{{pi}}" }', "unknown slot {{pi}}"),
+        ('use = "checks.mine"', "checks.py: No such file"),
+        ('kind = "all"', "needs checkpoints below it"),
+    ],
+)
+async def test_a_rubric_that_cannot_be_used_is_an_error_and_runs_nothing(
+    case: Case, fields: str, says: str
+) -> None:
+    case.rubric('id = "a"\nuse = "files.exists"\nwith = { path = "/srv" }', f'id = "b"\n{fields}')
+    verdict = await case.grade()
+    assert (verdict.status, verdict.outcome, verdict.score) == ("error:verifier", False, 0.0)
+    assert only(verdict).id == "rubric"
+    assert "rubric.toml" in only(verdict).message and says in only(verdict).message
+
+
+async def test_snapshots_that_cannot_be_read_are_the_sandboxs_fault(case: Case) -> None:
+    case.rubric('id = "a"\nuse = "files.exists"\nwith = { path = "/srv" }')
+
+    async def broken(snapshot: Snapshot) -> None:
+        raise SandboxError("the layer is gone")
+
+    case.provider.open_tree = broken  # type: ignore[assignment,method-assign]
+    with pytest.raises(SandboxError, match="layer is gone"):
+        await case.grade()
+
+
+# --- rooms, time, threads -------------------------------------------------------------------
+
+
+async def test_a_room_lives_as_long_as_the_grading(case: Case) -> None:
+    case.rubric(
+        'id = "a"\nuse = "checks.write"',
+        'id = "b"\nuse = "commands.stdout_equals"\n'
+        'with = { argv = ["cat", "note"], artifacts = ["/srv/report.txt"], text = "hi" }',
+        'id = "c"\nuse = "checks.explode"',
+    )
+    case.checks("""
+def write(evidence):
+    evidence.room(["/srv/report.txt"]).write("/root/note", b"hi")
+    return True
+
+def explode(evidence):
+    evidence.room()
+    raise ValueError
+""")
+    verdict = await case.grade()
+    assert [str(result.status) for result in verdict.checkpoints] == ["pass", "pass", "error"]
+    assert len(case.provider.started) == 2
+
+
+async def test_a_check_that_never_ends_is_an_error_and_the_others_count(case: Case) -> None:
+    release = threading.Event()
+    case.params = {"release": release}
+    case.rubric(
+        'id = "a"\nuse = "files.exists"\nwith = { path = "/srv" }',
+        'id = "b"\nuse = "checks.stuck"',
+        'id = "c"\nuse = "files.exists"\nwith = { path = "/srv" }',
+    )
+    case.checks("def stuck(evidence):\n    return evidence.params['release'].wait(60)\n")
+    verdict = await case.grade(deadline_s=0.2)
+    release.set()
+    assert verdict.status == "error:verifier"
+    assert [str(result.status) for result in verdict.checkpoints] == ["pass", "error", "error"]
+    assert verdict.checkpoints[1].message == "no result within the 0.2 s for grading"
+    assert verdict.state_hash == ""
+
+
+async def test_a_program_that_hangs_is_a_failure_and_not_an_error(case: Case) -> None:
+    hang = 'use = "commands.exit_code"\nwith = { argv = ["sleep", "30"] }'
+    case.rubric(*(f'id = "{name}"\n{hang}' for name in "abc"))
+    verdict = await case.grade(deadline_s=1.0)
+    assert (verdict.status, verdict.score) == ("scored", 0.0)
+    assert all("did not end in time" in result.message for result in verdict.checkpoints)
+
+
+async def test_many_gradings_at_once_do_not_wait_for_each_other(case: Case) -> None:
+    """More than the executor has threads, all starting rooms, which need that executor."""
+    case.rubric('id = "a"\nuse = "commands.exit_code"\nwith = { argv = ["true"] }')
+    verdicts = await asyncio.gather(*(case.grade(deadline_s=20.0) for _ in range(48)))
+    assert all(verdict.outcome for verdict in verdicts)
+
+
+async def test_cancelling_a_grading_closes_its_rooms(case: Case) -> None:
+    case.rubric('id = "a"\nuse = "commands.exit_code"\nwith = { argv = ["sleep", "30"] }')
+    grading = asyncio.ensure_future(case.grade())
+    while not case.provider.open:
+        await asyncio.sleep(0)
+    grading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await grading

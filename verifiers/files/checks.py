@@ -1,0 +1,307 @@
+"""Check pack `files`: the final files, read from outside the sandbox.
+
+Paths are absolute in the guest. A file that is absent, of the wrong kind, not UTF-8 where
+text is expected, or larger than a check reads, is a fail and never an error: the agent wrote
+it. Text over 1 MiB is not read (64 KiB where a pattern is searched, because the time a regular
+expression takes can grow with the square of the text; an exponential one is the author's to
+avoid). A number given where text is expected, such as a slot that was drawn from a range, stands
+for its digits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError, VerifierError
+from agentgym.verify import path_matches
+
+_TEXT_BYTES = 2**20
+_PATTERN_BYTES = 64 * 2**10
+_FILE_BYTES = 64 * 2**20
+_KINDS = ("file", "dir", "link")
+
+
+def exists(evidence: Evidence, path: str, kind: str | None = None) -> CheckResult:
+    """Something is at a path; links are followed unless the kind asked for is "link".
+
+    Example:
+        use = "files.exists"
+        with = { path = "/srv/backup", kind = "dir" }
+
+    Args:
+        evidence: Of the episode.
+        path: Where to look.
+        kind: "file", "dir" or "link"; any kind where absent.
+    """
+    if kind is not None and kind not in _KINDS:
+        raise VerifierError(f"kind: expected one of {', '.join(_KINDS)}, got {kind!r}")
+    stat = evidence.after.stat(path, follow=kind != "link")
+    if stat is None:
+        return _result(False, f"{path}: is not there")
+    wanted = f", expected a {kind}" if kind else ""
+    return _result(kind in (None, stat.kind), f"{path}: is a {stat.kind}{wanted}")
+
+
+def absent(evidence: Evidence, path: str) -> CheckResult:
+    """Nothing is at a path, not even a link that leads nowhere.
+
+    Example:
+        use = "files.absent"
+        with = { path = "/srv/app/app.lock" }
+    """
+    stat = evidence.after.stat(path, follow=False)
+    if stat is None:
+        return _result(True, f"{path}: is not there")
+    return _result(False, f"{path}: is a {stat.kind}, expected nothing")
+
+
+def text_equals(
+    evidence: Evidence, path: str, text: str | float, strip: bool = True
+) -> CheckResult:
+    """A file holds exactly this text.
+
+    Example:
+        use = "files.text_equals"
+        with = { path = "/srv/report.txt", text = "{{ip}}" }
+
+    Args:
+        evidence: Of the episode.
+        path: The file.
+        text: What it should hold.
+        strip: Leave white space at both ends out of the comparison.
+    """
+    seen, wanted = _read_text(evidence, path), _text(text)
+    if strip:
+        seen, wanted = seen.strip(), wanted.strip()
+    if seen == wanted:
+        return _result(True, f"{path}: holds {_brief(wanted)}")
+    fault = _difference(seen.split("\n"), wanted.split("\n"))
+    return _result(False, f"{path}: {fault}")
+
+
+def contains(evidence: Evidence, path: str, text: str | float) -> CheckResult:
+    """A file holds this text somewhere.
+
+    Example:
+        use = "files.contains"
+        with = { path = "/etc/app.conf", text = "listen = 8080" }
+    """
+    seen, wanted = _read_text(evidence, path), _text(text)
+    if wanted in seen:
+        return _result(True, f"{path}: contains {_brief(wanted)}")
+    return _result(False, f"{path}: does not contain {_brief(wanted)}; it holds {_brief(seen)}")
+
+
+def matches(evidence: Evidence, path: str, pattern: str) -> CheckResult:
+    r"""A regular expression is found in a file; ^ and $ match at line ends.
+
+    Example:
+        use = "files.matches"
+        with = { path = "/srv/report.txt", pattern = '^total: +\d+$' }
+    """
+    try:
+        compiled = re.compile(pattern, re.MULTILINE)
+    except re.error as error:
+        raise VerifierError(f"pattern {pattern!r}: {error}") from None
+    seen = _read_text(evidence, path, _PATTERN_BYTES)
+    found = compiled.search(seen)
+    if found:
+        return _result(True, f"{path}: {_brief(found.group())} matches {pattern!r}")
+    return _result(False, f"{path}: nothing matches {pattern!r}; it holds {_brief(seen)}")
+
+
+def json_equals(evidence: Evidence, path: str, value: object) -> CheckResult:
+    """A file holds JSON equal to this value; 1 equals 1.0 but not true, key order is free.
+
+    Example:
+        use = "files.json_equals"
+        with = { path = "/srv/summary.json", value = { errors = 3, hosts = ["web-1"] } }
+    """
+    try:
+        seen = json.loads(_read_text(evidence, path))
+    except (ValueError, RecursionError) as error:
+        return _result(False, f"{path}: is not JSON: {error}")
+    fault = _json_difference(seen, value, "")
+    return _result(not fault, f"{path}: {fault or 'holds the expected JSON'}")
+
+
+def lines_equal(
+    evidence: Evidence, path: str, lines: Sequence[str | float], any_order: bool = False
+) -> CheckResult:
+    """A file holds exactly these lines; a line feed after the last one is optional.
+
+    Example:
+        use = "files.lines_equal"
+        with = { path = "/srv/users.txt", lines = ["ada", "grace"], any_order = true }
+
+    Args:
+        evidence: Of the episode.
+        path: The file.
+        lines: What it should hold.
+        any_order: Compare as multisets: every line as often as expected, in any order.
+    """
+    text = _read_text(evidence, path).removesuffix("\n")
+    seen, wanted = text.split("\n") if text else [], [_text(line) for line in lines]
+    if not any_order:
+        if seen == wanted:
+            return _result(True, f"{path}: holds the {len(seen)} expected lines")
+        return _result(False, f"{path}: {_difference(seen, wanted)}")
+    missing, extra = Counter(wanted) - Counter(seen), Counter(seen) - Counter(wanted)
+    faults = [
+        f"{what} {sum(some.values())} lines, e.g. {_brief(next(iter(some)))}"
+        for what, some in (("lacks", missing), ("has too many", extra))
+        if some
+    ]
+    return _result(not faults, f"{path}: {'; '.join(faults) or 'holds the expected lines'}")
+
+
+def mode(evidence: Evidence, path: str, mode: str) -> CheckResult:
+    """A file or folder has these permission bits, given in octal.
+
+    Example:
+        use = "files.mode"
+        with = { path = "/srv/app/secret.key", mode = "0640" }
+    """
+    if not re.fullmatch("[0-7]{3,4}", mode):
+        raise VerifierError(f"mode: expected three or four octal digits, got {mode!r}")
+    stat = evidence.after.stat(path)
+    if stat is None:
+        return _result(False, f"{path}: is not there")
+    message = f"{path}: has mode {stat.mode:04o}, expected {int(mode, 8):04o}"
+    return _result(stat.mode == int(mode, 8), message)
+
+
+def sha256(evidence: Evidence, path: str, digest: str) -> CheckResult:
+    """A file's bytes have this SHA-256 digest.
+
+    Example:
+        use = "files.sha256"
+        with = { path = "/srv/data.bin", digest = "{{digest}}" }
+    """
+    if not re.fullmatch("[0-9a-f]{64}", digest):
+        raise VerifierError(f"digest: expected 64 hexadecimal digits, got {digest!r}")
+    seen = hashlib.sha256(evidence.after.read(path, max_bytes=_FILE_BYTES)).hexdigest()
+    return _result(seen == digest, f"{path}: has SHA-256 {seen}, expected {digest}")
+
+
+def gold_equals(evidence: Evidence, path: str, gold: str) -> CheckResult:
+    """A file is, byte for byte, a gold file that the setup left for the grader.
+
+    Example:
+        use = "files.gold_equals"
+        with = { path = "/srv/clean.csv", gold = "clean.csv" }
+    """
+    wanted = evidence.gold(gold)
+    stat = evidence.after.stat(path)
+    if stat is None or stat.kind != "file":
+        return _result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
+    if stat.size != len(wanted):
+        return _result(False, f"{path}: has {stat.size} bytes, expected {len(wanted)}")
+    seen = evidence.after.read(path, max_bytes=len(wanted))
+    if seen == wanted:
+        return _result(True, f"{path}: equals gold file {gold!r}")
+    at = next(i for i, (a, b) in enumerate(zip(seen, wanted, strict=False)) if a != b)
+    line = seen.count(b"\n", 0, at) + 1
+    return _result(False, f"{path}: differs from gold file {gold!r} at byte {at} (line {line})")
+
+
+def unchanged(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
+    """Nothing at or below these paths was added, modified or deleted.
+
+    Example:
+        use = "files.unchanged"
+        with = { paths = ["/srv/archive", "/srv/*.log"] }
+
+    Args:
+        evidence: Of the episode.
+        paths: Globs: * stays within one name, ** crosses folders.
+    """
+    touched = [
+        change
+        for change in evidence.changes
+        if path_matches(change.path, [f"{glob}/**" for glob in paths])
+    ]
+    if not touched:
+        return _result(True, "nothing was touched")
+    named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in touched[:3])
+    return _result(False, f"{len(touched)} paths that should stay: {named}")
+
+
+def only_changed(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
+    """Every path that was added, modified or deleted matches one of these: no side effects.
+
+    Example:
+        use = "files.only_changed"
+        with = { paths = ["/srv/report.txt", "/root/**", "/tmp/**"] }
+
+    Args:
+        evidence: Of the episode.
+        paths: Globs: * stays within one name, /srv/** is /srv and all below it.
+    """
+    others = [change for change in evidence.changes if not path_matches(change.path, paths)]
+    if not others:
+        return _result(True, f"all {len(evidence.changes)} changed paths were to be changed")
+    named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in others[:3])
+    return _result(False, f"{len(others)} paths that nothing asked for: {named}")
+
+
+def _result(passed: bool, message: str) -> CheckResult:
+    return CheckResult(CheckStatus.PASS if passed else CheckStatus.FAIL, message)
+
+
+def _read_text(evidence: Evidence, path: str, max_bytes: int = _TEXT_BYTES) -> str:
+    data = evidence.after.read(path, max_bytes=max_bytes)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise GuestFileError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+
+
+def _text(value: str | float) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _brief(text: str) -> str:
+    return repr(text if len(text) <= 120 else text[:119] + "…")
+
+
+def _difference(seen: Sequence[str], wanted: Sequence[str]) -> str:
+    """Describe the first difference of two texts that differ, given as lines."""
+    for number, (a, b) in enumerate(zip(seen, wanted, strict=False), start=1):
+        if a != b:
+            where = f"line {number}: " if len(seen) > 1 or len(wanted) > 1 else ""
+            return f"{where}expected {_brief(b)}, got {_brief(a)}"
+    if len(seen) < len(wanted):
+        return f"ends after {len(seen)} lines, expected {_brief(wanted[len(seen)])} next"
+    return f"expected {len(wanted)} lines; line {len(wanted) + 1} is {_brief(seen[len(wanted)])}"
+
+
+def _json_difference(seen: object, wanted: object, where: str) -> str:
+    """Describe the first difference of two JSON values; empty where they are equal.
+
+    It recurses as deep as the expected value and no deeper.
+    """
+    if isinstance(wanted, Mapping) and isinstance(seen, dict):
+        if seen.keys() != wanted.keys():
+            odd = sorted(seen.keys() ^ wanted.keys())[0]
+            return f"{where or 'top'}: {'lacks' if odd in wanted else 'has unexpected'} key {odd!r}"
+        parts = [(seen[key], wanted[key], f"{where}.{key}") for key in wanted]
+    elif isinstance(wanted, list) and isinstance(seen, list):
+        if len(seen) != len(wanted):
+            return f"{where or 'top'}: has {len(seen)} elements, expected {len(wanted)}"
+        parts = [(a, b, f"{where}[{i}]") for i, (a, b) in enumerate(zip(seen, wanted, strict=True))]
+    elif isinstance(seen, bool) is isinstance(wanted, bool) and seen == wanted:
+        return ""
+    else:
+        return f"{where or 'top'}: expected {_brief_json(wanted)}, got {_brief_json(seen)}"
+    return next(filter(None, (_json_difference(*part) for part in parts)), "")
+
+
+def _brief_json(value: object) -> str:
+    if isinstance(value, (dict, list)):
+        return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
+    return _brief(json.dumps(value))
