@@ -315,7 +315,8 @@ class Evidence(Protocol):
     def room(self, artifacts: Sequence[str] = ()) -> Room:
         """Open a clean room holding the named artifacts (guest files or folders).
 
-        Rooms with the same artifacts are one room; it is closed after grading.
+        Every call opens a fresh one, for a room that has run the agent's program may have been
+        altered by it; all are closed after grading.
         """
         ...
 

@@ -16,7 +16,7 @@ class EpisodeEvidence:
 
     Attributes:
         gold_files: What the setup left for the grader, by name.
-        open_room: Opens the clean room for a tuple of artifacts.
+        open_room: Opens a clean room for a tuple of artifacts.
     """
 
     task: str
@@ -44,7 +44,7 @@ class EpisodeEvidence:
         return self.gold_files[name]
 
     def room(self, artifacts: Sequence[str] = ()) -> Room:
-        """Open a clean room holding the named artifacts, or return the one already open.
+        """Open a fresh clean room holding the named artifacts.
 
         Raises:
             GuestFileError: An artifact is not there, or too large.

@@ -51,7 +51,10 @@ T = TypeVar("T")
 
 
 class CleanRooms:
-    """The rooms of one grading: opened on demand, one for each set of artifacts.
+    """The rooms of one grading: each call opens a fresh one, all are closed together.
+
+    A room that has run the agent's program may have been altered by it, so no two checks share
+    one.
 
     Args:
         provider: Starts the sandboxes.
@@ -76,26 +79,22 @@ class CleanRooms:
         self._recipe = dataclasses.replace(recipe, network="none")
         self._loop = asyncio.get_running_loop()
         self._until = time.monotonic() + commands_s
-        self._rooms: dict[tuple[str, ...], CleanRoom] = {}
         self._sandboxes: list[Sandbox] = []
         self._tasks: set[asyncio.Task[object]] = set()
         self._closed = False
 
     def open(self, artifacts: Sequence[str]) -> CleanRoom:
-        """Return the room with these artifacts. Called on the worker thread.
+        """Open a room with these artifacts. Called on the worker thread.
 
         Raises:
             GuestFileError: An artifact is not there, or too large.
             VerifierError: A path may not be an artifact.
         """
         key = tuple(sorted(set(artifacts)))
-        if key not in self._rooms:
-            for path in key:
-                _check_path(path)
-            stream = pack_artifacts(self._after, key)
-            sandbox = self.call(lambda: self._start(key, stream))
-            self._rooms[key] = CleanRoom(self, sandbox)
-        return self._rooms[key]
+        for path in key:
+            _check_path(path)
+        stream = pack_artifacts(self._after, key)
+        return CleanRoom(self, self.call(lambda: self._start(key, stream)))
 
     async def _start(self, artifacts: tuple[str, ...], stream: bytes) -> Sandbox:
         sandbox = await self._provider.start(self._recipe, self._pristine)

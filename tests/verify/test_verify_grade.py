@@ -230,11 +230,11 @@ async def test_snapshots_that_cannot_be_read_are_the_sandboxs_fault(case: Case) 
 # --- rooms, time, threads -------------------------------------------------------------------
 
 
-async def test_a_room_lives_as_long_as_the_grading(case: Case) -> None:
+async def test_no_two_checks_share_a_room(case: Case) -> None:
     case.rubric(
         'id = "a"\nuse = "checks.write"',
         'id = "b"\nuse = "commands.stdout_equals"\n'
-        'with = { argv = ["cat", "note"], artifacts = ["/srv/report.txt"], text = "hi" }',
+        'with = { argv = ["ls"], artifacts = ["/srv/report.txt"], text = "" }',
         'id = "c"\nuse = "checks.explode"',
     )
     case.checks("""
@@ -248,7 +248,7 @@ def explode(evidence):
 """)
     verdict = await case.grade()
     assert [str(result.status) for result in verdict.checkpoints] == ["pass", "pass", "error"]
-    assert len(case.provider.started) == 2
+    assert len(case.provider.started) == 3
 
 
 async def test_a_check_that_never_ends_is_an_error_and_the_others_count(case: Case) -> None:

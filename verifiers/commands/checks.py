@@ -3,8 +3,7 @@
 A clean room is the task's snapshot as it was before the agent came, plus the declared
 `artifacts`: files and folders of the agent's, absolute paths. There is no network, the
 environment is fixed and a bare command name is looked up in /usr/bin:/bin:/usr/sbin:/sbin.
-Checks that declare the same artifacts share a room, in the order of the rubric: do not run
-the agent's program in a room whose other commands must tell the truth.
+Every check has a room of its own, so what the agent's program does to it misleads no other.
 
 A command that runs out of time, or prints more than the sandbox keeps, fails the check. A number
 given where text is expected, such as a slot that was drawn from a range, stands for its digits.
