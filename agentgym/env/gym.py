@@ -17,8 +17,8 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
 from agentgym.env.portal import portal
 from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
-from agentgym.errors import ActionError, ConfigError
-from agentgym.records import Action, Json, Observation
+from agentgym.errors import ActionError, ConfigError, VerifierError
+from agentgym.records import Action, CheckStatus, Json, Observation, Verdict
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
@@ -106,6 +106,8 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
 
         Raises:
             gymnasium.error.ResetNeeded: No episode is running.
+            VerifierError: The task's own checks are broken: there is no reward to give, and
+                zero would be a lie.
         """
         if not self._running:
             why = "the episode has ended" if self._text is not None else "none has begun"
@@ -115,6 +117,8 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         self._running = not (done.terminated or done.truncated)
         info = {**self._info(), "effect": done.observation.effect.value}
         if done.verdict is not None:
+            if not done.verdict.scored:
+                raise VerifierError(_complaint(done.verdict))
             info["verdict"] = _plain(asdict(done.verdict))
         observation = self._observe(done.observation)
         return observation, float(done.reward), done.terminated, done.truncated, info
@@ -154,6 +158,12 @@ def _as_action(value: object) -> Action:
         return Action.from_json(value)
     except ActionError as error:
         return Action(f"{error}", {})
+
+
+def _complaint(verdict: Verdict) -> str:
+    broken = [c for c in verdict.checkpoints if c.status is CheckStatus.ERROR]
+    why = "; ".join(f"checkpoint {c.id!r}: {c.message}" for c in broken)
+    return f"the episode cannot be scored: {why or verdict.status}"
 
 
 def _plain(value: object) -> Any:

@@ -6,14 +6,21 @@ import warnings
 import gymnasium
 import numpy as np
 import pytest
-from fake_environment import WORDS, FakeEnvironment, make_fake
+from fake_environment import WORDS, FakeEnvironment, Transition, make_fake
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.passive_env_checker import data_shares_objects
 
 from agentgym.env.gym import GymEnv
-from agentgym.errors import ConfigError, SandboxDiedError
-from agentgym.records import Action
+from agentgym.errors import ConfigError, SandboxDiedError, VerifierError
+from agentgym.records import (
+    Action,
+    CheckpointResult,
+    CheckStatus,
+    Observation,
+    Phase,
+    Verdict,
+)
 
 
 @pytest.fixture
@@ -35,6 +42,21 @@ def test_gymnasium_s_own_checker_passes_without_warnings(env):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env)
+
+
+def test_an_episode_that_cannot_be_scored_gives_no_reward(env, monkeypatch):
+    broken = CheckpointResult("rows", Phase.OUTCOME, CheckStatus.ERROR, 0.0, 1.0, "KeyError: x")
+    verdict = Verdict("error:verifier", False, 0.0, checkpoints=(broken,))
+
+    async def step(decision):
+        return Transition(Observation("submitted"), 0.0, True, False, verdict)
+
+    env.reset(seed=0)
+    monkeypatch.setattr(env.environment, "step", step)
+    with pytest.raises(VerifierError, match="cannot be scored: checkpoint 'rows': KeyError: x"):
+        env.step({"tool": "submit", "arguments": {}})
+    with pytest.raises(ResetNeeded):
+        env.step({"tool": "submit", "arguments": {}})
 
 
 def test_an_episode(env):
