@@ -1,0 +1,89 @@
+"""Checks of corrupted-tar: what was recovered is compared with the generator's list of members."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from agentgym import CheckResult, CheckStatus, Evidence
+
+OUT = "/srv/restore/recovered"
+
+
+def _members(evidence: Evidence) -> tuple[dict[str, dict[str, Any]], set[str]]:
+    gold = json.loads(evidence.gold("members.json"))
+    return gold["intact"], set(gold["lost"])
+
+
+def _recovered(evidence: Evidence) -> dict[str, str]:
+    """Return path below `recovered/` -> kind, directories left out."""
+    if evidence.after.stat(OUT) is None:
+        return {}
+    found = evidence.after.walk(OUT)
+    return {p.removeprefix(OUT + "/"): stat.kind for p, stat in found if stat.kind != "dir"}
+
+
+def _share(right: int, total: int, message: str) -> CheckResult:
+    status = CheckStatus.PASS if right == total else CheckStatus.FAIL
+    return CheckResult(status, message, right / total)
+
+
+def restored(evidence: Evidence) -> CheckResult:
+    """Every intact file is back with the right bytes; credit for the share that is."""
+    intact, _ = _members(evidence)
+    found = _recovered(evidence)
+    wrong = [
+        path
+        for path, member in intact.items()
+        if found.get(path) != "file"
+        or hashlib.sha256(evidence.after.read(f"{OUT}/{path}")).hexdigest() != member["sha256"]
+    ]
+    message = f"{len(intact) - len(wrong)} of {len(intact)} intact files recovered"
+    if wrong:
+        message += f"; missing or different: {wrong[0]}"
+    return _share(len(intact) - len(wrong), len(intact), message)
+
+
+def nothing_doubtful(evidence: Evidence) -> CheckResult:
+    """Nothing but intact members lies in the output folder."""
+    intact, lost = _members(evidence)
+    found = _recovered(evidence)
+    if len(found) < len(intact) / 2:
+        return CheckResult(CheckStatus.FAIL, f"only {len(found)} files in {OUT}, too few to judge")
+    extra = sorted(set(found) - set(intact))
+    if not extra:
+        return CheckResult(CheckStatus.PASS, f"all {len(found)} files are intact members")
+    why = "is damaged in the archive" if extra[0] in lost else "is not in the listing"
+    return CheckResult(
+        CheckStatus.FAIL, f"{len(extra)} files must not be there, e.g. {extra[0]!r}, which {why}"
+    )
+
+
+def lost_list(evidence: Evidence) -> CheckResult:
+    """The report names exactly the lost files; partial credit is the Jaccard index."""
+    _, lost = _members(evidence)
+    lines = evidence.after.read("/srv/restore/lost.txt").decode("utf-8", "replace").splitlines()
+    named = {line.strip() for line in lines if line.strip()}
+    both, either = len(named & lost), len(named | lost)
+    missing, extra = sorted(lost - named), sorted(named - lost)
+    message = f"{len(named)} paths named, {len(lost)} are lost"
+    if missing:
+        message += f"; not named: {missing[0]}"
+    if extra:
+        message += f"; named but not lost: {extra[0]}"
+    return _share(both, either, message)
+
+
+def metadata(evidence: Evidence) -> CheckResult:
+    """Recovered files carry the permissions and times of the archive."""
+    intact, _ = _members(evidence)
+    wrong = []
+    for path, member in intact.items():
+        stat = evidence.after.stat(f"{OUT}/{path}")
+        if stat is None or (stat.mode, int(stat.mtime_s)) != (member["mode"], member["mtime"]):
+            wrong.append(path)
+    message = f"{len(intact) - len(wrong)} of {len(intact)} files have their mode and time"
+    if wrong:
+        message += f"; e.g. {wrong[0]} has not"
+    return _share(len(intact) - len(wrong), len(intact), message)

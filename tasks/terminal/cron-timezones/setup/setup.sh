@@ -1,0 +1,3 @@
+#!/bin/bash
+set -euo pipefail
+python3 "$AGENTGYM_SETUP/generate.py"
