@@ -174,7 +174,7 @@ class SandboxProvider(Protocol):
         ...
 
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
-        """List what changed between a snapshot and one that descends from it."""
+        """List what changed from one snapshot to another."""
         ...
 
     async def find(self, key: str) -> Snapshot | None:

@@ -17,11 +17,11 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.protocols import FileTree
-from agentgym.records import Capability, Change, Problem, Recipe, Snapshot
+from agentgym.records import Capability, Change, ChangeKind, Problem, Recipe, Snapshot
 from agentgym.sandbox import launch, supervisor
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.control_group import remove_groups_of
-from agentgym.sandbox.guest import BubblewrapSandbox, changes_since
+from agentgym.sandbox.guest import BubblewrapSandbox
 from agentgym.sandbox.hostroot import build_host_layer, host_layer_name
 from agentgym.sandbox.store import LayerStore
 
@@ -69,9 +69,10 @@ class BubblewrapProvider:
         return store.tree(self._own(snapshot))
 
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
-        """List what changed between a snapshot and one that descends from it."""
+        """List what changed from one snapshot to another."""
         store = await self._ready()
-        return await asyncio.to_thread(changes_since, store, before.layers, after.layers)
+        found = await asyncio.to_thread(store.changes, self._own(before), self._own(after))
+        return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""

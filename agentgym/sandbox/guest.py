@@ -251,18 +251,5 @@ class BubblewrapSandbox(Supervised):
         """List paths that differ from `since` (default: the snapshot it started from)."""
         before = self._layers if since is None else since.layers
         after = (f"{self._upper}/u", *self._layers)
-        return await asyncio.to_thread(changes_since, self._store, before, after)
-
-
-def changes_since(
-    store: LayerStore, before: tuple[str, ...], after: tuple[str, ...]
-) -> list[Change]:
-    """Return what the layers of `after` change over those of `before`, which they contain.
-
-    Raises:
-        SandboxError: `after` does not descend from `before`.
-    """
-    above = after[: len(after) - len(before)]
-    if (*above, *before) != after:
-        raise SandboxError("changes: the later snapshot does not descend from the earlier one")
-    return [Change(path, ChangeKind(kind)) for path, kind in store.changes(above, before)]
+        found = await asyncio.to_thread(self._store.changes, before, after)
+        return [Change(path, ChangeKind(kind)) for path, kind in found]

@@ -153,32 +153,44 @@ def is_opaque(folder: str) -> bool:
         return False
 
 
-def changes(upper: list[str], lower: list[str], binds: dict[str, str]) -> list[tuple[str, str]]:
-    """Return sorted (guest path, "added" | "modified" | "deleted") of `upper` over `lower`.
+def changes(before: list[str], after: list[str], binds: dict[str, str]) -> list[tuple[str, str]]:
+    """Return sorted (guest path, "added" | "modified" | "deleted") of one stack against another.
 
-    A file that overlayfs copied up and nobody altered (same bytes, same mode) is no change.
+    Only the layers that the two do not share are looked through. A file that overlayfs copied
+    up and nobody altered (same bytes, same mode) is no change.
     """
-    before, after = Stack(lower, binds), Stack(upper + lower, binds)
+    shared = len(os.path.commonprefix([before[::-1], after[::-1]]))
+    old, new = Stack(before, binds), Stack(after, binds)
     candidates: set[str] = set()
-    for layer in upper:
-        for folder, folders, files in os.walk(layer):
-            relative = folder[len(layer) :]
-            for name in folders + files:
-                candidates.add(f"{relative}/{name}")
-            if relative and is_opaque(folder) and before.lookup(relative, follow=False):
-                with contextlib.suppress(OSError):
-                    candidates.update(path for path, _ in before.walk(relative))
-    found = []
-    for path in sorted(candidates):
-        kind = _compare(before.lookup(path, follow=False), after.lookup(path, follow=False))
-        if kind == "deleted":
-            # Overlayfs keeps one whiteout for a whole tree; people want every file named.
-            old = before.lookup(path, follow=False)
-            if old and stat.S_ISDIR(old[1].st_mode):
-                found += [(child, kind) for child, _ in before.walk(path)]
+    for layer in (*before[: len(before) - shared], *after[: len(after) - shared]):
+        for path, hides in _entries(layer):
+            candidates.add(path)
+            if hides:
+                candidates.update(_below(old, path), _below(new, path))
+    found = {}
+    for path in candidates:
+        kind = _compare(old.lookup(path, follow=False), new.lookup(path, follow=False))
         if kind:
-            found.append((path, kind))
-    return sorted(set(found))
+            found[path] = kind
+    return sorted(found.items())
+
+
+def _entries(layer: str) -> Iterator[tuple[str, bool]]:
+    """Yield what one layer holds: guest path, and whether it hides a directory further down."""
+    for folder, folders, files in os.walk(layer):
+        inside = folder[len(layer) :]
+        for name in files:
+            yield f"{inside}/{name}", True
+        for name in folders:
+            path = f"{folder}/{name}"
+            yield f"{inside}/{name}", os.path.islink(path) or is_opaque(path)
+
+
+def _below(stack: Stack, path: str) -> list[str]:
+    found = stack.lookup(path, follow=False)
+    if found is None or not stat.S_ISDIR(found[1].st_mode):
+        return []
+    return [child for child, _ in stack.walk(path)]
 
 
 def _compare(

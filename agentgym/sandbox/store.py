@@ -105,10 +105,10 @@ class LayerStore:
             return layers
         return (self.copy(layers[:-1]), layers[-1])
 
-    def changes(self, upper: Iterable[str], lower: Iterable[str]) -> list[tuple[str, str]]:
-        """Return (path, kind of change) of a stack of layers over another."""
+    def changes(self, before: Iterable[str], after: Iterable[str]) -> list[tuple[str, str]]:
+        """Return (path, kind of change) of one stack of layers against another."""
         found: list[tuple[str, str]] = self._access.call(
-            "changes", self.paths(upper), self.paths(lower), BINDS
+            "changes", self.paths(before), self.paths(after), BINDS
         )
         return found
 

@@ -1,0 +1,116 @@
+"""Our reading of overlay layers against the kernel's: what the guest sees is the truth."""
+
+import hashlib
+import random
+import shlex
+import stat
+from pathlib import Path
+
+import pytest
+
+from agentgym.records import ChangeKind
+from agentgym.sandbox.layers import Stack, remove, squash
+
+NAMES = ("a", "b", "c", "d e", "ü")
+LAYERS = 5
+
+
+def program(rng):
+    """Return a shell script of random file operations below /srv."""
+    lines = ["cd /srv"]
+    for _ in range(rng.randint(4, 14)):
+        path = shlex.quote("/".join(rng.choice(NAMES) for _ in range(rng.randint(1, 3))))
+        other = shlex.quote("/".join(rng.choice(NAMES) for _ in range(rng.randint(1, 2))))
+        lines.append(
+            rng.choice(
+                (
+                    f"mkdir -p {path}",
+                    f"mkdir -p $(dirname {path}); echo {rng.random()} > {path}",
+                    f"rm -rf {path}",
+                    f"rm -rf {path}; mkdir -p {path}",
+                    f"mv {path} {other}",
+                    f"ln -s {other} {path}",
+                    f"chmod {rng.choice(('700', '755', '000'))} {path}",
+                    f"cp -a {path} {other}",
+                    f"touch {path}",
+                )
+            )
+            + " 2>/dev/null"
+        )
+    return "\n".join([*lines, "true"])
+
+
+async def kernel_view(box):
+    """What is below /srv: path to (type, mode, link target or content)."""
+    listing = await box.exec(["find", "/srv", "-mindepth", "1", "-printf", "%p\\t%y\\t%m\\t%l\\n"])
+    found = {}
+    for line in listing.stdout.decode().splitlines():
+        path, kind, mode, target = line.split("\t")
+        content = b""
+        if kind == "f":
+            content = await box.read_file(path)
+        found[path] = (kind, int(mode, 8), target, hashlib.sha256(content).hexdigest())
+    return found
+
+
+def our_view(tree):
+    kinds = {"file": "f", "dir": "d", "link": "l"}
+    found = {}
+    for path, seen in tree.walk("/srv"):
+        content = tree.read(path) if seen.kind == "file" else b""
+        digest = hashlib.sha256(content).hexdigest()
+        found[path] = (kinds[seen.kind], seen.mode, seen.target, digest)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_layers_are_read_as_the_kernel_reads_them(provider, recipe, seed, tmp_path):
+    rng = random.Random(seed)
+    views, snapshots = [{}], []
+    box = await provider.start(recipe())
+    snapshots.append(await box.snapshot())
+    for _ in range(LAYERS):
+        await box.exec(["bash", "-c", program(rng)])
+        views.append(await kernel_view(box))
+        snapshots.append(await box.snapshot())
+        await box.close()
+        box = await provider.start(recipe(), snapshots[-1])
+    for view, snapshot in zip(views[1:], snapshots[1:], strict=True):
+        assert our_view(await provider.open_tree(snapshot)) == view
+    for _ in range(LAYERS):
+        # Forwards and backwards: a comparison needs no common line of descent.
+        one, two = rng.sample(range(LAYERS + 1), 2)
+        before, after = views[one], views[two]
+        expected = {
+            **dict.fromkeys(after.keys() - before.keys(), ChangeKind.ADDED),
+            **dict.fromkeys(before.keys() - after.keys(), ChangeKind.DELETED),
+            **dict.fromkeys(
+                (p for p in before.keys() & after.keys() if before[p] != after[p]),
+                ChangeKind.MODIFIED,
+            ),
+        }
+        changes = await provider.compare(snapshots[one], snapshots[two])
+        assert {c.path: c.kind for c in changes} == expected
+    folders = [str(tmp_path / "store" / layer) for layer in snapshots[-1].layers]
+    merged = str(tmp_path / "merged")
+    squash(folders[:-1], merged)
+    whole, short = Stack(folders), Stack([merged, folders[-1]])
+    assert [p for p, _ in short.walk("/srv")] == [p for p, _ in whole.walk("/srv")]
+    for path, (host, info) in whole.walk("/srv"):
+        other_host, other = dict(short.walk("/srv"))[path]
+        assert (other.st_mode, other.st_uid) == (info.st_mode, info.st_uid)
+        if stat.S_ISREG(info.st_mode):
+            assert Path(other_host).read_bytes() == Path(host).read_bytes()
+    remove(merged)
+    await box.close()
+
+
+def test_remove_takes_any_modes_and_is_silent_about_nothing(tmp_path):
+    (tmp_path / "t/a/b").mkdir(parents=True)
+    (tmp_path / "t/a/b/f").write_text("x")
+    (tmp_path / "t/link").symlink_to(tmp_path)
+    (tmp_path / "t/a/b").chmod(0)
+    (tmp_path / "t/a").chmod(0)
+    remove(str(tmp_path / "t"))
+    remove(str(tmp_path / "t"))
+    assert list(tmp_path.iterdir()) == []
