@@ -1,0 +1,85 @@
+"""Compare the incident report with the truth the log generator kept.
+
+Lists are compared as sets; credit is the overlap of what is reported with what is true, so
+that naming every address or account earns next to nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from agentgym import CheckResult, CheckStatus, Evidence
+
+REPORT = "/root/incident.json"
+
+
+def addresses(evidence: Evidence) -> CheckResult:
+    """Check `attacking_addresses`."""
+    report = _report(evidence)
+    if isinstance(report, CheckResult):
+        return report
+    named = report.get("attacking_addresses")
+    if not isinstance(named, list):
+        return _fail(f"'attacking_addresses' must be a list, not {named!r:.60}")
+    return _overlap({str(item) for item in named}, set(_gold(evidence)["attacking_addresses"]))
+
+
+def accounts(evidence: Evidence) -> CheckResult:
+    """Check which accounts `taken_over` names."""
+    return _compare(evidence, ())
+
+
+def first_sessions(evidence: Evidence) -> CheckResult:
+    """Check address and time of each account's first hostile session."""
+    return _compare(evidence, ("address", "first_session"))
+
+
+def exported_bytes(evidence: Evidence) -> CheckResult:
+    """Check the bytes exported from each account."""
+    return _compare(evidence, ("exported_bytes",))
+
+
+def _compare(evidence: Evidence, fields: tuple[str, ...]) -> CheckResult:
+    report = _report(evidence)
+    if isinstance(report, CheckResult):
+        return report
+    entries = report.get("taken_over")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        return _fail(f"'taken_over' must be a list of objects, not {entries!r:.60}")
+    names = [str(entry.get("account")) for entry in entries]
+    if len(set(names)) < len(names):
+        return _fail("'taken_over' names an account more than once")
+
+    def rows(source: Any) -> set[Hashable]:
+        return {tuple(str(entry.get(key)) for key in ("account", *fields)) for entry in source}
+
+    return _overlap(rows(entries), rows(_gold(evidence)["taken_over"]))
+
+
+def _overlap(reported: set[Any], true: set[Any]) -> CheckResult:
+    """Credit the Jaccard overlap; only equality passes."""
+    if reported == true:
+        return CheckResult(CheckStatus.PASS, f"all {len(true)} reported, nothing else")
+    missing, wrong = len(true - reported), sorted(reported - true, key=str)
+    message = f"{missing} of {len(true)} missing, {len(wrong)} wrong"
+    if wrong:
+        message += f", for example {wrong[0]!r}"
+    return CheckResult(CheckStatus.FAIL, message, score=len(reported & true) / len(reported | true))
+
+
+def _report(evidence: Evidence) -> Mapping[str, Any] | CheckResult:
+    try:
+        report = json.loads(evidence.after.read(REPORT))
+    except (ValueError, RecursionError) as error:
+        return _fail(f"{REPORT} is not JSON: {error}")
+    return report if isinstance(report, dict) else _fail(f"{REPORT} must hold one JSON object")
+
+
+def _gold(evidence: Evidence) -> Any:
+    return json.loads(evidence.gold("incident.json"))
+
+
+def _fail(message: str) -> CheckResult:
+    return CheckResult(CheckStatus.FAIL, message)

@@ -1,0 +1,142 @@
+"""Use the repaired Makefile in a clean room, with the pristine sources and tools.
+
+The Makefile is the only artifact, so a hand-made site, a changed tool or a deleted source is not
+in the room. `probe.py` reports what it saw there; what it should have seen was worked out by the
+setup, with the handbook's own tools and without make.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+
+HOME = "/srv/handbook"
+PROBE = Path(__file__).with_name("probe.py")
+
+
+def default(evidence: Evidence) -> CheckResult:
+    """Check that plain `make` builds the whole production site in a clean checkout."""
+    return _whole_site(evidence, "default", "make")
+
+
+def parallel(evidence: Evidence) -> CheckResult:
+    """Check that the checksum file can be built first, in parallel, in a clean checkout."""
+    return _whole_site(evidence, "parallel", "make -j8 dist/production/SHA256SUMS")
+
+
+def profiles(evidence: Evidence) -> CheckResult:
+    """Check that both sites are right when one is built after the other."""
+    seen, sites = _observe(evidence, "profiles"), _expected(evidence)["sites"]
+    for profile, site in sites.items():
+        if seen[profile] != site["index.html"]:
+            return _fail(f"with both built, dist/{profile}/index.html is not that of {profile}")
+    return _passed("both sites are themselves")
+
+
+def changes(evidence: Evidence) -> CheckResult:
+    """Check that a change to each kind of input reaches the site; credit is the part that does."""
+    seen, expected = _observe(evidence, "changes"), _expected(evidence)["changes"]
+    lost = [item["what"] for item in expected if seen[item["what"]] != item["digest"]]
+    if lost:
+        credit = 1 - len(lost) / len(expected)
+        return _fail(f"changes that do not reach the site: {', '.join(lost)}", credit)
+    return _passed(f"all {len(expected)} changes reach the site")
+
+
+def settled(evidence: Evidence) -> CheckResult:
+    """Check that a finished build has nothing to do, and a changed page leaves the others alone."""
+    seen = _observe(evidence, "settled")
+    if seen["question"] != 0:
+        return _fail("after a build, make all would still build something")
+    if seen["again"] != ["faq.html"]:
+        return _fail(
+            f"after a change to pages/faq.md these pages are rendered: {seen['again'][:5]}"
+        )
+    if seen["search"] != _expected(evidence)["renamed"]["search"]:
+        return _fail("after a change to pages/faq.md the search index is not up to date")
+    return _passed("nothing is built without need")
+
+
+def broken_page(evidence: Evidence) -> CheckResult:
+    """Check that a page that cannot be rendered fails every time, and no longer once repaired."""
+    seen = _observe(evidence, "broken_page")
+    if 0 in seen["exits"]:
+        first, second = seen["exits"]
+        return _fail(
+            f"with a page that cannot be rendered, make all exits with {first}, then with {second}"
+        )
+    if seen["repaired"] != 0:
+        return _fail(f"with the page repaired, make all exits with {seen['repaired']}")
+    return _passed("make fails as long as the page is broken")
+
+
+def dead_link(evidence: Evidence) -> CheckResult:
+    """Check that `make check` passes on a good site and fails on a dead link."""
+    seen = _observe(evidence, "dead_link")
+    if seen["exit"] != 0:
+        return _fail(f"make check exits with {seen['exit']} on a good site: {seen['said']}")
+    if seen["dead"] == 0:
+        return _fail("make check exits with 0 although a page has a dead link")
+    return _passed("make check tells a dead link")
+
+
+def left_built(evidence: Evidence) -> CheckResult:
+    """Check the site that was left in dist/production, file by file."""
+    expected = _expected(evidence)["sites"]["production"]
+    for path, digest in expected.items():
+        left = evidence.after.read(f"{HOME}/dist/production/{path}")
+        if hashlib.sha256(left).hexdigest() != digest:
+            return _fail(f"dist/production/{path} is not what the sources say")
+    return _passed(f"all {len(expected)} files are up to date")
+
+
+def _whole_site(evidence: Evidence, scenario: str, command: str) -> CheckResult:
+    seen, expected = _observe(evidence, scenario), _expected(evidence)["sites"]["production"]
+    if seen["exit"] != 0:
+        return _fail(f"{command} exits with {seen['exit']}: {seen['said']}")
+    for part, where in (("files", "dist/production"), ("listed", "dist/production/SHA256SUMS")):
+        wrong = [path for path in expected if seen[part].get(path) != expected[path]]
+        wrong += [] if part == "files" else [path for path in seen[part] if path not in expected]
+        if wrong:
+            return _fail(f"{where}: missing or not right: {', '.join(sorted(wrong)[:3])}")
+    return _passed(f"all {len(expected)} files are right")
+
+
+def _expected(evidence: Evidence) -> Any:
+    return json.loads(evidence.gold("expected.json"))
+
+
+def _observe(evidence: Evidence, scenario: str) -> Any:
+    """Return what the probe saw in a room with the agent's Makefile."""
+    room = evidence.room([f"{HOME}/Makefile"])
+    room.write("/tmp/probe.py", PROBE.read_bytes())
+    token = secrets.token_hex(16)
+    # The edits go into the room, the digests that must come out of it do not.
+    expected = _expected(evidence)
+    edits = [{key: item[key] for key in ("what", "edit", "shows")} for item in expected["changes"]]
+    order = json.dumps({"token": token, "edits": edits, "rename": expected["renamed"]["edit"]})
+    argv = ["/usr/bin/python3", "-IS", "/tmp/probe.py", scenario]
+    done = room.run(argv, stdin=order.encode(), timeout_s=20)
+    try:
+        answer = json.loads(done.stdout)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict) or answer.get("token") != token:
+        last = done.stderr.decode(errors="replace").strip()[-300:]
+        raise GuestFileError(
+            f"{scenario}: no answer from the room, exit code {done.exit_code}: {last}"
+        )
+    return answer["seen"]
+
+
+def _passed(message: str) -> CheckResult:
+    return CheckResult(CheckStatus.PASS, message)
+
+
+def _fail(message: str, score: float | None = None) -> CheckResult:
+    return CheckResult(CheckStatus.FAIL, message, score)

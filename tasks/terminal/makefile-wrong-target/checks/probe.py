@@ -1,0 +1,157 @@
+"""Use the repaired Makefile inside a clean room and say what was seen, as one JSON object.
+
+Runs as ``probe.py SCENARIO`` with a token and the edits to make as JSON on stdin. The token is
+given back with the answer, so that a recipe cannot answer in the probe's place. Every scenario has
+a room of its own and begins with the checkout as it was, or as one build left it.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+WORK = "/srv/handbook"
+
+
+# --- the checkout --------------------------------------------------------------------------
+
+
+def clean():
+    """Begin as in a fresh clone."""
+    os.chdir(WORK)
+    for folder in ("build", "dist"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def built():
+    """Begin with a site that `make all` built in a fresh clone a minute ago."""
+    clean()
+    make("all")
+    age()
+
+
+def age():
+    """Move all times a minute into the past, so that the next change is newer for certain."""
+    for folder, _, files in os.walk("."):
+        for path in [folder] + [os.path.join(folder, file) for file in files]:
+            status = os.lstat(path)
+            times = (status.st_atime_ns, status.st_mtime_ns - 60 * 10**9)
+            os.utime(path, ns=times, follow_symlinks=False)
+
+
+def replace(path, old, new):
+    """Replace a text in a file; a file that is not there is made of the new text."""
+    text = ""
+    if os.path.exists(path):
+        with open(path) as file:
+            text = file.read()
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    assert old in text, f"{path} has no {old!r}"
+    with open(path, "w") as file:
+        file.write(text.replace(old, new))
+
+
+# --- what there is -------------------------------------------------------------------------
+
+
+def make(*arguments):
+    """Run make; return its exit code and the end of what it said."""
+    done = subprocess.run(
+        ["/usr/bin/make", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return {"exit": done.returncode, "said": done.stdout.decode(errors="replace")[-200:]}
+
+
+def digest(path):
+    """Return a file's SHA-256, or None where there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return None
+
+
+def site(profile):
+    """Return the digests of the files of a site, and those its SHA256SUMS claims."""
+    top, files, listed = f"dist/{profile}", {}, {}
+    for folder, _, found in os.walk(top):
+        for name in found:
+            path = os.path.join(folder, name)
+            files[os.path.relpath(path, top)] = digest(path)
+    if files.pop("SHA256SUMS", None):
+        with open(f"{top}/SHA256SUMS", errors="replace") as file:
+            for line in file:
+                claim, _, path = line.strip().partition(" ")
+                listed[os.path.normpath(path.lstrip(" *"))] = claim
+    return {"files": files, "listed": listed}
+
+
+def default(_):
+    clean()
+    return {**make(), **site("production")}
+
+
+def profiles(_):
+    built()
+    make("PROFILE=staging", "all")
+    return {profile: digest(f"dist/{profile}/index.html") for profile in ("production", "staging")}
+
+
+def changes(order):
+    built()
+    seen = {}
+    for item in order["edits"]:
+        replace(*item["edit"])
+        make("all")
+        seen[item["what"]] = digest(f"dist/production/{item['shows']}")
+        age()
+    return seen
+
+
+def settled(order):
+    built()
+    question = make("-q", "all")["exit"]
+    replace(*order["rename"])
+    pages = [path for path in site("production")["files"] if path.endswith(".html")]
+    times = {path: os.stat(f"dist/production/{path}").st_mtime_ns for path in pages}
+    make("all")
+    again = [p for p, time in times.items() if os.stat(f"dist/production/{p}").st_mtime_ns != time]
+    return {"question": question, "again": again, "search": digest("dist/production/search.json")}
+
+
+def parallel(_):
+    clean()
+    return {**make("-j8", "dist/production/SHA256SUMS"), **site("production")}
+
+
+def broken_page(_):
+    built()
+    replace("pages/travel.md", "{{portal}}", "{{portla}}")
+    exits = [make("all")["exit"], make("all")["exit"]]
+    replace("pages/travel.md", "{{portla}}", "{{portal}}")
+    return {"exits": exits, "repaired": make("all")["exit"]}
+
+
+def dead_link(_):
+    built()
+    good = make("check")
+    age()
+    replace("pages/travel.md", "/expenses.html", "/expanses.html")
+    return {**good, "dead": make("check")["exit"]}
+
+
+SCENARIOS = (default, profiles, changes, settled, parallel, broken_page, dead_link)
+
+
+def main():
+    order = json.load(sys.stdin)
+    scenario = next(one for one in SCENARIOS if one.__name__ == sys.argv[1])
+    print(json.dumps({"token": order["token"], "seen": scenario(order)}))
+
+
+main()
