@@ -107,6 +107,8 @@ class BubblewrapSandbox(Supervised):
         started, free = loop.time(), self._store.free()
         while not self._ended_by:
             await asyncio.sleep(_WATCH_S)
+            # What somebody else freed is no room for this guest to fill unseen.
+            free = max(free, self._store.free())
             if limits.wall_s is not None and loop.time() - started > limits.wall_s:
                 self._ended_by = f"its wall time of {limits.wall_s:g} s is over"
             # The walk is paid only when the disk as a whole got fuller by something notable.

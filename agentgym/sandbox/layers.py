@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -42,6 +43,17 @@ class Stack:
         """Return where a path is: the directories that merge there, or the one other entry."""
         return self._resolve(path, follow)[1]
 
+    def entry(self, path: str) -> tuple[list[str], os.stat_result] | None:
+        """Return what a path names when no link is followed, not even on the way."""
+        found: tuple[list[str], os.stat_result] | None = self._root()
+        here = ""
+        for name in path.strip("/").split("/"):
+            here += f"/{name}"
+            if found is None or not stat.S_ISDIR(found[1].st_mode):
+                return None
+            found = self.step(found[0], name, here)
+        return found
+
     def real(self, path: str) -> str:
         """Return a path with every link resolved inside the guest's root."""
         return self._resolve(path, follow=True)[0]
@@ -64,7 +76,7 @@ class Stack:
                     found = (current, os.lstat(current[0]))
                 continue
             here = "/".join(["", *(n for n, _ in trail), name])
-            found = self._entry(current, name, here)
+            found = self.step(current, name, here)
             if found is None:
                 return here, None
             if stat.S_ISLNK(found[1].st_mode) and (todo or follow):
@@ -86,17 +98,16 @@ class Stack:
     def _root(self) -> tuple[list[str], os.stat_result]:
         return self.layers, os.lstat(self.layers[0])
 
-    def _entry(
+    def step(
         self, parents: list[str], name: str, here: str
     ) -> tuple[list[str], os.stat_result] | None:
-        """Merge one name over the parent directories, topmost first."""
+        """Merge one name over its parent directories, topmost first; `here` is its path."""
         merged: list[str] = []
         first: os.stat_result | None = None
         bind = self.binds.get(here)
         for candidate in [f"{parent}/{name}" for parent in parents] + ([bind] if bind else []):
-            try:
-                info = os.lstat(candidate)
-            except (FileNotFoundError, NotADirectoryError):
+            info = _lstat(candidate)
+            if info is None:
                 continue
             if is_whiteout(info):
                 break
@@ -115,29 +126,69 @@ class Stack:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         if not stat.S_ISDIR(found[1].st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-        return self._merged_names(found[0])
-
-    @staticmethod
-    def _merged_names(folders: list[str]) -> list[str]:
-        names: dict[str, bool] = {}
-        for folder in folders:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.name not in names:
-                        names[entry.name] = not is_whiteout(entry.stat(follow_symlinks=False))
-        return sorted(name for name, there in names.items() if there)
+        return _merged_names(found[0])
 
     def walk(self, path: str) -> Iterator[tuple[str, Found]]:
-        """Yield (guest path, (host path, stat)) below a directory, parents first."""
+        """Yield (guest path, (host path, stat)) below a directory, parents first.
+
+        Raises:
+            OSError: The path is no directory itself (a link is none), or leads into a bound
+                directory of the host that it does not name.
+        """
+        found = self.lookup(path, follow=False)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        if not stat.S_ISDIR(found[1].st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         base = self.real(path).rstrip("/")
-        for name in self.names(path):
-            child = f"{base}/{name}"
-            found = self.lookup(child, follow=False)
-            if found is None:
-                continue
-            yield child, (found[0][0], found[1])
-            if stat.S_ISDIR(found[1].st_mode):
-                yield from self.walk(child)
+        for bind in self.binds:
+            if f"{base}/".startswith(f"{bind}/") and not f"{path}/".startswith(f"{bind}/"):
+                raise OSError(errno.EXDEV, f"Leads into {bind}, which is the host's", path)
+        todo = [(base, found[0])]
+        while todo:
+            here, folders = todo.pop()
+            below = []
+            for name in _merged_names(folders):
+                child = f"{here}/{name}"
+                entry = self.step(folders, name, child)
+                if entry is None:
+                    continue
+                yield child, (entry[0][0], entry[1])
+                if stat.S_ISDIR(entry[1].st_mode):
+                    below.append((child, entry[0]))
+            todo += reversed(below)
+
+
+def _merged_names(folders: list[str]) -> list[str]:
+    names: dict[str, bool] = {}
+    for folder in folders:
+        for name, info in _scan(folder):
+            names.setdefault(name, not is_whiteout(info))
+    return sorted(name for name, there in names.items() if there)
+
+
+def _scan(folder: str) -> list[tuple[str, os.stat_result]]:
+    """Return the entries of a directory; none where its path is longer than the kernel takes.
+
+    A guest can nest deeper than a path can name. Such a directory is listed, and nothing
+    below it.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            return [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return []
+        raise
+
+
+def _lstat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            return None
+        raise
 
 
 def is_whiteout(info: os.stat_result) -> bool:
@@ -160,37 +211,39 @@ def changes(before: list[str], after: list[str], binds: dict[str, str]) -> list[
     up and nobody altered (same bytes, same mode) is no change.
     """
     shared = len(os.path.commonprefix([before[::-1], after[::-1]]))
+    own = [*before[: len(before) - shared], *after[: len(after) - shared]]
     old, new = Stack(before, binds), Stack(after, binds)
-    candidates: set[str] = set()
-    for layer in (*before[: len(before) - shared], *after[: len(after) - shared]):
-        for path, hides in _entries(layer):
-            candidates.add(path)
-            if hides:
-                candidates.update(_below(old, path), _below(new, path))
     found = {}
-    for path in candidates:
-        kind = _compare(old.lookup(path, follow=False), new.lookup(path, follow=False))
-        if kind:
-            found[path] = kind
+    todo = [("", own, before, after)]
+    while todo:
+        here, own, was_in, now_in = todo.pop()
+        for name, hides in _own_names(own).items():
+            path = f"{here}/{name}"
+            was, now = old.step(was_in, name, path), new.step(now_in, name, path)
+            kind = _compare(was, now)
+            if kind:
+                found[path] = kind
+            folders = _folders(was), _folders(now)
+            # Below a name that hides or shows a whole directory, everything may differ.
+            below = [*folders[0], *folders[1]] if hides else [f"{folder}/{name}" for folder in own]
+            if any(folders):
+                todo.append((path, [b for b in below if _is_real_dir(b)], *folders))
     return sorted(found.items())
 
 
-def _entries(layer: str) -> Iterator[tuple[str, bool]]:
-    """Yield what one layer holds: guest path, and whether it hides a directory further down."""
-    for folder, folders, files in os.walk(layer):
-        inside = folder[len(layer) :]
-        for name in files:
-            yield f"{inside}/{name}", True
-        for name in folders:
-            path = f"{folder}/{name}"
-            yield f"{inside}/{name}", os.path.islink(path) or is_opaque(path)
+def _own_names(folders: list[str]) -> dict[str, bool]:
+    """Return the names in directories of single layers, and which of them hide what is below."""
+    names: dict[str, bool] = {}
+    for folder in folders:
+        for name, info in _scan(folder):
+            is_dir = stat.S_ISDIR(info.st_mode)
+            hides = not is_dir or is_opaque(f"{folder}/{name}")
+            names[name] = names.get(name, False) or hides
+    return names
 
 
-def _below(stack: Stack, path: str) -> list[str]:
-    found = stack.lookup(path, follow=False)
-    if found is None or not stat.S_ISDIR(found[1].st_mode):
-        return []
-    return [child for child, _ in stack.walk(path)]
+def _folders(found: tuple[list[str], os.stat_result] | None) -> list[str]:
+    return found[0] if found is not None and stat.S_ISDIR(found[1].st_mode) else []
 
 
 def _compare(
@@ -224,11 +277,15 @@ def _acl(path: str) -> list[bytes]:
 
 def size(layer: str) -> int:
     """Return the bytes that the files of one layer occupy on disk."""
-    total = 0
-    for folder, _, files in os.walk(layer):
-        for name in files:
-            with contextlib.suppress(OSError):
-                total += os.lstat(f"{folder}/{name}").st_blocks * 512
+    total, todo = 0, [layer]
+    while todo:
+        folder = todo.pop()
+        # A live layer changes under us: what is gone again occupies nothing.
+        with contextlib.suppress(OSError):
+            for name, info in _scan(folder):
+                total += info.st_blocks * 512
+                if stat.S_ISDIR(info.st_mode):
+                    todo.append(f"{folder}/{name}")
     return total
 
 
@@ -240,29 +297,46 @@ def squash(layers: list[str], target: str) -> None:
     shutil.copystat(layers[0], target)
 
 
-def _apply(source: str, target: str) -> None:
-    with os.scandir(source) as entries:
-        for entry in entries:
-            info = entry.stat(follow_symlinks=False)
-            to = f"{target}/{entry.name}"
-            if stat.S_ISDIR(info.st_mode):
-                opaque = is_opaque(entry.path)
-                if opaque or not _is_real_dir(to):
-                    hid = opaque or os.path.lexists(to)
-                    remove(to)
-                    os.mkdir(to)
-                    if hid:
-                        os.setxattr(to, OPAQUE, b"y")
-                _apply(entry.path, to)
-            else:
-                remove(to)
-                if stat.S_ISREG(info.st_mode):
-                    shutil.copyfile(entry.path, to)
-                elif stat.S_ISLNK(info.st_mode):
-                    os.symlink(os.readlink(entry.path), to)
+def _apply(layer: str, onto: str) -> None:
+    """Put one layer over another, in the other's folder."""
+    todo = [(layer, onto)]
+    finished: list[tuple[str, str, os.stat_result]] = []
+    while todo:
+        source, target = todo.pop()
+        with os.scandir(source) as entries:
+            for entry in entries:
+                info = entry.stat(follow_symlinks=False)
+                to = f"{target}/{entry.name}"
+                if stat.S_ISDIR(info.st_mode):
+                    _apply_dir(entry.path, to)
+                    todo.append((entry.path, to))
+                    finished.append((entry.path, to, info))
                 else:
-                    os.mknod(to, info.st_mode, info.st_rdev)
-            _copy_metadata(entry.path, to, info)
+                    _apply_file(entry.path, to, info)
+    # Last and deepest first: writing into a directory changes its times.
+    for path, to, info in reversed(finished):
+        _copy_metadata(path, to, info)
+
+
+def _apply_dir(source: str, to: str) -> None:
+    opaque = is_opaque(source)
+    if opaque or not _is_real_dir(to):
+        hid = opaque or os.path.lexists(to)
+        remove(to)
+        os.mkdir(to)
+        if hid:
+            os.setxattr(to, OPAQUE, b"y")
+
+
+def _apply_file(source: str, to: str, info: os.stat_result) -> None:
+    remove(to)
+    if stat.S_ISREG(info.st_mode):
+        shutil.copyfile(source, to)
+    elif stat.S_ISLNK(info.st_mode):
+        os.symlink(os.readlink(source), to)
+    else:
+        os.mknod(to, info.st_mode, info.st_rdev)
+    _copy_metadata(source, to, info)
 
 
 def _is_real_dir(path: str) -> bool:
@@ -278,20 +352,21 @@ def _copy_metadata(source: str, target: str, info: os.stat_result) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a tree whatever the modes inside; silent where nothing is."""
-    try:
+    """Remove a tree whatever the modes inside and however deep; silent where nothing is.
+
+    Raises:
+        OSError: Something of it could not be removed.
+    """
+    if not os.path.lexists(path):
+        return
+    if not _is_real_dir(path):
         os.unlink(path)
         return
-    except FileNotFoundError:
-        return
-    except (IsADirectoryError, PermissionError):
-        pass
-    with contextlib.suppress(OSError):
-        os.chmod(path, 0o700)
-    with os.scandir(path) as entries:
-        for entry in entries:
-            remove(entry.path)
-    os.rmdir(path)
+    # rm walks by descriptors: a guest can nest deeper than any path can name.
+    done = subprocess.run(["rm", "-rf", "--", path], capture_output=True, check=False)
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
+        raise OSError(errno.ENOTEMPTY, f"cannot be removed: {lines[-1][:300]}", path)
 
 
 # --- operations by name, for `access.py` -----------------------------------------------------

@@ -12,6 +12,7 @@ names are paths relative to the root, short, because up to 60 of them go into on
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -22,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from agentgym.errors import SandboxError
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.tree import LayerTree
 
@@ -41,7 +43,12 @@ class LayerStore:
         self._count = 0
         self._references: Counter[str] = Counter()
         for name in ("l", "kept", "live"):
-            (root / name).mkdir(parents=True, exist_ok=True)
+            folder = root / name
+            folder.mkdir(parents=True, exist_ok=True)
+            # Guests may leave programs that run as their owner: nobody else is to reach them.
+            folder.chmod(0o700)
+            if owner != os.getuid():
+                os.chown(folder, owner, owner)
         self._token = f"live/{os.getpid()}-{secrets.token_hex(3)}"
         self.orphans = self._sweep()
         # Locked before it appears under live/, or another process would take it for an orphan.
@@ -56,12 +63,15 @@ class LayerStore:
         for folder in (self.root / "live").iterdir():
             claim = _lock(folder / "lock")
             if claim is not None:
-                self._access.call("remove", str(folder))
+                # One that cannot be removed stays for the next; it must not stop this process.
+                with contextlib.suppress(OSError):
+                    self._access.call("remove", str(folder))
                 os.close(claim)
                 orphans.append(folder.name)
         for leftover in (self.root / "l").glob(".new-*"):
             if not Path("/proc", leftover.name.split("-")[1]).exists():
-                self._access.call("remove", str(leftover))
+                with contextlib.suppress(OSError):
+                    self._access.call("remove", str(leftover))
         return orphans
 
     def path(self, layer: str) -> Path:
@@ -94,9 +104,18 @@ class LayerStore:
         return layer
 
     def copy(self, layers: Iterable[str]) -> str:
-        """Merge layers (topmost first, an upper directory counts) into one new layer."""
+        """Merge layers (topmost first, an upper directory counts) into one new layer.
+
+        Raises:
+            SandboxError: The disk is full, or a path is longer than the kernel takes.
+        """
         layer = self._fresh("s")
-        self._access.call("squash", self.paths(layers), str(self.root / layer))
+        try:
+            self._access.call("squash", self.paths(layers), str(self.root / layer))
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self.remove(layer)
+            raise SandboxError(f"the sandbox's files cannot be copied: {error}") from error
         return layer
 
     def shallow(self, layers: tuple[str, ...]) -> tuple[str, ...]:
@@ -224,7 +243,8 @@ class LayerStore:
     def close(self) -> None:
         """Remove everything this process owns here."""
         if self._claim is not None:
-            self._access.call("remove", str(self.root / self._token))
+            with contextlib.suppress(OSError):
+                self._access.call("remove", str(self.root / self._token))
             os.close(self._claim)
             self._claim = None
 

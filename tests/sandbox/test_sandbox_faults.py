@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import (
+    GuestFileError,
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
@@ -149,7 +150,7 @@ async def test_closing_leaves_no_process_and_no_folder(provider, recipe, tmp_pat
     shell = await box.open_shell()
     marker = f"3{os.getpid()}"
     await shell.run(f"setsid nohup sleep {marker} & trap '' TERM; (sleep {marker}) &")
-    assert alive_with(marker)
+    assert wait_until(lambda: len(alive_with(marker)) >= 2)
     await box.close()
     assert wait_until(lambda: not alive_with(marker))
     assert [p.name for p in (tmp_path / "store/live").glob("*/*")] == ["lock"]
@@ -163,6 +164,69 @@ async def test_a_start_that_fails_says_why(provider, recipe, monkeypatch):
     monkeypatch.setattr(launch, "_MOUNT_POINT", "/no-such-folder")
     with pytest.raises(SandboxError, match="no-such-folder.*does not exist"):
         await provider.start(recipe())
+
+
+DEEP = """
+import os
+os.chdir('/srv')
+for _ in range({count}):
+    os.mkdir('{name}')
+    os.chdir('{name}')
+open('bottom', 'w').close()
+"""
+
+
+@pytest.mark.parametrize(("count", "name"), [(60, "d" * 200), (1900, "d"), (3000, "d")])
+async def test_nesting_deeper_than_paths_reach_is_judged_and_removed(
+    provider, recipe, tmp_path, count, name
+):
+    before = await (await provider.start(recipe())).seal()
+    box = await provider.start(recipe(), before)
+    await box.exec(["python3", "-c", DEEP.format(count=count, name=name)])
+    await box.write_file("/srv/beside", b"x")
+    assert (await box.usage()).disk_mb > 0
+    after = await box.seal()
+    changes = {change.path for change in await provider.compare(before, after)}
+    assert {"/srv/beside", f"/srv/{name}", f"/srv/{name}/{name}"} <= changes
+    tree = await provider.open_tree(after)
+    assert "/srv/beside" in {path for path, _ in tree.walk("/srv")}
+    await provider.discard(after)
+    assert {p.name for p in (tmp_path / "store/live").glob("*/*")} == {"lock"}
+
+
+async def test_a_link_does_not_lead_a_walk_astray(provider, recipe):
+    box = await provider.start(recipe())
+    await box.exec(["sh", "-c", "ln -s /usr /srv/results; mkdir /srv/d; ln -s / /srv/d/all"])
+    tree = await provider.open_tree(await box.seal())
+    for path in ("/srv/results", "/srv/results/share", "/srv/d/all/usr/lib"):
+        with pytest.raises(GuestFileError):
+            next(tree.walk(path))
+    assert [path for path, _ in tree.walk("/srv/d")] == ["/srv/d/all"]
+    assert next(tree.walk("/usr/share"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+async def test_what_a_guest_leaves_is_out_of_reach_for_other_users(provider, recipe, tmp_path):
+    box = await provider.start(recipe())
+    await box.exec(["sh", "-c", "cp /usr/bin/id /tmp/mine; chmod 4755 /tmp/mine"])
+    (program,) = (tmp_path / "store/live").glob("*/*/u/tmp/mine")
+    assert program.stat().st_mode & 0o4000
+    # Down to the store itself everybody may look: its own folders must be what is closed.
+    for folder in tmp_path.parents[:-2]:
+        folder.chmod(folder.stat().st_mode | 0o011)
+    tmp_path.chmod(0o755)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c"]
+    assert subprocess.run([*nobody, f"test -e {tmp_path}/store"]).returncode == 0
+    assert subprocess.run([*nobody, f"test -e {program}"]).returncode != 0
+
+
+async def test_memory_file_systems_are_bounded(provider, recipe):
+    box = await provider.start(recipe())
+    for path in ("/run/fill", "/dev/shm/fill"):
+        result = await box.exec(["sh", "-c", f"head -c 400000000 /dev/zero > {path}"])
+        assert b"No space left" in result.stderr, path
+    assert (await box.exec(["sh", "-c", "echo x > /dev/file"])).exit_code != 0
+    assert (await box.exec(["sh", "-c", "echo x > /dev/null; echo y | cat"])).stdout == b"y\n"
 
 
 HOST = """
