@@ -1,0 +1,56 @@
+"""The `agentgym` command as a user has it: the console script, in a folder of its own."""
+
+import importlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from agentgym_command import PROGRAM
+
+from agentgym import plugins
+
+CHAT_SERVER = Path(__file__).parents[1] / "agents"
+
+
+@pytest.fixture(autouse=True)
+def sandbox_works():
+    if problems := plugins.load("agentgym.sandboxes", "bubblewrap")().problems():
+        pytest.skip(f"bubblewrap cannot run: {problems}")
+
+
+@pytest.fixture
+def catalogue(tmp_path, monkeypatch):
+    """A root on the search path, whose tasks the test writes; nothing of the caller's own."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AGENTGYM_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    root = tmp_path / "catalogue"
+    root.mkdir()
+    monkeypatch.setenv("AGENTGYM_PATH", str(root))
+    return root
+
+
+@pytest.fixture
+def cli(catalogue, tmp_path):
+    """Call the command in `tmp_path` and wait for its end."""
+
+    def call(*arguments, **env):
+        return subprocess.run(
+            [PROGRAM, *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call
+
+
+@pytest.fixture
+def chat_server(monkeypatch):
+    """The module of the chat-completions server that the agents' tests own."""
+    monkeypatch.syspath_prepend(CHAT_SERVER)
+    return importlib.import_module("chat_server")

@@ -1,0 +1,178 @@
+"""Bundled tasks in real sandboxes, through nothing but Gymnasium's own interfaces."""
+
+import warnings
+from functools import partial
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+
+import agentgym
+from agentgym import catalogue
+from agentgym.env import registration
+
+TASKS = [task for task in catalogue.folders("tasks") if task.startswith("terminal/")]
+TASK = "terminal/data-cleanup-v1"
+MIB = 2**20
+
+# Gymnasium's asynchronous vector forks, whatever threads the process has.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_provider(session_cache):
+    """Let no provider of an earlier test answer, made for a cache that has gone."""
+    registration._provider.cache_clear()
+    yield
+    registration._provider.cache_clear()
+
+
+@pytest.fixture
+def env():
+    made = agentgym.make(TASK, seed=0)
+    yield made
+    made.close()
+
+
+def bash(command):
+    return {"tool": "bash", "arguments": {"command": command}}
+
+
+def gymnasium_id(task):
+    return f"agentgym/{task.replace('/', '.')}"
+
+
+def test_every_task_is_registered():
+    assert {gymnasium_id(task) for task in TASKS} <= set(gymnasium.registry)
+
+
+@pytest.mark.parametrize("task", [TASKS[0], TASKS[-1]])
+def test_the_checker_passes_without_warnings(task):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = gymnasium.make(gymnasium_id(task))
+        check_env(made.unwrapped)
+        made.close()
+        env = agentgym.make(task)
+        check_env(env.unwrapped)
+        env.close()
+
+
+def test_equal_seeds_are_equal_worlds(env):
+    def world(seed):
+        observation, info = env.reset(seed=seed)
+        files, *_ = env.step(
+            bash("find /srv /root /home -type f | sort | xargs -d '\\n' sha256sum")
+        )
+        return observation["text"], info, files["text"]
+
+    first, other, again = world(3), world(4), world(3)
+    assert first == again
+    assert first[2] != other[2] and "/srv" in first[2]
+    with agentgym.make(TASK) as elsewhere:
+        observation, info = elsewhere.reset(seed=3)
+        assert (observation["text"], info) == first[:2]
+
+
+@pytest.mark.parametrize("vector", [SyncVectorEnv, AsyncVectorEnv])
+def test_two_lanes_with_default_arguments_keep_their_own(vector):
+    envs = vector([partial(gymnasium.make, gymnasium_id(TASK))] * 2)
+    try:
+        observations, infos = envs.reset(seed=[3, 4])
+        for lane, seed in enumerate((3, 4)):
+            with agentgym.make(TASK) as alone:
+                expected, _ = alone.reset(seed=seed)
+            assert observations["text"][lane] == expected["text"] == infos["instruction"][lane]
+        assert observations["text"][0] != observations["text"][1]
+        words = (
+            "na\u00efve \U0001f9ed \u6f22\u5b57 \u2028 e\u0301",
+            "\u05e2\u05d1\u05e8\u05d9\u05ea \U0010ffff",
+        )
+        actions = tuple(bash(f"word='{word}'; echo \"$word\" | tee /root/word") for word in words)
+        observations, *_ = envs.step(actions)
+        assert observations["text"] == tuple(f"{word}\n" for word in words)
+        observations, rewards, *_ = envs.step(
+            (bash('printf %s "$word"'), bash("cat /root/word; false"))
+        )
+        assert observations["text"] == (words[0], f"{words[1]}\n[exit code 1]")
+        assert [data["exit_code"] for data in observations["data"]] == [0, 1]
+        assert rewards.tolist() == [0.0, 0.0]
+        submit = {"tool": "submit", "arguments": {}}
+        _, rewards, terminated, truncated, infos = envs.step((bash("pwd"), submit))
+        assert terminated.tolist() == [False, True] and not truncated.any()
+        assert rewards.tolist() == [0.0, 0.0]
+        assert infos["verdict"]["status"][1] == "scored"
+    finally:
+        envs.close()
+
+
+ILLEGAL = {
+    "unknown-tool": ({"tool": "bsh", "arguments": {"command": "ls"}}, "did you mean 'bash'"),
+    "missing-argument": ({"tool": "bash", "arguments": {}}, "command"),
+    "unknown-argument": ({"tool": "bash", "arguments": {"command": "ls", "cwd": "/"}}, "cwd"),
+    "number-for-text": ({"tool": "bash", "arguments": {"command": 5}}, "arguments.command"),
+    "text-for-number": (
+        {"tool": "bash", "arguments": {"command": "ls", "timeout_s": "soon"}},
+        "arguments.timeout_s",
+    ),
+    "not-a-number": (
+        {"tool": "bash", "arguments": {"command": "ls", "timeout_s": float("nan")}},
+        "timeout_s",
+    ),
+    "two-mebibytes": (bash("x" * 2 * MIB), str(MIB)),
+    "nul": (bash("echo a\0b"), "NUL"),
+    "lone-surrogate": (bash("echo \ud83d"), "surrogate"),
+    "surrogate-as-tool": ({"tool": "\udfff", "arguments": {}}, "tool"),
+    "arguments-no-object": ({"tool": "bash", "arguments": ["ls"]}, "must be an object"),
+    "no-action": ("ls", "str"),
+    "nothing": (None, "NoneType"),
+    "an-array": (np.zeros(3), "ndarray"),
+    "itself": ({"tool": "bash", "arguments": {"command": {"command": {}}}}, "arguments.command"),
+}
+
+
+def test_illegal_actions_are_answered_and_the_episode_goes_on(env):
+    env.reset(seed=0)
+    env.step(bash("cd /tmp && kept=yes"))
+    for name, (action, words) in ILLEGAL.items():
+        observation, reward, terminated, truncated, info = env.step(action)
+        assert words in observation["text"], name
+        assert len(observation["text"]) < 1000, name
+        assert observation in env.observation_space, name
+        assert (reward, terminated, truncated, info["effect"]) == (0.0, False, False, "error"), name
+    observation, *_ = env.step(bash("echo $kept; pwd"))
+    assert observation["text"] == "yes\n/tmp\n"
+    *_, terminated, _, info = env.step({"tool": "submit", "arguments": {}})
+    assert terminated and info["verdict"]["status"] == "scored"
+
+
+def test_sampled_actions_are_a_legal_policy(env):
+    env.reset(seed=0)
+    env.action_space.seed(7)
+    for _ in range(12):
+        action = env.action_space.sample()
+        assert action in env.action_space
+        observation, _, terminated, truncated, _ = env.step(action)
+        assert observation in env.observation_space
+        assert not observation["text"].startswith("error: unknown tool")
+        if terminated or truncated:
+            env.reset()
+
+
+def test_ppo_trains_on_bytes_and_numbers():
+    sb3 = pytest.importorskip("stable_baselines3", reason="trains with Stable-Baselines3's PPO")
+    calls = [bash("ls /srv"), bash("printf '\\xff\\xfe \\360\\237\\230\\200'"), {"tool": "submit"}]
+    env = agentgym.make(TASK, seed=1, max_steps=4)
+    env = agentgym.ByteText(agentgym.DiscreteCalls(env, calls), length=128)
+    with warnings.catch_warnings():
+        # torch and its users warn about themselves.
+        warnings.simplefilter("default")
+        model = sb3.PPO("MlpPolicy", env, n_steps=16, batch_size=16, seed=0, device="cpu")
+        model.learn(total_timesteps=32)
+    assert model.num_timesteps == 32
+    episodes = list(model.ep_info_buffer)
+    assert len(episodes) >= 32 // 4
+    assert all(1 <= episode["l"] <= 4 and episode["r"] == 0.0 for episode in episodes)
+    env.close()
