@@ -1,40 +1,60 @@
-"""The guest supervisor: PID 1 of a sandbox, one file, standard library only (Python >= 3.7).
+"""The guest supervisor: PID 1 of a sandbox, one file, standard library only (Python >= 3.8).
 
 It owns everything that must happen inside: commands, persistent shells, file transfer, the
 process table. It answers frames on one socket, which it finds as standard input, and when
 that socket closes it exits, and every process of the sandbox with it.
 
-Frame: ``>II`` (header bytes, body bytes), a header, a raw body. A request's header is marshal
-(version 2), a reply's is JSON: the guest may trust the host, not the other way round. A request
-carries ``id`` and ``op``; its reply carries the same ``id`` and either results or ``error``.
-Every request is answered; long ones (``exec``, ``shell.run``) do not delay the others.
+Frame: two big-endian 32-bit lengths (header, body), a header, a raw body. A request's header is
+marshal (version 2), a reply's is JSON: the guest may trust the host, not the other way round. A
+request carries ``id`` and ``op``; its reply carries the same ``id`` and either results or
+``error``. Every request is answered; long ones (``exec``, ``shell.run``) do not delay the others.
 
 It starts once per sandbox, so imports are counted: `json`, `re` and `enum` (which `signal`
 pulls in) would double its start-up time.
 """
 
-import _signal as signal
+from __future__ import annotations
+
 import errno
 import fcntl
 import marshal
 import os
 import select
 import stat
-import struct
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+    from typing import Any
+
+    Request = dict[str, Any]
+    Header = dict[str, Any]
+    Reply = Callable[..., None]
+    Result = tuple[Header, bytes]
+    Operation = Callable[["Server", Request, bytes], Result]
+else:
+    import _signal as signal
+
 PROTOCOL = 1
 CHUNK = 65536
+MAX_FRAME = 256 * 2**20
+MAX_ARGV = 16384
+MAX_STATUS = 65536
 SHELL_STATUS_FD = 200
 GRACE_S = 0.5
+FREEZE_PATIENCE_S = 0.2
 FREEZE_DEADLINE_S = 5.0
+# epoll takes no longer wait than 24 days.
+MAX_WAIT_S = 3600.0
 
 
 class OpError(Exception):
     """An operation that was refused; `kind` is file, limit or op."""
 
-    def __init__(self, kind, message):
+    def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 
@@ -42,14 +62,14 @@ class OpError(Exception):
 class Capture:
     """Output with a byte limit: the head and the tail are kept, the middle is counted."""
 
-    def __init__(self, limit):
+    def __init__(self, limit: int) -> None:
         self.head_room = limit - limit // 2
         self.tail_room = limit // 2
         self.head = bytearray()
         self.tail = bytearray()
         self.omitted = 0
 
-    def add(self, data):
+    def add(self, data: bytes) -> None:
         room = self.head_room - len(self.head)
         if room > 0:
             self.head += data[:room]
@@ -62,7 +82,7 @@ class Capture:
                 del self.tail[:over]
                 self.omitted += over
 
-    def take(self):
+    def take(self) -> tuple[bytes, int]:
         """Return (bytes, omitted) and start anew."""
         over = len(self.tail) - self.tail_room
         if over > 0:
@@ -79,15 +99,23 @@ class Capture:
 # --- the event loop ---------------------------------------------------------------------------
 
 
+class Timer:
+    """A callback and the moment it is due."""
+
+    def __init__(self, due: float, callback: Callable[[], object]) -> None:
+        self.due, self.callback = due, callback
+
+
 class Loop:
     """Readiness callbacks, timers and child exits over one epoll."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.poll = select.epoll()
-        self.readers = {}
-        self.writers = {}
-        self.timers = []
-        self.children = {}
+        self.readers: dict[int, Callable[[int], None]] = {}
+        self.writers: dict[int, Callable[[int], None]] = {}
+        self.timers: set[Timer] = set()
+        self.children: dict[int, Callable[[int], None]] = {}
+        self.paused_at: float | None = None
         wake_r, wake_w = os.pipe()
         for fd in (wake_r, wake_w):
             os.set_blocking(fd, False)
@@ -95,50 +123,74 @@ class Loop:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self.watch(wake_r, self._reap)
 
-    def watch(self, fd, callback):
+    def watch(self, fd: int, callback: Callable[[int], None]) -> None:
         os.set_blocking(fd, False)
         self.readers[fd] = callback
         self._update(fd)
 
-    def watch_write(self, fd, callback):
-        if callback is None:
-            self.writers.pop(fd, None)
-        else:
+    def watch_write(self, fd: int, callback: Callable[[int], None] | None) -> None:
+        if callback is not None:
             self.writers[fd] = callback
+        elif self.writers.pop(fd, None) is None:
+            return
         self._update(fd)
 
-    def _update(self, fd):
+    def _update(self, fd: int) -> None:
         mask = (select.EPOLLIN if fd in self.readers else 0) | (
             select.EPOLLOUT if fd in self.writers else 0
         )
+        if not mask:
+            self._unregister(fd)
+            return
         try:
             self.poll.modify(fd, mask)
         except FileNotFoundError:
-            if mask:
-                self.poll.register(fd, mask)
+            self.poll.register(fd, mask)
 
-    def forget(self, fd):
+    def _unregister(self, fd: int) -> None:
+        try:
+            self.poll.unregister(fd)
+        except OSError:
+            pass
+
+    def sink(self, fd: int) -> None:
+        """Throw away what still comes: a background process must not die of a closed pipe."""
+
+        def discard(fd: int) -> None:
+            if read_some(fd) == b"":
+                self.forget(fd)
+
+        self.watch(fd, discard)
+
+    def forget(self, fd: int | None) -> None:
         """Stop watching a descriptor and close it."""
         if fd is None:
             return
         self.readers.pop(fd, None)
         self.writers.pop(fd, None)
-        try:
-            self.poll.unregister(fd)
-        except OSError:
-            pass
+        self._unregister(fd)
         os.close(fd)
 
-    def later(self, delay_s, callback):
-        timer = [time.monotonic() + delay_s, callback]
-        self.timers.append(timer)
+    def later(self, delay_s: float, callback: Callable[[], object]) -> Timer:
+        timer = Timer(time.monotonic() + delay_s, callback)
+        self.timers.add(timer)
         return timer
 
-    def cancel(self, timer):
-        if timer in self.timers:
-            self.timers.remove(timer)
+    def cancel(self, timer: Timer | None) -> None:
+        if timer is not None:
+            self.timers.discard(timer)
 
-    def _reap(self, fd):
+    def pause(self) -> None:
+        """Stop the clock of every timer."""
+        self.paused_at = time.monotonic()
+
+    def resume(self) -> None:
+        if self.paused_at is not None:
+            for timer in self.timers:
+                timer.due += time.monotonic() - self.paused_at
+            self.paused_at = None
+
+    def _reap(self, fd: int) -> None:
         read_some(fd)
         while True:
             try:
@@ -151,30 +203,38 @@ class Loop:
             if callback:
                 callback(exit_code(status))
 
-    def run(self):
+    def run(self) -> None:
+        # An error on a full pipe comes without EPOLLOUT.
+        writable = select.EPOLLOUT | select.EPOLLERR | select.EPOLLHUP
         while True:
-            wait = -1
-            if self.timers:
-                wait = max(0.0, min(t[0] for t in self.timers) - time.monotonic())
+            wait = -1.0
+            if self.timers and self.paused_at is None:
+                left = min(timer.due for timer in self.timers) - time.monotonic()
+                wait = min(max(0.0, left), MAX_WAIT_S)
             for fd, event in self.poll.poll(wait):
-                if event & select.EPOLLOUT and fd in self.writers:
+                if event & writable and fd in self.writers:
                     self.writers[fd](fd)
                 if event & ~select.EPOLLOUT and fd in self.readers:
                     self.readers[fd](fd)
-            now = time.monotonic()
-            for timer in [t for t in self.timers if t[0] <= now]:
-                self.cancel(timer)
-                timer[1]()
+            if self.paused_at is None:
+                self._fire(time.monotonic())
+
+    def _fire(self, now: float) -> None:
+        for timer in [timer for timer in self.timers if timer.due <= now]:
+            # An earlier one may have cancelled it.
+            if timer in self.timers:
+                self.timers.remove(timer)
+                timer.callback()
 
 
-def exit_code(status):
+def exit_code(status: int) -> int:
     """Return a wait status the way a shell reports it."""
     if os.WIFSIGNALED(status):
         return 128 + os.WTERMSIG(status)
     return os.WEXITSTATUS(status)
 
 
-def read_some(fd):
+def read_some(fd: int) -> bytes | None:
     """Return what is there: bytes, b"" at the end, None where nothing is yet."""
     try:
         return os.read(fd, CHUNK)
@@ -184,19 +244,20 @@ def read_some(fd):
         return b""
 
 
-def drain(fd, capture, rounds=64):
+def drain(fd: int | None, capture: Capture, rounds: int = 64) -> None:
     """Move what is in a pipe now into a capture; bounded, because a writer may never stop."""
-    for _ in range(rounds):
-        data = read_some(fd)
-        if not data:
-            return
-        capture.add(data)
+    if fd is not None:
+        for _ in range(rounds):
+            data = read_some(fd)
+            if not data:
+                return
+            capture.add(data)
 
 
 # --- processes ----------------------------------------------------------------------------------
 
 
-def spawn(argv, cwd, env, fds):
+def spawn(argv: list[str], cwd: str, env: dict[str, str], fds: dict[int, int]) -> int:
     """Start a program in a session of its own; `fds` maps its descriptors to ours.
 
     posix_spawn costs half of what fork and exec do from Python.
@@ -230,7 +291,33 @@ def spawn(argv, cwd, env, fds):
     return pid
 
 
-def find_program(name, env):
+def spawn_piped(
+    argv: list[str], cwd: str, env: dict[str, str], first: tuple[int, ...], second: tuple[int, ...]
+) -> tuple[int, int, int, int]:
+    """Start a program over pipes; return its pid, the end that feeds it, and two to read.
+
+    `first` and `second` are the program's descriptors that lead to either reading end.
+    """
+    ends: list[int] = []
+    try:
+        for _ in range(3):
+            ends += os.pipe()
+        in_r, in_w, first_r, first_w, second_r, second_w = ends
+        fds = {0: in_r}
+        fds.update(dict.fromkeys(first, first_w))
+        fds.update(dict.fromkeys(second, second_w))
+        pid = spawn(argv, cwd, env, fds)
+    except BaseException:
+        for fd in ends:
+            os.close(fd)
+        raise
+    for fd in (in_r, first_w, second_w):
+        os.close(fd)
+    os.set_blocking(in_w, False)
+    return pid, in_w, first_r, second_r
+
+
+def find_program(name: str, env: dict[str, str]) -> str:
     """Return the path of a program; a name with a slash is one."""
     if "/" in name:
         return name
@@ -241,28 +328,62 @@ def find_program(name, env):
     raise FileNotFoundError(errno.ENOENT, "command not found")
 
 
-def process_table():
-    """Return {pid: (ppid, session, state, start_ticks)} of everything but this process."""
+class Process:
+    """What /proc/pid/stat says of one process."""
+
+    def __init__(self, fields: list[bytes]) -> None:
+        self.state = fields[0]
+        self.parent, self.session = int(fields[1]), int(fields[3])
+        # Its own (user, system), and that of its children that have ended.
+        self.cpu_ticks = sum(int(field) for field in fields[11:15])
+        self.threads = int(fields[17])
+        self.start_ticks = int(fields[19])
+        self.resident_pages = int(fields[21])
+
+    def ended(self) -> bool:
+        # The first thread may have ended before the others.
+        return self.state in b"ZX" and self.threads < 2
+
+
+def read_stat(path: str) -> list[bytes]:
+    """Return the fields of a stat file from the state on; the name before may hold anything."""
+    try:
+        with open(path, "rb") as file:
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []
+
+
+def process_table() -> dict[int, Process]:
+    """Return every process but this one, zombies included."""
     table = {}
     for name in os.listdir("/proc"):
-        if not name.isdigit() or name == "1":
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        if len(fields) > 19:
-            table[int(name)] = (int(fields[1]), int(fields[3]), fields[0], int(fields[19]))
+        if name.isdigit() and int(name) != os.getpid():
+            fields = read_stat(f"/proc/{name}/stat")
+            if fields:
+                table[int(name)] = Process(fields)
     return table
 
 
-def ticks_now():
+def thread_states(pid: int, process: Process) -> list[bytes]:
+    """Return the state of every thread."""
+    if process.threads < 2:
+        return [process.state]
+    try:
+        names = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    return [
+        fields[0] for fields in (read_stat(f"/proc/{pid}/task/{n}/stat") for n in names) if fields
+    ]
+
+
+def ticks_now() -> int:
     with open("/proc/uptime", "rb") as file:
         return int(float(file.read().split()[0]) * os.sysconf("SC_CLK_TCK"))
 
 
-def ignores_interrupt(pid):
+def ignores_interrupt(pid: int) -> bool:
     """Whether a process ignores both SIGINT and SIGQUIT, as bash makes its background jobs do."""
     try:
         with open(f"/proc/{pid}/status") as file:
@@ -275,11 +396,76 @@ def ignores_interrupt(pid):
     return False
 
 
-def send_signal(pid, number):
+def send_signal(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except OSError:
         pass
+
+
+class Freezer:
+    """Stops every other process, and with them the clock of every deadline."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.depth = 0
+        # (start, pid): a pid alone may have gone to somebody else by the time of the thaw.
+        self.stopped: set[tuple[int, int]] = set()
+
+    def freeze(self) -> None:
+        """Stop everything; each call that returns needs a `thaw`."""
+        if self.depth == 0:
+            self._stop_all()
+            self.loop.pause()
+        self.depth += 1
+
+    def thaw(self) -> None:
+        """Let go on what was stopped here, and nothing that was stopped before."""
+        if self.depth == 1:
+            self._continue_all()
+            self.loop.resume()
+        self.depth = max(0, self.depth - 1)
+
+    def _stop_all(self) -> None:
+        started = time.monotonic()
+        calm = 0
+        # Twice: what was forked behind the back of one look is there at the next.
+        while calm < 2:
+            waited = time.monotonic() - started
+            table = process_table()
+            running = self._running(table, patient=waited < FREEZE_PATIENCE_S)
+            calm = 0 if running else calm + 1
+            if waited > FREEZE_DEADLINE_S:
+                self._continue_all()
+                raise OpError("op", f"processes {sorted(running)[:5]} would not stop")
+            for pid in running:
+                # Parents first: none may see its child stop, and take that for a person's doing.
+                if waited < FREEZE_PATIENCE_S and table[pid].parent in running:
+                    continue
+                self.stopped.add((table[pid].start_ticks, pid))
+                send_signal(pid, signal.SIGSTOP)
+            if running:
+                select.select([], [], [], 0.0005)
+
+    @staticmethod
+    def _running(table: dict[int, Process], patient: bool) -> set[int]:
+        """Return what is not at rest."""
+        # Who waits in vfork for a child that is stopped can neither stop nor do anything; it
+        # looks like one in the middle of a write, which does not take long.
+        parents = {p.parent for p in table.values() if p.state in b"Tt" and not patient}
+        return {
+            pid
+            for pid, process in table.items()
+            for state in thread_states(pid, process)
+            if state not in (b"TtZXD" if pid in parents else b"TtZX")
+        }
+
+    def _continue_all(self) -> None:
+        table = process_table()
+        for start, pid in sorted(self.stopped, reverse=True):
+            if pid in table and table[pid].start_ticks == start:
+                send_signal(pid, signal.SIGCONT)
+        self.stopped.clear()
 
 
 # --- commands -----------------------------------------------------------------------------------
@@ -288,34 +474,25 @@ def send_signal(pid, number):
 class Command:
     """One `exec`: a process group with captured output, ended at its deadline."""
 
-    def __init__(self, loop, request, stdin, reply):
+    def __init__(self, loop: Loop, request: Request, stdin: bytes, reply: Reply) -> None:
         self.loop, self.reply = loop, reply
         self.started = time.monotonic()
         self.timed_out = False
         self.out, self.err = Capture(request["limit"]), Capture(request["limit"])
-        out_r, out_w = os.pipe()
-        err_r, err_w = os.pipe()
-        in_r, self.in_w = os.pipe()
-        try:
-            argv = request["argv"]
-            self.pid = spawn(argv, request["cwd"], request["env"], {0: in_r, 1: out_w, 2: err_w})
-        except (OpError, OSError):
-            for fd in (out_r, err_r, self.in_w):
-                os.close(fd)
-            raise
-        finally:
-            for fd in (in_r, out_w, err_w):
-                os.close(fd)
-        self.out_r, self.err_r = out_r, err_r
+        self.in_w: int | None
+        self.out_r: int | None
+        self.err_r: int | None
+        self.pid, self.in_w, self.out_r, self.err_r = spawn_piped(
+            request["argv"], request["cwd"], request["env"], (1,), (2,)
+        )
         loop.children[self.pid] = self._exited
-        loop.watch(out_r, lambda fd: self._read(fd, self.out))
-        loop.watch(err_r, lambda fd: self._read(fd, self.err))
+        loop.watch(self.out_r, self._read_out)
+        loop.watch(self.err_r, self._read_err)
         self.stdin = memoryview(stdin)
-        os.set_blocking(self.in_w, False)
         self._feed(self.in_w)
         self.timer = loop.later(request["deadline_s"], self._expire)
 
-    def _feed(self, fd):
+    def _feed(self, fd: int) -> None:
         try:
             while self.stdin:
                 self.stdin = self.stdin[os.write(fd, self.stdin[:CHUNK]) :]
@@ -327,36 +504,42 @@ class Command:
         self.loop.forget(fd)
         self.in_w = None
 
-    def _read(self, fd, capture):
-        data = read_some(fd)
-        if data:
-            capture.add(data)
-        elif data == b"":
-            self.loop.forget(fd)
-            if fd == self.out_r:
-                self.out_r = None
-            else:
-                self.err_r = None
+    def _read_out(self, fd: int) -> None:
+        if not self._read(fd, self.out):
+            self.out_r = None
 
-    def _expire(self):
+    def _read_err(self, fd: int) -> None:
+        if not self._read(fd, self.err):
+            self.err_r = None
+
+    def _read(self, fd: int, capture: Capture) -> bool:
+        """Take what is there; False when that was all."""
+        data = read_some(fd)
+        if data == b"":
+            self.loop.forget(fd)
+            return False
+        capture.add(data or b"")
+        return True
+
+    def _expire(self) -> None:
         self.timed_out = True
         self._signal_group(signal.SIGTERM)
         self.timer = self.loop.later(GRACE_S, lambda: self._signal_group(signal.SIGKILL))
 
-    def _signal_group(self, number):
+    def _signal_group(self, number: int) -> None:
         try:
             os.killpg(self.pid, number)
         except OSError:
             pass
 
-    def _exited(self, code):
+    def _exited(self, code: int) -> None:
         self.loop.cancel(self.timer)
         if self.timed_out:
             self._signal_group(signal.SIGKILL)
         for fd, capture in ((self.out_r, self.out), (self.err_r, self.err)):
             if fd is not None:
                 drain(fd, capture)
-                self.loop.forget(fd)
+                self.loop.sink(fd)
         self.loop.forget(self.in_w)
         out, omitted_out = self.out.take()
         err, omitted_err = self.err.take()
@@ -370,7 +553,7 @@ class Command:
         self.reply(header, out + err)
 
 
-def execute(loop, request, stdin, reply):
+def execute(loop: Loop, request: Request, stdin: bytes, reply: Reply) -> None:
     """Run a command; one that cannot be started ends as a shell would report it."""
     try:
         Command(loop, request, stdin, reply)
@@ -390,69 +573,87 @@ class Shell:
     so that a late one is recognised.
     """
 
-    def __init__(self, loop, number, request):
-        self.loop, self.number, self.cwd, self.env = loop, number, request["cwd"], request["env"]
+    def __init__(self, loop: Loop, number: int, request: Request) -> None:
+        self.loop, self.cwd, self.env = loop, request["cwd"], request["env"]
         self.capture = Capture(request["limit"])
         self.file = f"/run/agentgym/shell-{number}"
-        self.sequence = 0
-        self.reply = self.timer = None
-        self.pid = 0
+        self.sequence = self.stage = self.start_ticks = self.pid = 0
+        self.started = 0.0
+        self.timed_out = self.restarted = self.lost = self.ready = False
+        self.reply: Reply | None = None
+        self.timer: Timer | None = None
+        self.in_w: int | None = None
+        self.out_r: int | None = None
+        self.status_r: int | None = None
+        self.status = self.unsent = b""
         self._launch()
 
-    def _launch(self):
-        in_r, self.in_w = os.pipe()
-        self.out_r, out_w = os.pipe()
-        self.status_r, status_w = os.pipe()
+    def _launch(self) -> None:
         self.cwd = self.cwd if os.path.isdir(self.cwd) else "/"
         argv = ["/bin/bash", "--norc", "--noprofile", "--noediting", "-i"]
         env = dict(self.env, PS1="", PS2="")
-        fds = {0: in_r, 1: out_w, 2: out_w, SHELL_STATUS_FD: status_w}
-        try:
-            self.pid = spawn(argv, self.cwd, env, fds)
-        except (OpError, OSError):
-            for fd in (self.in_w, self.out_r, self.status_r):
-                os.close(fd)
-            self.pid = 0
-            raise
-        finally:
-            for fd in (in_r, out_w, status_w):
-                os.close(fd)
-        self.status = b""
+        self.pid, self.in_w, self.out_r, self.status_r = spawn_piped(
+            argv, self.cwd, env, (1, 2), (SHELL_STATUS_FD,)
+        )
+        self.status = self.unsent = b""
         self.loop.children[self.pid] = self._exited
         self.loop.watch(self.out_r, self._read_output)
         self.loop.watch(self.status_r, self._read_status)
         self.ready = False
         self._send("set +H +o history; unset PS1 PS2 HISTFILE; ")
 
-    def _send(self, line):
-        tail = f"printf '%s %s %s\\0' {self.sequence} $? \"$PWD\" >&{SHELL_STATUS_FD}\n"
+    def _send(self, line: str) -> None:
+        # `builtin`, quotes and the default: names, IFS and PWD are the guest's to change. The
+        # first \0 ends whatever else it may have written here.
+        status = f'{self.sequence} "$?" "${{PWD-}}" >&{SHELL_STATUS_FD}'
+        self.unsent += (line + f"\\builtin printf '\\0%s %s %s\\0' {status}\n").encode()
+        if self.in_w is not None:
+            self._feed(self.in_w)
+
+    def _feed(self, fd: int) -> None:
         try:
-            os.write(self.in_w, (line + tail).encode())
+            while self.unsent:
+                self.unsent = self.unsent[os.write(fd, self.unsent) :]
+        except BlockingIOError:
+            # The guest can write to this pipe too, and fill it.
+            self.loop.watch_write(fd, self._feed)
+            return
         except OSError:
+            # Bash has ended; `_exited` will say so.
             pass
+        self.loop.watch_write(fd, None)
 
-    def _send_command(self):
-        self._send(f". {self.file} </dev/null {SHELL_STATUS_FD}>&-; ")
+    def _send_command(self) -> None:
+        self._send(f"\\builtin . {self.file} </dev/null {SHELL_STATUS_FD}>&-; ")
 
-    def run(self, command, timeout_s, reply):
+    def run(self, command: bytes, timeout_s: float, reply: Reply) -> None:
         if self.reply:
             raise OpError("op", "the shell session is busy with another command")
         if not self.pid:
             self._launch()
-        self.sequence += 1
-        self.reply, self.timed_out, self.restarted, self.stage = reply, False, False, 0
+        self._pass_on(command)
         self.started, self.start_ticks = time.monotonic(), ticks_now()
-        try:
-            with open(self.file, "wb") as file:
-                file.write(command)
-        except OSError as error:
-            self.reply = None
-            raise OpError("limit", f"cannot pass the command on: {error.strerror}") from None
+        self.timed_out, self.stage = False, 0
+        # A session that ended between two commands is reported with the second.
+        self.restarted, self.lost = self.lost, False
+        self.sequence += 1
+        self.reply = reply
         if self.ready:
             self._send_command()
         self.timer = self.loop.later(timeout_s, self._expire)
 
-    def _read_output(self, fd):
+    def _pass_on(self, command: bytes) -> None:
+        try:
+            os.makedirs(os.path.dirname(self.file), exist_ok=True)
+            # Always a new file: the guest may have left a FIFO here.
+            if os.path.lexists(self.file):
+                os.unlink(self.file)
+            with open(self.file, "xb") as file:
+                file.write(command)
+        except OSError as error:
+            raise OpError("limit", f"cannot pass the command on: {error.strerror}") from None
+
+    def _read_output(self, fd: int) -> None:
         data = read_some(fd)
         if data:
             self.capture.add(data)
@@ -460,34 +661,42 @@ class Shell:
             self.loop.forget(fd)
             self.out_r = None
 
-    def _read_status(self, fd):
+    def _read_status(self, fd: int) -> None:
         data = read_some(fd)
-        if not data:
-            if data == b"":
-                self.loop.forget(fd)
-                self.status_r = None
-            return
-        self.status += data
-        while b"\0" in self.status:
-            line, _, self.status = self.status.partition(b"\0")
-            sequence, code, cwd = line.split(b" ", 2)
-            self.cwd = os.fsdecode(cwd)
-            if not self.ready:
-                # What bash says about the absent terminal is not output of any command.
-                self.ready = True
-                drain(self.out_r, self.capture)
-                self.capture.take()
-                if self.reply:
-                    self._send_command()
-            elif self.reply and int(sequence) == self.sequence:
-                self._finish(int(code))
+        if data:
+            *lines, rest = (self.status + data).split(b"\0")
+            self.status = rest[-MAX_STATUS:]
+            for line in lines:
+                self._take_status(line)
+        elif data == b"":
+            self.loop.forget(fd)
+            self.status_r = None
 
-    def _finish(self, code):
-        self.loop.cancel(self.timer)
-        if self.out_r is not None:
+    def _take_status(self, line: bytes) -> None:
+        sequence, _, rest = line.partition(b" ")
+        code, _, cwd = rest.partition(b" ")
+        # Anything in the guest can write here; what bash would not say is passed over.
+        if not code.isdigit() or len(code) > 3:
+            return
+        self.cwd = os.fsdecode(cwd)
+        if not self.ready:
+            # What bash says about the absent terminal is not output of any command.
+            self.ready = True
             drain(self.out_r, self.capture)
-        output, omitted = self.capture.take()
+            self.capture.take()
+            if self.reply:
+                self._send_command()
+        elif sequence == str(self.sequence).encode():
+            self._finish(int(code))
+
+    def _finish(self, code: int) -> None:
+        """Answer the running command, if there is one."""
         reply, self.reply = self.reply, None
+        if reply is None:
+            return
+        self.loop.cancel(self.timer)
+        drain(self.out_r, self.capture)
+        output, omitted = self.capture.take()
         reply(
             {
                 "exit_code": code,
@@ -500,20 +709,28 @@ class Shell:
             output,
         )
 
-    def _victims(self):
+    def _victims(self, background: bool) -> list[int]:
         """Return the processes that the running command started, oldest first."""
-        table = process_table()
+        try:
+            table = process_table()
+        except OSError:
+            return []
         found = []
-        for pid, (ppid, session, _, start) in sorted(table.items()):
-            parent = ppid
+        for pid, process in sorted(table.items()):
+            parent = process.parent
             while parent in table and parent != self.pid:
-                parent = table[parent][0]
-            ours = session == self.pid or parent == self.pid
-            if ours and start >= self.start_ticks and pid != self.pid:
+                parent = table[parent].parent
+            ours = pid != self.pid and self.pid in (process.session, parent)
+            # Background jobs ignore the interrupt.
+            if (
+                ours
+                and process.start_ticks >= self.start_ticks
+                and (background or not ignores_interrupt(pid))
+            ):
                 found.append(pid)
         return found
 
-    def _expire(self):
+    def _expire(self) -> None:
         """Escalate until bash reads again: interrupt, terminate, kill, at last a new bash."""
         self.timed_out = True
         signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL)
@@ -522,40 +739,53 @@ class Shell:
             return
         # Bash first: it must know of the interrupt before it sees its command die of it.
         send_signal(self.pid, signal.SIGINT)
-        for pid in self._victims():
-            # Background jobs ignore the interrupt and may live on, until nothing else helps.
-            if self.stage == 3 or not ignores_interrupt(pid):
-                send_signal(pid, signals[self.stage])
-                send_signal(pid, signal.SIGCONT)
+        # Background jobs may live on, until nothing else helps.
+        for pid in self._victims(background=self.stage == 3):
+            send_signal(pid, signals[self.stage])
+            send_signal(pid, signal.SIGCONT)
         self.stage += 1
         sequence = self.sequence
-        self.loop.later(0.02, lambda: self.reply and sequence == self.sequence and self._send(""))
+        self.loop.later(0.02, lambda: self._ask_again(sequence))
         self.timer = self.loop.later(GRACE_S, self._expire)
 
-    def _exited(self, code):
+    def _ask_again(self, sequence: int) -> None:
+        """Ask for the status: the interrupt took the rest of the line with it."""
+        if self.reply and sequence == self.sequence:
+            self._send("")
+
+    def _exited(self, code: int) -> None:
         self.pid = 0
+        drain(self.out_r, self.capture)
         if self.out_r is not None:
-            drain(self.out_r, self.capture)
-        for fd in (self.in_w, self.out_r, self.status_r):
+            self.loop.sink(self.out_r)
+        for fd in (self.in_w, self.status_r):
             self.loop.forget(fd)
-        self.out_r = self.status_r = None
+        self.in_w = self.out_r = self.status_r = None
         if self.reply:
             self.restarted = True
             self._finish(code)
+        else:
+            self.lost = True
 
-    def close(self):
+    def close(self) -> None:
+        """End the session and its foreground command."""
         if self.pid:
-            send_signal(self.pid, signal.SIGHUP)
-            send_signal(self.pid, signal.SIGKILL)
+            victims = self._victims(background=False) if self.reply else []
+            for pid in (self.pid, *victims):
+                send_signal(pid, signal.SIGKILL)
+        try:
+            os.unlink(self.file)
+        except OSError:
+            pass
 
 
 # --- files --------------------------------------------------------------------------------------
 
 
-def file_op(action):
+def file_op(action: Operation) -> Operation:
     """Turn an OSError of a file operation into an OpError that names the path."""
 
-    def wrapped(server, request, body):
+    def wrapped(server: Server, request: Request, body: bytes) -> Result:
         try:
             return action(server, request, body)
         except OSError as error:
@@ -568,13 +798,13 @@ def file_op(action):
 
 
 @file_op
-def op_stat(server, request, body):
+def op_stat(server: Server, request: Request, body: bytes) -> Result:
     path = request["path"]
     info = os.stat(path) if request.get("follow", True) else os.lstat(path)
     return entry(path, info), b""
 
 
-def entry(path, info):
+def entry(path: str, info: os.stat_result) -> Header:
     mode = info.st_mode
     kinds = ((stat.S_ISDIR, "dir"), (stat.S_ISLNK, "link"), (stat.S_ISREG, "file"))
     kind = next((name for test, name in kinds if test(mode)), "other")
@@ -583,18 +813,22 @@ def entry(path, info):
 
 
 @file_op
-def op_list(server, request, body):
+def op_list(server: Server, request: Request, body: bytes) -> Result:
     names = sorted(os.listdir(request["path"]))
     base = request["path"].rstrip("/")
     entries = {}
     for name in names:
         path = base + "/" + name
-        entries[name] = entry(path, os.lstat(path))
+        try:
+            entries[name] = entry(path, os.lstat(path))
+        except OSError:
+            # Removed or replaced since it was listed.
+            continue
     return {"entries": entries}, b""
 
 
 @file_op
-def op_read(server, request, body):
+def op_read(server: Server, request: Request, body: bytes) -> Result:
     # O_NONBLOCK: opening a FIFO must not wait for its other end.
     fd = os.open(request["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -608,10 +842,10 @@ def op_read(server, request, body):
 
 
 @file_op
-def op_write(server, request, body):
+def op_write(server: Server, request: Request, body: bytes) -> Result:
     path = request["path"]
     if request["offset"] == 0:
-        os.makedirs(os.path.dirname(path) or "/", exist_ok=True)
+        make_parents(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
     fd = os.open(path, flags | (os.O_TRUNC if request["offset"] == 0 else 0), 0o644)
     try:
@@ -630,7 +864,7 @@ def op_write(server, request, body):
 
 
 @file_op
-def op_make(server, request, body):
+def op_make(server: Server, request: Request, body: bytes) -> Result:
     """Make a directory (kept if there) or a symbolic link (replaced if there)."""
     path = request["path"]
     if request["kind"] == "dir":
@@ -638,17 +872,46 @@ def op_make(server, request, body):
         if request.get("mode") is not None:
             os.chmod(path, request["mode"])
     else:
-        os.makedirs(os.path.dirname(path) or "/", exist_ok=True)
+        make_parents(path)
         if os.path.islink(path):
             os.unlink(path)
         os.symlink(request["target"], path)
     return {}, b""
 
 
+def make_parents(path: str) -> None:
+    try:
+        os.makedirs(os.path.dirname(path) or "/", exist_ok=True)
+    except FileExistsError:
+        # A file is in the way; whoever opens the path is told what is wrong with it.
+        pass
+
+
 # --- the process table --------------------------------------------------------------------------
 
 
-def op_ps(server, request, body):
+def op_ps(server: Server, request: Request, body: bytes) -> Result:
+    ports = listening_ports()
+    shells = [shell.pid for shell in server.shells.values()]
+    found = []
+    for pid, process in sorted(process_table().items()):
+        if process.ended() or pid in shells:
+            continue
+        try:
+            folder = f"/proc/{pid}"
+            if process.state in b"ZX":
+                # Of its first thread, which has ended, only the number is left.
+                folder += "/task/" + max(os.listdir(folder + "/task"), key=int)
+            with open(folder + "/cmdline", "rb") as file:
+                argv = [os.fsdecode(part) for part in file.read(MAX_ARGV).split(b"\0")[:-1]]
+        except OSError:
+            continue
+        found.append([pid, argv, ports_of(folder, ports) if ports else []])
+    return {"processes": found}, b""
+
+
+def listening_ports() -> dict[str, int]:
+    """Return {what a descriptor links to: TCP port} of every listening socket."""
     ports = {}
     for name in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -659,73 +922,49 @@ def op_ps(server, request, body):
                         ports["socket:[" + fields[9] + "]"] = int(fields[1].rpartition(":")[2], 16)
         except OSError:
             continue
-    found = []
-    for pid, (_, _, state, _) in sorted(process_table().items()):
-        if state in b"ZX":
-            continue
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                argv = [os.fsdecode(part) for part in file.read().split(b"\0")[:-1]]
-        except OSError:
-            continue
-        listening = set()
-        if ports:
-            folder = f"/proc/{pid}/fd"
+    return ports
+
+
+def ports_of(folder: str, ports: dict[str, int]) -> list[int]:
+    found = set()
+    try:
+        for fd in os.listdir(folder + "/fd"):
             try:
-                for fd in os.listdir(folder):
-                    listening.add(ports.get(os.readlink(folder + "/" + fd)))
+                target = os.readlink(folder + "/fd/" + fd)
             except OSError:
-                pass
-        own_shell = any(shell.pid == pid for shell in server.shells.values())
-        if not own_shell:
-            found.append([pid, argv, sorted(port for port in listening if port is not None)])
-    return {"processes": found}, b""
+                # Closed since it was listed.
+                continue
+            if target in ports:
+                found.add(ports[target])
+    except OSError:
+        pass
+    return sorted(found)
 
 
-def op_usage(server, request, body):
-    ticks = memory = count = 0
-    page = os.sysconf("SC_PAGE_SIZE")
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        # utime, stime and those of reaped children; resident pages
-        ticks += sum(int(fields[i]) for i in (11, 12, 13, 14))
-        memory += int(fields[21]) * page
-        count += 1
-    used = {"cpu_s": ticks / os.sysconf("SC_CLK_TCK"), "memory_bytes": memory, "processes": count}
+def op_usage(server: Server, request: Request, body: bytes) -> Result:
+    processes = [Process(read_stat("/proc/self/stat")), *process_table().values()]
+    used = {
+        "cpu_s": sum(process.cpu_ticks for process in processes) / os.sysconf("SC_CLK_TCK"),
+        "memory_bytes": sum(p.resident_pages for p in processes) * os.sysconf("SC_PAGE_SIZE"),
+        "processes": sum(not process.ended() for process in processes),
+    }
     return used, b""
 
 
-def op_freeze(server, request, body):
-    """Stop every other process; repeat until none is found running."""
-    deadline = time.monotonic() + FREEZE_DEADLINE_S
-    while True:
-        running = [p for p, row in process_table().items() if row[2] not in b"TtZX"]
-        if not running:
-            return {}, b""
-        if time.monotonic() > deadline:
-            op_thaw(server, request, body)
-            raise OpError("op", f"processes {running[:5]} would not stop")
-        for pid in running:
-            if pid not in server.frozen:
-                server.frozen.add(pid)
-            send_signal(pid, signal.SIGSTOP)
-        select.select([], [], [], 0.001)
-
-
-def op_thaw(server, request, body):
-    """Let go on what `freeze` stopped, and nothing that was stopped before."""
-    while server.frozen:
-        send_signal(server.frozen.pop(), signal.SIGCONT)
+def op_freeze(server: Server, request: Request, body: bytes) -> Result:
+    server.freezer.freeze()
     return {}, b""
 
 
-def to_json(value):
+def op_thaw(server: Server, request: Request, body: bytes) -> Result:
+    server.freezer.thaw()
+    held, server.held = server.held, []
+    for item in held:
+        server.handle(*item)
+    return {}, b""
+
+
+def to_json(value: object) -> str:
     """Return strict ASCII JSON of what replies are made of."""
     if isinstance(value, str):
         return '"' + "".join(map(escape, value)) + '"'
@@ -738,7 +977,7 @@ def to_json(value):
     return repr(value)
 
 
-def escape(char):
+def escape(char: str) -> str:
     code = ord(char)
     if code > 0xFFFF:
         code -= 0x10000
@@ -754,7 +993,7 @@ def escape(char):
 class Server:
     """Reads frames, runs operations, writes replies in whatever order they finish."""
 
-    instant = {
+    instant: dict[str, Operation] = {
         "stat": op_stat,
         "list": op_list,
         "read": op_read,
@@ -764,16 +1003,19 @@ class Server:
         "usage": op_usage,
         "freeze": op_freeze,
         "thaw": op_thaw,
-        "ping": lambda server, request, body: ({}, b""),
     }
+    # What would change files under the hands of whoever froze them.
+    held_when_frozen = frozenset(("write", "make", "exec", "shell.open", "shell.run"))
 
-    def __init__(self, fd):
+    def __init__(self, fd: int) -> None:
         self.fd, self.loop = fd, Loop()
         self.inbox, self.outbox = bytearray(), bytearray()
-        self.shells, self.frozen = {}, set()
+        self.shells: dict[int, Shell] = {}
+        self.freezer = Freezer(self.loop)
+        self.held: list[tuple[Request, bytes]] = []
         self.loop.watch(fd, self._receive)
 
-    def _receive(self, fd):
+    def _receive(self, fd: int) -> None:
         data = read_some(fd)
         if data is None:
             return
@@ -782,48 +1024,65 @@ class Server:
             os._exit(0)
         self.inbox += data
         while len(self.inbox) >= 8:
-            head, body = struct.unpack_from(">II", self.inbox)
-            end = 8 + head + body
+            split = 8 + int.from_bytes(self.inbox[:4], "big")
+            end = split + int.from_bytes(self.inbox[4:8], "big")
             if len(self.inbox) < end:
                 return
-            request = marshal.loads(self.inbox[8 : 8 + head])
-            content = bytes(self.inbox[8 + head : end])
+            with memoryview(self.inbox) as view:
+                request, body = marshal.loads(view[8:split]), bytes(view[split:end])
             del self.inbox[:end]
-            self._handle(request, content)
+            self.handle(request, body)
 
-    def _handle(self, request, body):
-        def reply(header, content=b""):
+    def handle(self, request: Request, body: bytes) -> None:
+        """Answer a request now, later, or when what is frozen thaws."""
+
+        def reply(header: Header, content: bytes = b"") -> None:
             self.send(dict(header, id=request["id"]), content)
 
+        if self.freezer.depth and request["op"] in self.held_when_frozen:
+            self.held.append((request, body))
+            return
         try:
-            op = request["op"]
-            if op in self.instant:
-                reply(*self.instant[op](self, request, body))
-            elif op == "exec":
-                execute(self.loop, request, body, reply)
-            elif op == "shell.open":
-                number = request["shell"]
-                self.shells[number] = Shell(self.loop, number, request)
-                reply({})
-            elif op == "shell.run":
-                self.shells[request["shell"]].run(body, request["deadline_s"], reply)
-            elif op == "shell.close":
-                self.shells.pop(request["shell"]).close()
-                reply({})
-            else:
-                raise OpError("op", f"unknown operation {op!r}")
+            self._start(request, body, reply)
         except OpError as error:
             reply({"error": str(error), "kind": error.kind})
         # One bad request must not take the sandbox down with it; the host classifies the kind.
         except Exception as error:  # noqa: BLE001
             reply({"error": f"{type(error).__name__}: {error}", "kind": "op"})
 
-    def send(self, header, body):
+    def _start(self, request: Request, body: bytes, reply: Reply) -> None:
+        op = request["op"]
+        if op in self.instant:
+            reply(*self.instant[op](self, request, body))
+        elif op == "exec":
+            execute(self.loop, request, body, reply)
+        elif op == "shell.open":
+            number = request["shell"]
+            self.shells[number] = Shell(self.loop, number, request)
+            reply({})
+        elif op in ("shell.run", "shell.close"):
+            number = request["shell"]
+            if number not in self.shells:
+                raise OpError("op", f"there is no shell session {number} here, or not any more")
+            if op == "shell.run":
+                self.shells[number].run(body, request["deadline_s"], reply)
+            else:
+                self.shells.pop(number).close()
+                reply({})
+        else:
+            raise OpError("op", f"unknown operation {op!r}")
+
+    def send(self, header: Header, body: bytes) -> None:
         head = to_json(header).encode("ascii")
-        self.outbox += struct.pack(">II", len(head), len(body)) + head + body
+        size = 8 + len(head) + len(body)
+        if size > MAX_FRAME:
+            message = f"the answer of {size} bytes is over the {MAX_FRAME} that are allowed"
+            head = to_json({"id": header["id"], "error": message, "kind": "limit"}).encode("ascii")
+            body = b""
+        self.outbox += len(head).to_bytes(4, "big") + len(body).to_bytes(4, "big") + head + body
         self._flush(self.fd)
 
-    def _flush(self, fd):
+    def _flush(self, fd: int) -> None:
         try:
             while self.outbox:
                 del self.outbox[: os.write(fd, memoryview(self.outbox)[: 4 * CHUNK])]
@@ -835,7 +1094,7 @@ class Server:
         self.loop.watch_write(fd, None)
 
 
-def hide():
+def hide() -> None:
     """Make this process unreadable to the commands it starts (ptrace, /proc/1/fd, environ)."""
     import ctypes
 
@@ -844,7 +1103,7 @@ def hide():
     libc.prctl(pr_set_dumpable, 0, 0, 0, 0)
 
 
-def main():
+def main() -> None:
     channel = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 100)
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
