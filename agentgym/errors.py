@@ -8,7 +8,7 @@
     ├── TaskError            a task folder, template or setup is broken
     ├── SandboxError         the sandbox cannot start, died, or refused an operation
     │   ├── SandboxDiedError     nothing answers any more
-    │   │   └── SandboxEndedError    a limit ended it; its files can still be judged
+    │   │   └── SandboxEndedError    the guest's own doing; its files can still be judged
     │   ├── SandboxTimeoutError  it did not answer before the deadline
     │   ├── SandboxLimitError    a declared limit was reached
     │   ├── GuestFileError       a guest path is absent, of the wrong kind or too large
@@ -109,7 +109,7 @@ class SandboxDiedError(SandboxError):
 
 
 class SandboxEndedError(SandboxDiedError):
-    """A limit (wall time, disk) ended the sandbox: the guest's doing, and its files remain."""
+    """A limit, or the guest itself, ended the sandbox: its files remain and can be judged."""
 
 
 class SandboxTimeoutError(SandboxError):

@@ -38,7 +38,7 @@ def run_bench(name: str, json_file: Path | None, quick: bool) -> None:
     from agentgym.bench.table import print_figures
 
     if name not in BENCHES:
-        raise NotFoundError("bench", name, BENCHES)
+        raise NotFoundError("bench", name, BENCHES, f"there is: {', '.join(BENCHES)}")
 
     async def run() -> Figures:
         return await BENCHES[name](quick)

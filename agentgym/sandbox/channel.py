@@ -12,7 +12,7 @@ import json
 import marshal
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentgym.errors import (
@@ -28,6 +28,7 @@ _MARSHAL_VERSION = 2
 _HEADER = struct.Struct(">II")
 # A hostile supervisor must not make the host allocate without bound.
 _MAX_FRAME = 256 * 2**20
+MAX_BODY = _MAX_FRAME - 2**20
 _KINDS: dict[str, type[SandboxError]] = {"file": GuestFileError, "limit": SandboxLimitError}
 
 Reply = tuple[dict[str, Any], bytes]
@@ -45,6 +46,7 @@ class Channel(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._closed = False
+        self._on_close: Callable[[], None] | None = None
 
     @classmethod
     async def open(cls, sock: socket.socket, name: str) -> Channel:
@@ -61,6 +63,10 @@ class Channel(asyncio.Protocol):
         else:
             self._waiting[0] = future
         return future
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        """Call back once, when the other end closes the connection."""
+        self._on_close = callback
 
     def write_line(self, line: bytes) -> None:
         """Send raw bytes before the supervisor is there (the launcher's go-ahead)."""
@@ -79,6 +85,10 @@ class Channel(asyncio.Protocol):
         """
         if self._closed or self._transport is None:
             raise self._death()
+        if len(body) > MAX_BODY:
+            raise SandboxLimitError(
+                f"{op!r} with {len(body)} bytes: at most {MAX_BODY} go in one request"
+            )
         number, self._next = self._next, self._next + 1
         head = marshal.dumps({"id": number, "op": op, **fields}, _MARSHAL_VERSION)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -100,6 +110,7 @@ class Channel(asyncio.Protocol):
 
     def close(self) -> None:
         """Close the connection; the supervisor ends the sandbox when it notices."""
+        self._on_close = None
         self._fail()
         if self._transport is not None:
             self._transport.abort()
@@ -140,6 +151,9 @@ class Channel(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail everything that still waits."""
+        callback, self._on_close = self._on_close, None
+        if callback is not None:
+            callback()
         self._fail()
 
     def pause_writing(self) -> None:

@@ -88,7 +88,16 @@ class BubblewrapSandbox(Supervised):
                 await hello
         except (TimeoutError, SandboxDiedError):
             raise SandboxError(f"sandbox did not start: {await self._complaint()}") from None
+        self._channel.on_close(self._lost)
         self._watch = asyncio.ensure_future(self._enforce())
+
+    def _lost(self) -> None:
+        """Take note that the supervisor went away by itself.
+
+        A guest has ways to end its own PID 1 (running out of memory is one). Were that an
+        error, it could have a bad ending struck from the record.
+        """
+        self._ended_by = self._ended_by or "its supervisor came to an end under it"
 
     async def _complaint(self) -> str:
         """Return what the launcher said before it failed."""
@@ -200,6 +209,10 @@ class BubblewrapSandbox(Supervised):
 
     async def snapshot(self) -> Snapshot:
         """Freeze the files as they are; processes go on."""
+        # Whoever waits for it may be cancelled; what was frozen is let go all the same.
+        return await asyncio.shield(asyncio.ensure_future(self._snapshot()))
+
+    async def _snapshot(self) -> Snapshot:
         upper = f"{self._upper}/u"
         await self._ask("freeze")
         try:

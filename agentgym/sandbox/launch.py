@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgym.records import Limits, Problem
+from agentgym.sandbox.seccomp import filter_fd
 
 GUEST_PYTHON = "/usr/bin/python3"
 # The host waits for nobody below this directory: the overlay covers it in a namespace of its own.
@@ -76,8 +77,9 @@ class Launch:
             f"upperdir={self.upper}/u,workdir={self.upper}/w"
         )
 
-    def argv(self, supervisor_fd: int) -> list[str]:
+    def argv(self, supervisor_fd: int, filter_fd: int | None) -> list[str]:
         """Return the whole command line."""
+        filtered = () if filter_fd is None else ("--seccomp", str(filter_fd))
         capabilities = [part for name in _CAPABILITIES for part in ("--cap-add", name)]
         bwrap = [
             *("bwrap", "--bind", _MOUNT_POINT, "/", "--ro-bind", "/usr", "/usr"),
@@ -88,6 +90,7 @@ class Launch:
             *("--ro-bind-data", str(supervisor_fd), _SUPERVISOR),
             *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
             *("--hostname", self.hostname, "--as-pid-1", "--die-with-parent", "--new-session"),
+            *filtered,
             *("--clearenv", "--cap-drop", "ALL", *capabilities, "--chdir", "/root"),
             *(GUEST_PYTHON, "-I", "-S", "-B", _SUPERVISOR),
         ]
@@ -114,14 +117,16 @@ class Launch:
         """
         ours, theirs = socket.socketpair()
         program = os.open(self.supervisor, os.O_RDONLY | os.O_CLOEXEC)
+        filtered = filter_fd()
+        inherited = [program] if filtered is None else [program, filtered]
         try:
             process = subprocess.Popen(
-                self.argv(program),
+                self.argv(program, filtered),
                 cwd=self.root,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                pass_fds=(program,),
+                pass_fds=inherited,
                 umask=0o022,
                 start_new_session=True,
             )
@@ -130,7 +135,8 @@ class Launch:
             raise
         finally:
             theirs.close()
-            os.close(program)
+            for fd in inherited:
+                os.close(fd)
         return process, ours
 
 

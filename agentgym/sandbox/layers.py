@@ -61,22 +61,23 @@ class Stack:
     def _resolve(
         self, path: str, follow: bool
     ) -> tuple[str, tuple[list[str], os.stat_result] | None]:
-        todo = [part for part in path.split("/") if part]
+        todo = [part for part in reversed(path.split("/")) if part]
         links = 0
-        trail: list[tuple[str, list[str]]] = []
-        current = self.layers
+        # The directories on the way down: guest path and what merges there.
+        trail: list[tuple[str, list[str]]] = [("", self.layers)]
         found: tuple[list[str], os.stat_result] | None = self._root()
         while todo:
-            name = todo.pop(0)
+            name = todo.pop()
             if name == ".":
                 continue
             if name == "..":
-                if trail:
-                    _, current = trail.pop()
-                    found = (current, os.lstat(current[0]))
+                if len(trail) > 1:
+                    trail.pop()
+                found = (trail[-1][1], os.lstat(trail[-1][1][0]))
                 continue
-            here = "/".join(["", *(n for n, _ in trail), name])
-            found = self.step(current, name, here)
+            parent, folders = trail[-1]
+            here = f"{parent}/{name}"
+            found = self.step(folders, name, here)
             if found is None:
                 return here, None
             if stat.S_ISLNK(found[1].st_mode) and (todo or follow):
@@ -85,15 +86,14 @@ class Stack:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
                 target = os.readlink(found[0][0])
                 if target.startswith("/"):
-                    trail, current = [], self.layers
-                found = (current, os.lstat(current[0]))
-                todo = [part for part in target.split("/") if part] + todo
+                    del trail[1:]
+                found = (trail[-1][1], os.lstat(trail[-1][1][0]))
+                todo += [part for part in reversed(target.split("/")) if part]
                 continue
             if not stat.S_ISDIR(found[1].st_mode):
                 return here, (None if todo else found)
-            trail.append((name, current))
-            current = found[0]
-        return "/" + "/".join(n for n, _ in trail), found
+            trail.append((here, found[0]))
+        return trail[-1][0] or "/", found
 
     def _root(self) -> tuple[list[str], os.stat_result]:
         return self.layers, os.lstat(self.layers[0])

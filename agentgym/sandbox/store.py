@@ -52,7 +52,7 @@ class LayerStore:
         self._token = f"live/{os.getpid()}-{secrets.token_hex(3)}"
         self.orphans = self._sweep()
         # Locked before it appears under live/, or another process would take it for an orphan.
-        claim = root / f".claim-{secrets.token_hex(6)}"
+        claim = root / f".claim-{os.getpid()}-{secrets.token_hex(3)}"
         claim.mkdir()
         self._claim = _lock(claim / "lock")
         os.rename(claim, root / self._token)
@@ -68,7 +68,8 @@ class LayerStore:
                     self._access.call("remove", str(folder))
                 os.close(claim)
                 orphans.append(folder.name)
-        for leftover in (self.root / "l").glob(".new-*"):
+        drafts = (*(self.root / "l").glob(".new-*"), *self.root.glob(".claim-*"))
+        for leftover in drafts:
             if not Path("/proc", leftover.name.split("-")[1]).exists():
                 with contextlib.suppress(OSError):
                     self._access.call("remove", str(leftover))

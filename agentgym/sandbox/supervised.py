@@ -224,7 +224,7 @@ class SupervisedShell:
         result = await self.run("env -0")
         pairs = (item.partition(b"=") for item in result.output.split(b"\0") if b"=" in item)
         exported: dict[str, Json] = {
-            name.decode("utf-8", "replace"): value.decode("utf-8", "replace")
+            os.fsdecode(name): os.fsdecode(value)
             for name, _, value in pairs
             if name not in _BASH_OWN
         }

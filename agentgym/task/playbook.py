@@ -67,7 +67,7 @@ def read_actions(
     Raises:
         AgentGymError: As `error`, naming file and line.
     """
-    if path.suffix not in (".jsonl", ".sh"):
+    if path.suffix not in (".jsonl", ".sh") and path.exists():
         raise error(f"{show_path(path)}: expected a .jsonl or .sh file, got {path.suffix!r}")
     text = read_text(path, error)
     if path.suffix == ".sh":

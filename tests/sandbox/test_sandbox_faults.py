@@ -13,7 +13,6 @@ import pytest
 
 from agentgym.errors import (
     GuestFileError,
-    SandboxDiedError,
     SandboxEndedError,
     SandboxError,
     SandboxLimitError,
@@ -139,10 +138,24 @@ async def test_the_death_of_the_supervisor_is_reported_at_once(provider, recipe)
     box = await provider.start(recipe())
     waiting = asyncio.create_task(box.exec(["sleep", "600"]))
     await box.exec(["true"])
+    await box.write_file("/srv/done", b"so far")
     box._process.kill()
-    with pytest.raises(SandboxDiedError, match="supervisor closed the connection"):
+    with pytest.raises(SandboxEndedError, match="its supervisor came to an end"):
         await waiting
-    await box.close()
+    with pytest.raises(SandboxEndedError):
+        await box.exec(["true"])
+    # What it had done by then can still be judged.
+    tree = await provider.open_tree(await box.seal())
+    assert tree.read("/srv/done") == b"so far"
+
+
+async def test_a_guest_cannot_set_limits_for_its_supervisor(provider, recipe):
+    box = await provider.start(recipe())
+    for limit in ("--cpu=0:0", "--nofile=3:3", "--as=1:1"):
+        result = await box.exec(["prlimit", "--pid", "1", limit])
+        assert result.exit_code != 0 and b"not permitted" in result.stderr.lower(), result
+    assert (await box.exec(["sh", "-c", "ulimit -n 100; ulimit -n"])).stdout == b"100\n"
+    assert (await box.exec(["prlimit", "--nofile=50", "sh", "-c", "ulimit -n"])).stdout == b"50\n"
 
 
 async def test_closing_leaves_no_process_and_no_folder(provider, recipe, tmp_path):
