@@ -11,6 +11,7 @@ import concurrent.futures
 import dataclasses
 import functools
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -118,7 +119,9 @@ async def grade(
         open_room=rooms.open,
     )
     results = LeafResults(checks, evidence)
-    hashing = functools.partial(state_hash, changes, after_tree, manifest.replay.volatile_paths)
+    until_s = time.monotonic() + deadline_s
+    volatile = manifest.replay.volatile_paths
+    hashing = functools.partial(state_hash, changes, after_tree, volatile, until_s)
     judging = _in_thread(lambda: (evaluate(rubric, results), hashing()))
     try:
         await asyncio.wait({judging}, timeout=deadline_s)

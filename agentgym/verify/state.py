@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -17,21 +19,30 @@ from agentgym.records import Change, ChangeKind
 HASHED_BYTES = 64 * 2**20
 
 
-def state_hash(changes: Sequence[Change], tree: FileTree, volatile_paths: Sequence[str]) -> str:
+def state_hash(
+    changes: Sequence[Change],
+    tree: FileTree,
+    volatile_paths: Sequence[str],
+    until_s: float = math.inf,
+) -> str:
     """Digest the paths that differ from the start.
 
     Args:
         changes: What differs, in any order.
         tree: The files at the end.
         volatile_paths: Globs (see `path_matches`) of paths to leave out.
+        until_s: When to leave off, on the monotonic clock; an agent may leave more than can be
+            hashed in the time there is.
 
     Returns:
         SHA-256 in hexadecimal over the sorted (path, kind of change) and, of what is still
         there, kind, permission bits, link target and content. Of a file over `HASHED_BYTES`
-        the size stands for the content.
+        the size stands for the content. Empty where the time was not enough.
     """
     digest = hashlib.sha256()
     for change in sorted(changes, key=lambda change: (change.path, change.kind)):
+        if time.monotonic() > until_s:
+            return ""
         if path_matches(change.path, volatile_paths):
             continue
         entry: list[str | int] = [change.path, change.kind.value]

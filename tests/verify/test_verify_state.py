@@ -115,3 +115,10 @@ def test_a_path_that_changed_and_is_gone_by_now_is_hashed_without_its_file() -> 
 )
 def test_globs(path: str, glob: str, matches: bool) -> None:
     assert path_matches(path, ["/nowhere", glob]) is matches
+
+
+def test_there_is_an_end_to_hashing():
+    tree = MemoryTree({"/srv/a": "x"})
+    changes = [Change("/srv/a", ChangeKind.ADDED)]
+    assert state_hash(changes, tree, []) != ""
+    assert state_hash(changes, tree, [], until_s=0.0) == ""
