@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -50,14 +51,25 @@ def search_path() -> tuple[Path, ...]:
                 "correct the path or take it out of AGENTGYM_PATH"
             )
         roots.append(root)
-    roots.append(Path.cwd())
+    with suppress(FileNotFoundError):  # the working directory may have been deleted
+        roots.append(Path.cwd())
     return tuple(dict.fromkeys(root.resolve() for root in roots))
 
 
 def cache_dir() -> Path:
-    """Return where this user's prepared tasks and layers are kept; it may not exist yet."""
+    """Return where this user's prepared tasks and layers are kept; it may not exist yet.
+
+    Raises:
+        ConfigError: AGENTGYM_CACHE is relative to a working directory that is gone.
+    """
     if chosen := os.environ.get("AGENTGYM_CACHE"):
-        return Path(chosen).expanduser().absolute()
+        try:
+            return Path(chosen).expanduser().absolute()
+        except FileNotFoundError as error:
+            raise ConfigError(
+                f"AGENTGYM_CACHE is {chosen!r}, below a working directory that was deleted; "
+                "give an absolute path"
+            ) from error
     if base := os.environ.get("XDG_CACHE_HOME"):
         return Path(base).absolute() / "agentgym"
     # Sandboxes of root run under another user id, which may not enter root's home.

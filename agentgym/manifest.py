@@ -115,8 +115,11 @@ def read_text(path: Path, error: type[AgentGymError]) -> str:
 
 def show_path(path: Path) -> str:
     """Return a path as messages show it: relative where it lies below the working directory."""
-    absolute = path.absolute()
-    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path)
+    try:
+        absolute, here = path.absolute(), Path.cwd()
+    except FileNotFoundError:  # the working directory was deleted
+        return str(path)
+    return str(absolute.relative_to(here) if absolute.is_relative_to(here) else path)
 
 
 def locate(text: str, location: Location) -> int:

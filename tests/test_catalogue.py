@@ -9,6 +9,7 @@ import pytest
 
 from agentgym import catalogue
 from agentgym.errors import ConfigError, NotFoundError
+from agentgym.manifest import show_path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -35,6 +36,21 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_checkout_finds_the_folders_beside_the_package(user: Path) -> None:
     assert catalogue.search_path() == (CHECKOUT, user)
     assert catalogue.find("sandboxes", "host") == CHECKOUT / "sandboxes" / "host"
+
+
+def test_a_deleted_working_directory_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    monkeypatch.delenv("AGENTGYM_PATH", raising=False)
+    assert catalogue.search_path() == (CHECKOUT,)
+    assert show_path(Path("task.toml")) == "task.toml"
+    assert show_path(tmp_path / "task.toml") == str(tmp_path / "task.toml")
+    monkeypatch.setenv("AGENTGYM_CACHE", "cache")
+    with pytest.raises(ConfigError, match="'cache', below a working directory that was deleted"):
+        catalogue.cache_dir()
 
 
 def test_a_wheel_finds_the_folders_inside_the_package(

@@ -1,10 +1,12 @@
 """The command line: one module a command, and one place where errors become words.
 
-Exit codes: 0 it ran, 1 it could not run, 2 what was typed is wrong, 130 it was interrupted.
+Exit codes: 0 it ran, 1 it could not run, 2 what was typed is wrong, 130 it was interrupted,
+143 it was told to terminate.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -15,6 +17,9 @@ def main() -> None:
     """Run the `agentgym` command."""
     from agentgym.cli.app import app
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # else somebody has put their own in its place
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="agentgym")
     except AgentGymError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,12 +78,16 @@ def evaluate(
 
 
 def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
+    from agentgym.cli.console import stderr_console
     from agentgym.eval.plan import holds_run, resume_run, start_run
 
     if resume and out is None:
         raise ConfigError("--resume needs the folder of the run; add --out DIR")
-    if resume and out is not None and (holds_run(out) or "patterns" not in asked):
-        return resume_run(out, asked)
+    if resume and out is not None:
+        if holds_run(out) or "patterns" not in asked:
+            return resume_run(out, asked)
+        told = f"nothing to resume in {out}, starting a new run"
+        stderr_console().print(told, markup=False, soft_wrap=True)
     return start_run(out or _new_folder(asked.get("patterns", ())), asked)
 
 
@@ -95,29 +100,36 @@ def _new_folder(patterns: Sequence[str]) -> Path:
 def _run(store: RunStore, jobs: int | None) -> None:
     from agentgym.cli.console import stderr_console
     from agentgym.eval.evaluate import evaluate as run_episodes
-    from agentgym.eval.plan import read_settings
     from agentgym.eval.progress import make_progress
+    from agentgym.eval.settings import read_settings
 
     settings = read_settings(store)
     console = stderr_console()
-    try:
-        asyncio.run(
-            run_episodes(
-                store,
-                jobs=jobs or settings.jobs,
-                sandbox=settings.sandbox,
-                max_steps=settings.max_steps,
-                timeout_s=settings.timeout_s,
-                progress=make_progress(console),
-            )
+
+    async def run() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        # asyncio.run does the same for SIGINT.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        await run_episodes(
+            store,
+            jobs=jobs or settings.jobs,
+            sandbox=settings.sandbox,
+            max_steps=settings.max_steps,
+            timeout_s=settings.timeout_s,
+            progress=make_progress(console),
         )
-    except KeyboardInterrupt:
+
+    try:
+        asyncio.run(run())
+    except (KeyboardInterrupt, asyncio.CancelledError) as end:
         console.print(
             f"\nstopped; what is done is kept. Go on with:\n  {_resume_command(store)}",
             markup=False,
             soft_wrap=True,
         )
-        raise typer.Exit(130) from None
+        interrupted = isinstance(end, KeyboardInterrupt)
+        raise typer.Exit(128 + (signal.SIGINT if interrupted else signal.SIGTERM)) from None
 
 
 def _conclude(store: RunStore) -> None:

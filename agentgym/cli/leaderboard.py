@@ -21,11 +21,11 @@ def leaderboard(results: Mapping[str, Any]) -> Table:
     for heading in ("mean score", "95% interval", *keys, "scored", "errors", "tokens"):
         table.add_column(heading, justify="right", no_wrap=True)
     for agent, row in summary.items():
-        low, high = row["mean_score_ci95"] or (0.0, 0.0)
+        interval = row["mean_score_ci95"]
         table.add_row(
             Text(agent, "bold"),
             _number(row["mean_score"]),
-            f"{low:.3f} – {high:.3f}" if low < high else "–",
+            f"{interval[0]:.3f} – {interval[1]:.3f}" if interval else "–",
             *(_number(row[key]) for key in keys.values()),
             f"{row['scored']}/{row['episodes'] + row['unfinished']}",
             Text(str(row["errors"]), "red" if row["errors"] else ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -39,6 +40,10 @@ def replay(
     sandbox: Annotated[
         str | None, typer.Option("--sandbox", help="Sandbox provider; by default the recorded one.")
     ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", min=0.1, help="Seconds --agent has. Default: the task's."),
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="Fold nothing.")] = False,
 ) -> None:
     """Show a recorded episode step by step, verify it, or branch off it."""
@@ -52,6 +57,8 @@ def replay(
         raise ConfigError("--verify and --branch exclude each other; choose one")
     if (branch is None) != (agent is None):
         raise ConfigError("a branch needs both --branch K and --agent A")
+    if timeout is not None and branch is None:
+        raise ConfigError("--timeout is for the agent of a branch; add --branch K --agent A")
     console = stdout_console()
     store = RunStore.open(run, readonly=branch is None)
     try:
@@ -62,7 +69,8 @@ def replay(
         if verify:
             _verify(console, store, row, sandbox or row.sandbox)
         elif branch is not None and agent is not None:
-            _branch(console, store, row, branch, agent, sandbox or row.sandbox, full)
+            go = _Branch(store, row, branch, agent, sandbox or row.sandbox, timeout)
+            _branch(console, go, full)
         else:
             print_episode(console, row, store.steps(row.id), full=full)
     finally:
@@ -70,7 +78,7 @@ def replay(
 
 
 def _verify(console: Console, store: RunStore, row: EpisodeRow, sandbox: str) -> None:
-    from agentgym.cli.transcript import clean
+    from agentgym.eval.printable import clean
     from agentgym.rollout.replay import verify_episode
 
     divergence = _with_provider(sandbox, lambda p: verify_episode(store, row.id, p))
@@ -83,29 +91,37 @@ def _verify(console: Console, store: RunStore, row: EpisodeRow, sandbox: str) ->
     console.print(told, style="green", markup=False, soft_wrap=True)
 
 
-def _branch(
-    console: Console,
-    store: RunStore,
-    row: EpisodeRow,
-    k: int,
-    agent: str,
-    sandbox: str,
-    full: bool,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """What is asked of a branch."""
+
+    store: RunStore
+    row: EpisodeRow
+    k: int
+    agent: str
+    sandbox: str
+    timeout_s: float | None
+
+
+def _branch(console: Console, asked: _Branch, full: bool) -> None:
     from agentgym.cli.transcript import print_step, print_verdict
     from agentgym.rollout.replay import branch_episode
 
     def on_step(step: Step) -> None:
         print_step(console, step, full=full)
 
+    store, origin = asked.store, asked.row.id
     new = _with_provider(
-        sandbox, lambda p: branch_episode(store, row.id, k, agent, p, on_step=on_step)
+        asked.sandbox,
+        lambda provider: branch_episode(
+            *(store, origin, asked.k, asked.agent, provider),
+            timeout_s=asked.timeout_s,
+            on_step=on_step,
+        ),
     )
     print_verdict(console, store.episode(new), full=full)
-    told = (
-        f"\nepisode {new}, branched off {row.id} at step {k}:  agentgym replay {store.folder} {new}"
-    )
-    console.print(told, markup=False, soft_wrap=True)
+    told = f"\nepisode {new}, branched off {origin} at step {asked.k}:"
+    console.print(f"{told}  agentgym replay {store.folder} {new}", markup=False, soft_wrap=True)
 
 
 def _with_provider(name: str, work: Callable[[SandboxProvider], Awaitable[T]]) -> T:

@@ -7,31 +7,21 @@ must not be able to write to the terminal of whoever looks at it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agentgym.eval.printable import clean
 from agentgym.record.store import EpisodeRow
 from agentgym.records import Action, CheckpointResult, Effect, Step
 
 FOLD_LINES = 12
 FOLD_CHARS = 400
 
-# What colours a terminal would only be noise here.
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-# Control characters but tab and line feed, bidirectional overrides, lone surrogates.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
 _EFFECTS = {Effect.CHANGED: "green", Effect.ERROR: "red", Effect.TIMEOUT: "yellow"}
 _SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "red"), "error": ("!", "yellow")}
-
-
-def clean(text: str) -> str:
-    """Make every character that a terminal would obey, or cannot show, visible."""
-    return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], _COLOURS.sub("", text))
 
 
 def episode_table(rows: Sequence[EpisodeRow]) -> Table:

@@ -16,6 +16,7 @@ from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import (
     ActionError,
+    ConfigError,
     SandboxEndedError,
     SandboxError,
     SurfaceError,
@@ -65,6 +66,9 @@ class Environment:
         provider: Starts the sandboxes; shared by many environments, closed by its owner.
         max_steps: Overrides the task's and the environment's own limit.
 
+    Raises:
+        ConfigError: `max_steps` is not a positive integer.
+
     Attributes:
         provider: Who starts the sandboxes.
         limits: Upper bounds of its sandbox: the recipe's, the task's own put over them.
@@ -79,6 +83,8 @@ class Environment:
     def __init__(
         self, task: Task, provider: SandboxProvider, *, max_steps: int | None = None
     ) -> None:
+        if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
+            raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
         spec = load_env_spec(task.manifest.env)
         recipe = load_recipe(spec.sandbox)
         self.task = task
@@ -121,8 +127,12 @@ class Environment:
         self.reset_s = time.perf_counter() - started
         return Observation(text=self.instance.instruction)
 
-    async def step(self, decision: Decision | Action) -> Transition:
+    async def step(self, decision: object) -> Transition:
         """Execute one action.
+
+        Args:
+            decision: A `Decision`, an `Action` or an action as JSON. What is none of them is
+                answered like an illegal action: it costs a step and the observation says why.
 
         Raises:
             SurfaceError: There is no episode to step; call `reset`.
@@ -130,15 +140,14 @@ class Environment:
         """
         if self._sandbox is None:
             raise SurfaceError("no episode is running; call reset first")
-        if isinstance(decision, Action):
-            decision = Decision(decision)
+        taken = decision if isinstance(decision, Decision) else Decision(_read_action(decision))
         started = time.perf_counter()
         ended = False
         try:
-            observation, ended = await self._act(decision.action)
+            observation, ended = await self._act(taken.action)
         except SandboxEndedError as error:
             observation, ended = Observation(text=str(error), effect=Effect.ERROR), True
-        step = Step(len(self.steps), decision, observation, time.perf_counter() - started)
+        step = Step(len(self.steps), taken, observation, time.perf_counter() - started)
         self.steps.append(step)
         truncated = not ended and len(self.steps) >= self.max_steps
         if not ended and not truncated:
@@ -148,6 +157,8 @@ class Environment:
 
     async def _act(self, action: Action) -> tuple[Observation, bool]:
         try:
+            if action.tool == "" and action.arguments.keys() == {"malformed"}:
+                raise ActionError(_short(action.arguments["malformed"]))
             check_call(action, self.tools)
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
@@ -199,3 +210,16 @@ class Environment:
             with contextlib.suppress(SandboxError):
                 await surface.close()
         await sandbox.close()
+
+
+def _read_action(value: object) -> Action:
+    """Read an action; what is none becomes a record of the complaint, which replays as such."""
+    try:
+        return Action.from_json(value)
+    except ActionError as error:
+        return Action("", {"malformed": _short(str(error))})
+
+
+def _short(complaint: object) -> str:
+    # It may quote what the agent sent, of any length and in any characters.
+    return str(complaint).encode("ascii", "backslashreplace").decode()[:200]

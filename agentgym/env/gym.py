@@ -7,6 +7,7 @@ when it ends, is decided by `agentgym.env.environment`.
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -17,14 +18,17 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
 from agentgym.env.portal import portal
 from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
-from agentgym.errors import ActionError, ConfigError, VerifierError
-from agentgym.records import Action, CheckStatus, Json, Observation, Verdict
+from agentgym.errors import ConfigError, VerifierError
+from agentgym.records import Action, CheckStatus, Json, Limits, Observation, Verdict
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
 
-TEXT_BYTES: Final = 262_144
-"""Room for the default 64 KiB of output even where each byte of it is shown as U+FFFD."""
+_VIEW_BYTES: Final = 4 * 32_000
+"""What `read_file` shows at most: 32,000 characters of up to four bytes."""
+
+_MARGIN_BYTES: Final = 4_096
+"""What the surfaces add in words: that something was cut, or the shell restarted."""
 
 _SEEDS: Final = 2**31
 
@@ -42,6 +46,9 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         environment: The environment to drive; it is closed with this one.
         seed: Seed of the first episode, where `reset` is not given one.
         render_mode: ``"ansi"`` makes `render` return the last text.
+
+    Raises:
+        ConfigError: `seed` or `render_mode` is none.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
@@ -54,13 +61,17 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         seed: int | None = None,
         render_mode: str | None = None,
     ) -> None:
+        if seed is not None and (not isinstance(seed, int) or seed < 0):
+            raise ConfigError(f"seed: expected None or an integer from 0 on, got {seed!r}")
         if render_mode not in (None, "ansi"):
             raise ConfigError(f"unknown render_mode {render_mode!r}; expected 'ansi' or None")
         self.environment = environment
         self.render_mode = render_mode
         self.action_space = ToolCallSpace(environment.tools)
-        self.observation_space = observation_space(TEXT_BYTES)
+        self.observation_space = observation_space(text_bytes(environment.limits))
         self._portal = portal()
+        self._abandoned = weakref.finalize(self, self._portal.start, environment.close)
+        self._abandoned.atexit = False  # the providers close all sandboxes then
         self._seed = seed
         self._text: str | None = None
         self._running = False
@@ -113,7 +124,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
             why = "the episode has ended" if self._text is not None else "none has begun"
             raise ResetNeeded(f"there is no episode to step, {why}: call reset() first")
         self._running = False  # a step that raises has broken the episode
-        done = self._portal.run(self.environment.step(_as_action(action)))
+        done = self._portal.run(self.environment.step(action))
         self._running = not (done.terminated or done.truncated)
         info = {**self._info(), "effect": done.observation.effect.value}
         if done.verdict is not None:
@@ -133,6 +144,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
 
     def close(self) -> None:
         """End the episode and its sandbox; may be called twice."""
+        self._abandoned.detach()
         if not self._closed and not self._portal.closed:
             self._portal.run(self.environment.close())
         self._closed, self._running = True, False
@@ -152,12 +164,10 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         return {"text": observation.text, "image": image, "data": _plain(observation.data)}
 
 
-def _as_action(value: object) -> Action:
-    """Read an action; what is none becomes a call of a tool that no environment has."""
-    try:
-        return Action.from_json(value)
-    except ActionError as error:
-        return Action(f"{error}", {})
+def text_bytes(limits: Limits) -> int:
+    """Return the most bytes of UTF-8 that one observation's text has under these limits."""
+    # Each byte of output may be shown as U+FFFD, which is three.
+    return max(3 * limits.output_bytes, _VIEW_BYTES) + _MARGIN_BYTES
 
 
 def _complaint(verdict: Verdict) -> str:

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -31,6 +31,7 @@ class Portal:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._closers: list[Callable[[], Awaitable[None]]] = []
+        self._started: set[asyncio.Task[None]] = set()
 
     def run(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
         """Run a coroutine to its end and return what it returns.
@@ -80,6 +81,21 @@ class Portal:
             ended.wait(CLEAN_UP_S)
             raise
         return tasks[0].result()
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have something done some time soon, where a loop still runs.
+
+        Neither waits nor raises: the garbage collector may call it, in any thread.
+        """
+
+        def begin() -> None:
+            task = asyncio.ensure_future(work())
+            self._started.add(task)  # the loop itself would let it be collected
+            task.add_done_callback(self._started.discard)
+
+        if self._loop is not None and not self.closed:
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                self._loop.call_soon_threadsafe(begin)
 
     @property
     def closed(self) -> bool:

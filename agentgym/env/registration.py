@@ -50,6 +50,7 @@ def make(
 
     Raises:
         NotFoundError: No task or no sandbox provider of that name; offers the close match.
+        ConfigError: Another argument is wrong.
     """
     from agentgym.env.environment import Environment
     from agentgym.env.gym import GymEnv

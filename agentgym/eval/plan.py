@@ -1,4 +1,4 @@
-"""The plan of a run: its settings, its episodes, and what must be right before anything runs.
+"""Starts a run or takes one up again: what must be right before anything runs.
 
 Trial t of a task uses seed S + t whatever the agent, so that agents meet the same worlds and
 their scores are paired.
@@ -6,22 +6,21 @@ their scores are paired.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from agentgym import __version__, catalogue, plugins
 from agentgym.agents import registry
 from agentgym.env.environment import Environment
-from agentgym.errors import AgentGymError, ConfigError, RecordError
+from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.needs import missing_commands
+from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
-from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.record.store import RunStore
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
 from agentgym.verify.rubric import load_rubric
@@ -29,45 +28,8 @@ from agentgym.verify.rubric import load_rubric
 FREE_ON_RESUME = "jobs"
 """The one setting that may differ when a run is taken up again: it changes no result."""
 
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a run is made of. `tasks` are ids, `agents` are specs like ``openai:gpt-x``."""
-
-    tasks: tuple[str, ...]
-    agents: tuple[str, ...]
-    trials: int = 1
-    seed: int = 0
-    sandbox: str = "bubblewrap"
-    max_steps: int | None = None
-    timeout_s: float | None = None
-    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
-
-    def episodes(self) -> list[EpisodePlan]:
-        """Return every episode: all tasks and agents once, then the next trial."""
-        return [
-            EpisodePlan(task=task, seed=self.seed + trial, trial=trial, agent=agent)
-            for trial in range(self.trials)
-            for task in self.tasks
-            for agent in self.agents
-        ]
-
-
-def read_settings(store: RunStore) -> Settings:
-    """Return the settings a run was started with.
-
-    Raises:
-        RecordError: The record holds no usable settings.
-    """
-    try:
-        return TypeAdapter(Settings).validate_python(dict(store.settings))
-    except ValidationError as error:
-        fault = error.errors()[0]
-        field = ".".join(str(part) for part in fault["loc"])
-        raise RecordError(
-            f"the settings of this run cannot be read: {field}: {fault['msg']}; "
-            "it was not written by `agentgym eval`"
-        ) from error
+LAST_SEED = 2**63 - 1
+"""The largest seed that a record can hold."""
 
 
 def holds_run(folder: Path) -> bool:
@@ -96,19 +58,21 @@ def start_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
     if not given.get("agents"):
         problems.append("no agent was named; add one, e.g. --agent noop")
     given["agents"] = tuple(dict.fromkeys(given.get("agents", ())))
-    settings = Settings(**given)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    settings = Settings(**given, agentgym=__version__, started=started)
     problems += check(settings)
     if problems:
         raise ConfigError(_listed(problems))
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    stored = {**asdict(settings), "agentgym": __version__, "started": started}
-    return RunStore.create(folder, stored, settings.episodes())
+    return RunStore.create(folder, asdict(settings), settings.episodes())
 
 
 def resume_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
     """Open a run to go on with it; episodes that ended in an error are planned anew.
 
+    So are those whose verdict the record has lost.
+
     Raises:
+        RecordError: The run is damaged beyond that, or being written.
         ConfigError: There is no run, or what was asked differs from what the run was started with.
     """
     if not holds_run(folder):
@@ -118,6 +82,8 @@ def resume_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
         problems = _differences(read_settings(store), asked) or check(read_settings(store))
         if problems:
             raise ConfigError(_listed(problems))
+        for episode_id in store.unjudged():
+            store.reset_episode(episode_id)
         for row in store.episodes():
             if row.parent is None and row.verdict is not None and not row.verdict.scored:
                 store.reset_episode(row.id)
@@ -129,7 +95,7 @@ def resume_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
 
 def check(settings: Settings) -> list[str]:
     """Return everything that keeps these settings from running, in words; empty where they can."""
-    problems: list[str] = []
+    problems = [*_bad_seed(settings), *_bad_cache()]
     tasks: list[Task] = []
     provider: SandboxProvider | None = None
     try:
@@ -150,6 +116,31 @@ def check(settings: Settings) -> list[str]:
     for need in missing_commands(tasks):
         problems.append(f"{need.command} is not installed, {need.wanted_by}; run: {need.install}")
     return problems
+
+
+def _bad_seed(settings: Settings) -> Iterator[str]:
+    last = settings.seed + settings.trials - 1
+    if not 0 <= settings.seed <= last <= LAST_SEED:
+        yield (
+            f"seed {settings.seed} with {settings.trials} trials: "
+            f"expected seeds from 0 to {LAST_SEED}, got {settings.seed} to {last}"
+        )
+
+
+def _bad_cache() -> Iterator[str]:
+    """Try out the folder that every episode needs."""
+    try:
+        folder = catalogue.cache_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        yield (
+            f"the cache folder {folder} cannot be written: {error.strerror}; "
+            "set AGENTGYM_CACHE to a folder that can"
+        )
+    except ConfigError as error:
+        yield str(error)
 
 
 def _sound_task(task_id: str, provider: SandboxProvider | None) -> Task:

@@ -7,8 +7,6 @@ agent or a sandbox wrote is escaped, control characters are made visible, and lo
 from __future__ import annotations
 
 import json
-import os
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +15,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from agentgym.eval.results import build_results
+from agentgym.eval.printable import clean
+from agentgym.eval.results import build_results, whole_file
+from agentgym.eval.settings import Settings, read_settings
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Effect, Json, Step
 
@@ -29,14 +29,6 @@ ALL_STEPS_UP_TO = 500
 
 STEPS_CHARS = 32 * 2**20
 """Characters of steps on one page; later episodes name the command that shows theirs."""
-
-# What colours a terminal would only be noise here.
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-
-# C0 and C1 controls except tab and line feed, bidirectional overrides, lone surrogates.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +65,11 @@ class EpisodeView:
 
 
 def write_report(store: RunStore, path: Path) -> None:
-    """Write the page in one move: a reader sees the old one or the new one."""
+    """Write the page.
+
+    Raises:
+        RecordError: The record is damaged, or the page cannot be written.
+    """
     pages = Environment(
         loader=PackageLoader("agentgym.eval", "."),
         autoescape=True,
@@ -82,14 +78,12 @@ def write_report(store: RunStore, path: Path) -> None:
         lstrip_blocks=True,
     )
     pages.filters.update(
-        clean=_clean, number=_number, percent=_percent, span=_span, duration=_duration
+        clean=_shown, number=_number, percent=_percent, span=_span, duration=_duration
     )
     stream = pages.get_template("report.html.j2").stream(**_page(store))
-    part = path.with_name(f"{path.name}.part")
-    with part.open("w", encoding="utf-8") as file:
-        stream.enable_buffering(64)
+    stream.enable_buffering(64)
+    with whole_file(path) as file:
         file.writelines(stream)
-    os.replace(part, path)
 
 
 def _page(store: RunStore) -> dict[str, Any]:
@@ -100,7 +94,7 @@ def _page(store: RunStore) -> dict[str, Any]:
     errors = sum(row.verdict is not None and not row.verdict.scored for row in rows)
     return {
         "results": results,
-        "facts": _facts(rows, results, errors),
+        "facts": _facts(rows, read_settings(store), errors),
         "trials": max((row["k"] for row in results["summary"].values()), default=1),
         "suites": sorted({row.plan.task.split("/")[0] for row in rows}),
         "agents": agents,
@@ -114,19 +108,16 @@ def _page(store: RunStore) -> dict[str, Any]:
     }
 
 
-def _facts(
-    rows: Sequence[EpisodeRow], results: dict[str, Any], errors: int
-) -> list[tuple[str, object]]:
-    seeds = sorted({row.plan.seed for row in rows})
-    settings = results["settings"]
+def _facts(rows: Sequence[EpisodeRow], settings: Settings, errors: int) -> list[tuple[str, object]]:
+    seeds = sorted({row.plan.seed for row in rows}) or [settings.seed]
     return [
         ("Episodes", len(rows)),
         ("Unscored", errors),
         ("Seeds", "–".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))),
-        ("Sandbox", settings["sandbox"]),
-        ("Max steps", settings["max_steps"] or "per task"),
-        ("Started", settings["started"].replace("T", " ").partition("+")[0]),
-        ("Version", settings["agentgym"]),
+        ("Sandbox", settings.sandbox),
+        ("Max steps", settings.max_steps or "per task"),
+        ("Started", settings.started.replace("T", " ").partition("+")[0]),
+        ("Version", settings.agentgym),
     ]
 
 
@@ -163,7 +154,7 @@ def _tasks(
             if room > 0 and (len(done) <= ALL_STEPS_UP_TO or mark != "passed"):
                 steps = [_step(step) for step in store.steps(row.id)]
                 room -= sum(step.size for step in steps)
-            yield EpisodeView(row, mark, _clean(row.instruction), _clean(row.error), steps)
+            yield EpisodeView(row, mark, _shown(row.instruction), _shown(row.error), steps)
 
     for task in dict.fromkeys(row.plan.task for row in rows):
         yield task, views(task)
@@ -177,7 +168,7 @@ def _mark(row: EpisodeRow) -> str:
 
 def _step(step: Step) -> StepView:
     seen, given = step.observation, step.action.arguments
-    arguments = [(_clean(name), _clean(v)) for name, v in given.items() if isinstance(v, str)]
+    arguments = [(_shown(name), _shown(v)) for name, v in given.items() if isinstance(v, str)]
     headline = arguments[0][1].strip().partition("\n")[0][:160] if arguments else ""
     if arguments and arguments[0][1].strip() == headline:
         arguments = arguments[1:]
@@ -187,12 +178,12 @@ def _step(step: Step) -> StepView:
     height, width = seen.image.shape[:2] if seen.image is not None else (0, 0)
     return StepView(
         number=step.index + 1,
-        tool=_clean(step.action.tool),
+        tool=_shown(step.action.tool),
         headline=headline,
         arguments=arguments,
-        thought=_clean(step.decision.thought),
-        output=_clean(seen.text),
-        facts=[(_clean(name), _words(value)) for name, value in facts],
+        thought=_shown(step.decision.thought),
+        output=_shown(seen.text),
+        facts=[(_shown(name), _words(value)) for name, value in facts],
         image=f"{width} × {height}" if seen.image is not None else "",
         bad=seen.effect in (Effect.ERROR, Effect.TIMEOUT),
         duration_s=step.duration_s,
@@ -201,17 +192,16 @@ def _step(step: Step) -> StepView:
 
 def _words(value: Json) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _clean(text)[:160]
+    return _shown(text)[:160]
 
 
-def _clean(text: str) -> str:
+def _shown(text: str) -> str:
     """Cut a text in its middle and make what cannot be printed visible."""
     if len(text) > TEXT_CHARS:
         head, tail = TEXT_CHARS * 3 // 4, TEXT_CHARS // 4
         left_out = len(text) - head - tail
         text = f"{text[:head]}\n[… {left_out:,} characters left out here …]\n{text[-tail:]}"
-    text = _COLOURS.sub("", text.replace("\r\n", "\n"))
-    return _UNPRINTABLE.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
+    return clean(text.replace("\r\n", "\n"))
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -223,12 +213,7 @@ def _percent(value: float) -> str:
 
 
 def _span(interval: Sequence[float] | None) -> str:
-    """Return an interval in words; one without width would claim a certainty nobody has."""
-    return (
-        ""
-        if interval is None or interval[0] == interval[1]
-        else f"{interval[0]:.2f} – {interval[1]:.2f}"
-    )
+    return "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}"
 
 
 def _duration(seconds: float) -> str:

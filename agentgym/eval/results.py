@@ -1,18 +1,22 @@
 """`results.json`, schema ``agentgym.results/1``: a pure function of the run record.
 
 Only scored episodes count in means; errors are counted apart and never as zero. Branches of
-an episode are no part of the plan and are left out.
+an episode are no part of the plan and are left out. A `ci95` is null where the scored tasks
+agree, or are fewer than two: there is no spread to reckon with, which is not certainty.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from agentgym import __version__
+from agentgym.errors import RecordError
+from agentgym.eval.settings import read_settings
 from agentgym.eval.statistics import (
     Estimate,
     estimate_mean,
@@ -30,7 +34,11 @@ def build_results(store: RunStore) -> dict[str, Any]:
     """Return the whole of `results.json`; of a run that is not over, what is known so far.
 
     The agents of the summary are ordered by mean score, best first.
+
+    Raises:
+        RecordError: The record is damaged.
     """
+    read_settings(store)  # what is written out below is then what the schema promises
     rows = [row for row in store.episodes() if row.parent is None]
     trials = 1 + max((row.plan.trial for row in rows), default=0)
     summary = {
@@ -58,10 +66,32 @@ def build_results(store: RunStore) -> dict[str, Any]:
 
 
 def write_results(results: dict[str, Any], path: Path) -> None:
-    """Write `results.json` in one move: a reader sees the old file or the new one."""
+    """Write `results.json`.
+
+    Raises:
+        RecordError: The disk is full or the folder cannot be written.
+    """
+    with whole_file(path) as file:
+        file.write(json.dumps(results, indent=2) + "\n")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[TextIO]:
+    """Write a text file in one move: a reader sees the old file or the whole new one.
+
+    Raises:
+        RecordError: It cannot be written; the old file is still there.
+    """
     part = path.with_name(f"{path.name}.part")
-    part.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            yield file
+        os.replace(part, path)
+    except OSError as error:
+        raise RecordError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def _summary(rows: Sequence[EpisodeRow], k: int) -> dict[str, Any]:

@@ -14,6 +14,9 @@ from functools import lru_cache
 
 Interval = tuple[float, float]
 
+_ROUNDING = 1e-12
+"""What scores that agree may differ by once they were added up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -21,7 +24,8 @@ class Estimate:
 
     Attributes:
         mean: None where nothing was scored.
-        ci95: None where fewer than two tasks were scored: one cluster says nothing of spread.
+        ci95: None where fewer than two tasks were scored, or all of them agree: that says
+            nothing of spread, and an interval without width would claim a certainty nobody has.
         tasks: Tasks the mean stands on.
         left_out: Tasks with fewer scored episodes than the estimator needs.
     """
@@ -99,11 +103,13 @@ def _central_probability(theta: float, df: int) -> float:
     return 2 / math.pi * (theta + sine * series) if odd else sine * series
 
 
-def _interval(clusters: Sequence[Sequence[float]], mean: float, total: int) -> Interval:
+def _interval(clusters: Sequence[Sequence[float]], mean: float, total: int) -> Interval | None:
     count = len(clusters)
     squares = math.fsum(math.fsum(x - mean for x in cluster) ** 2 for cluster in clusters)
     error = math.sqrt(count / (count - 1) * squares) / total
     reach = t_quantile(count - 1) * error
+    if reach < _ROUNDING:
+        return None
     return max(0.0, mean - reach), min(1.0, mean + reach)
 
 

@@ -10,10 +10,13 @@ import contextlib
 import hashlib
 import itertools
 import os
+import re
 import zlib
 from pathlib import Path
 
 from agentgym.errors import RecordError
+
+_NAME = re.compile("[0-9a-f]{64}")
 
 
 class BlobStore:
@@ -60,6 +63,8 @@ class BlobStore:
         Raises:
             RecordError: It is missing or damaged.
         """
+        if not _NAME.fullmatch(name):
+            raise RecordError(f"{self.folder}: {name[:80]!r} is the name of no blob")
         path = self._path(name)
         try:
             data = zlib.decompress(path.read_bytes())

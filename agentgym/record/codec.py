@@ -13,7 +13,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final
 
 import numpy as np
 from PIL import Image as Pillow
@@ -65,6 +66,55 @@ def loads(text: str) -> Any:
     return json.loads(text)
 
 
+# --- reading what may be damaged -----------------------------------------------------------
+
+NUMBER: Final = int | float
+
+_WORDS: Final[dict[Any, str]] = {
+    bool: "true or false",
+    dict: "an object",
+    int: "an integer",
+    list: "an array",
+    str: "text",
+    str | None: "text or null",
+    NUMBER: "a number",
+    NUMBER | None: "a number or null",
+}
+
+
+def expect(value: object, field: str, kind: Any) -> Any:
+    """Return a value that was read if it is of the kind its field has; a bool is no number.
+
+    Args:
+        value: What was read.
+        field: What the message calls it.
+        kind: A type as `isinstance` takes it, or the StrEnum of which the value is a member.
+
+    Raises:
+        ValueError: It is of another kind.
+    """
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        members = [member.value for member in kind]
+        if value in members:
+            return kind(value)
+        wanted = "one of " + ", ".join(members)
+    elif isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return value
+    else:
+        wanted = _WORDS[kind]
+    seen = json.dumps(value, default=ascii)
+    raise ValueError(f"{field}: expected {wanted}, got {seen[:60]}{'…' * (len(seen) > 60)}")
+
+
+def _fields(value: object, where: str, kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a JSON object, each of its kind."""
+    found = expect(value, where, dict)
+    for name in kinds:
+        if name not in found:
+            raise ValueError(f"{where}.{name}: absent")
+    return {name: expect(found[name], f"{where}.{name}", kind) for name, kind in kinds.items()}
+
+
 # --- decisions and observations ------------------------------------------------------------
 
 
@@ -82,13 +132,20 @@ def decision_to_json(decision: Decision) -> dict[str, Json]:
     }
 
 
-def decision_from_json(value: Mapping[str, Any]) -> Decision:
-    """Read what `decision_to_json` returned."""
+def decision_from_json(value: object) -> Decision:
+    """Read what `decision_to_json` returned.
+
+    Raises:
+        ValueError: It is something else; names the field.
+    """
+    found = _fields(value, "decision", {"action": dict, "thought": str, "usage": dict})
+    action = _fields(found["action"], "decision.action", {"tool": str, "arguments": dict})
+    usage = dict.fromkeys(("prompt", "completion", "cached"), int)
     return Decision(
-        action=Action.from_json(value["action"]),
-        thought=value["thought"],
-        usage=TokenUsage(**value["usage"]),
-        reply=value["reply"],
+        action=Action(**action),
+        thought=found["thought"],
+        usage=TokenUsage(**_fields(found["usage"], "decision.usage", usage)),
+        reply=expect(value, "decision", dict).get("reply"),
     )
 
 
@@ -107,9 +164,24 @@ def observation_to_json(observation: Observation, image: Json = None) -> dict[st
     }
 
 
-def observation_from_json(value: Mapping[str, Any], image: Image | None = None) -> Observation:
-    """Read what `observation_to_json` returned; the picture comes from wherever it was put."""
-    return Observation(value["text"], image, value["data"], Effect(value["effect"]))
+def observation_from_json(value: object, image: Image | None = None) -> Observation:
+    """Read what `observation_to_json` returned; the picture comes from wherever it was put.
+
+    Raises:
+        ValueError: It is something else; names the field.
+    """
+    kinds = {"text": str, "data": dict, "effect": Effect}
+    return Observation(image=image, **_fields(value, "observation", kinds))
+
+
+def image_name(value: object) -> str | None:
+    """Return what stands for the picture in what `observation_to_json` returned.
+
+    Raises:
+        ValueError: It is no observation.
+    """
+    name: str | None = _fields(value, "observation", {"image": str | None})["image"]
+    return name
 
 
 def png_from_image(image: Image) -> bytes:
@@ -121,7 +193,11 @@ def png_from_image(image: Image) -> bytes:
 
 
 def image_from_png(data: bytes) -> Image:
-    """Return the picture of a PNG as ``uint8[H, W, 3]`` RGB."""
+    """Return the picture of a PNG as ``uint8[H, W, 3]`` RGB.
+
+    Raises:
+        OSError, ValueError, SyntaxError: It is no PNG, or a damaged one.
+    """
     with Pillow.open(io.BytesIO(data)) as picture:
         return np.array(picture.convert("RGB"))
 
@@ -172,11 +248,19 @@ def checkpoint_to_json(checkpoint: CheckpointResult) -> dict[str, Json]:
     return asdict(checkpoint)
 
 
-def checkpoint_from_json(value: Mapping[str, Any]) -> CheckpointResult:
-    """Read what `checkpoint_to_json` returned."""
-    return CheckpointResult(
-        **{**value, "phase": Phase(value["phase"]), "status": CheckStatus(value["status"])}
-    )
+_CHECKPOINT: Final = {
+    **{"id": str, "phase": Phase, "status": CheckStatus, "score": NUMBER, "weight": NUMBER},
+    **{"message": str, "gate": bool, "depth": int},
+}
+
+
+def checkpoint_from_json(value: object) -> CheckpointResult:
+    """Read what `checkpoint_to_json` returned.
+
+    Raises:
+        ValueError: It is something else; names the field.
+    """
+    return CheckpointResult(**_fields(value, "checkpoint", _CHECKPOINT))
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
@@ -192,12 +276,20 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
     }
 
 
-def verdict_from_json(value: Mapping[str, Any]) -> Verdict:
-    """Read what `verdict_to_json` returned."""
-    return Verdict(
-        **{
-            **value,
-            "safety_violations": tuple(value["safety_violations"]),
-            "checkpoints": tuple(checkpoint_from_json(item) for item in value["checkpoints"]),
-        }
-    )
+_VERDICT: Final = {
+    **{"status": str, "outcome": bool, "score": NUMBER, "process": NUMBER | None},
+    **{"safety_violations": list, "checkpoints": list, "state_hash": str},
+}
+
+
+def verdict_from_json(value: object) -> Verdict:
+    """Read what `verdict_to_json` returned.
+
+    Raises:
+        ValueError: It is something else; names the field.
+    """
+    found = _fields(value, "verdict", _VERDICT)
+    violations = [expect(v, "verdict.safety_violations", str) for v in found["safety_violations"]]
+    found["safety_violations"] = tuple(violations)
+    found["checkpoints"] = tuple(checkpoint_from_json(item) for item in found["checkpoints"])
+    return Verdict(**found)

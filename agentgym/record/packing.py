@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.blobs import BlobStore
 from agentgym.records import Json, Observation
@@ -31,22 +30,20 @@ class Packing:
         text = codec.dumps(value)
         return text if len(text) <= INLINE_BYTES else "@" + self._blobs.put(text.encode("ascii"))
 
-    def unpack(self, column: str | None, absent: object = None) -> Any:
-        """Return the value of a column, `absent` where it is empty.
+    def unpack(self, column: object, field: str) -> Any:
+        """Return the value of a column.
 
         Raises:
-            RecordError: The column or its blob is damaged.
+            ValueError: The column is damaged; names the field.
+            RecordError: Its blob is damaged.
         """
-        if column is None:
-            return absent
-        if column.startswith("@"):
-            column = self._blobs.get(column[1:]).decode("ascii")
+        text: str = codec.expect(column, field, str)
+        if text.startswith("@"):
+            text = self._blobs.get(text[1:]).decode("latin-1")
         try:
-            return codec.loads(column)
-        except ValueError as error:
-            raise RecordError(
-                f"{self._blobs.folder.parent}: a value is damaged: {error}"
-            ) from error
+            return codec.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{field}: {error}") from error
 
     def pack_observation(self, observation: Observation) -> str:
         """Return the column of an observation; its picture becomes a PNG blob."""
@@ -55,9 +52,17 @@ class Packing:
             name = self._blobs.put(codec.png_from_image(observation.image), compress=False)
         return self.pack(codec.observation_to_json(observation, name))
 
-    def unpack_observation(self, column: str) -> Observation:
-        """Read what `pack_observation` returned."""
-        value = self.unpack(column)
-        name = value["image"]
-        image = None if name is None else codec.image_from_png(self._blobs.get(name))
+    def unpack_observation(self, column: object) -> Observation:
+        """Read what `pack_observation` returned.
+
+        Raises:
+            ValueError: The column is damaged; names the field.
+            RecordError: One of its blobs is damaged.
+        """
+        value = self.unpack(column, "observation")
+        name = codec.image_name(value)
+        try:
+            image = None if name is None else codec.image_from_png(self._blobs.get(name))
+        except (OSError, SyntaxError) as error:
+            raise ValueError(f"observation.image: {error}") from error
         return codec.observation_from_json(value, image)

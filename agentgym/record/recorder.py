@@ -41,7 +41,8 @@ class Recorder:
     def note(self, line: str) -> None:
         """Add a line to the episode's log."""
         query = "SELECT log FROM episodes WHERE id = ?"
-        log = self._packing.unpack(self._database.rows(query, (self._episode_id,))[0]["log"], "")
+        (row,) = self._database.rows(query, (self._episode_id,))
+        log = "" if row["log"] is None else self._packing.unpack(row["log"], "log")
         self._database.execute(
             "UPDATE episodes SET log = ? WHERE id = ?",
             (self._packing.pack(f"{log}{line}\n"), self._episode_id),

@@ -7,9 +7,11 @@ so a process killed at any moment loses at most the step in flight.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from agentgym.errors import RecordError
 from agentgym.record import codec
@@ -24,6 +26,14 @@ SELECT e.*, COUNT(s.step) AS steps, TOTAL(s.prompt_tokens) AS prompt,
        TOTAL(s.completion_tokens) AS completion, TOTAL(s.cached_tokens) AS cached
 FROM episodes e LEFT JOIN steps s ON s.episode = e.id {where} GROUP BY e.id ORDER BY e.id
 """
+
+_COLUMNS = {
+    **{"task": str, "seed": int, "trial": int, "agent": str, "sandbox": str | None},
+    **{"reset_s": codec.NUMBER, "duration_s": codec.NUMBER},
+}
+"""The columns that SQLite, which takes any value anywhere, would not have kept in order."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,9 @@ class RunStore:
         self.folder = folder
         self._database = database
         self._packing = Packing(BlobStore(folder / "blobs"))
-        self.settings: Mapping[str, Json] = self._packing.unpack(database.settings)
+        with self._reading("the run"):
+            settings = self._packing.unpack(database.settings, "settings")
+            self.settings: Mapping[str, Json] = codec.expect(settings, "settings", dict)
 
     @classmethod
     def create(
@@ -120,7 +132,12 @@ class RunStore:
         Raises:
             RecordError: It is no run, damaged, of another format version, or being written.
         """
-        return cls(folder, Database(folder, readonly=readonly))
+        database = Database(folder, readonly=readonly)
+        try:
+            return cls(folder, database)
+        except BaseException:
+            database.close()
+            raise
 
     def close(self) -> None:
         """Close the record; a writer lets others write."""
@@ -142,14 +159,18 @@ class RunStore:
     # --- reading ---------------------------------------------------------------------------
 
     def episodes(self) -> list[EpisodeRow]:
-        """Return every episode in the order of the plan, branches last."""
+        """Return every episode in the order of the plan, branches last.
+
+        Raises:
+            RecordError: One of them is damaged.
+        """
         return [self._episode(row) for row in self._database.rows(_EPISODES.format(where=""))]
 
     def episode(self, id: int) -> EpisodeRow:
         """Return one episode.
 
         Raises:
-            RecordError: The run has no such episode.
+            RecordError: The run has no such episode, or it is damaged.
         """
         rows = self._database.rows(_EPISODES.format(where="WHERE e.id = ?"), (id,))
         if not rows:
@@ -162,44 +183,77 @@ class RunStore:
         """Return the recorded steps of an episode.
 
         Raises:
-            RecordError: One of them is damaged.
+            RecordError: One of them is damaged or missing.
         """
         rows = self._database.rows(
             "SELECT * FROM steps WHERE episode = ? ORDER BY step", (episode_id,)
         )
+        for index, row in enumerate(rows):
+            if row["step"] != index:
+                raise RecordError(
+                    f"{self.folder}: episode {episode_id} is damaged: step {index} is missing"
+                )
         return [self._step(row) for row in rows]
 
+    def unjudged(self) -> list[int]:
+        """Return the episodes that are done and yet have no verdict: the record lost it."""
+        query = "SELECT id FROM episodes WHERE state = 'done' AND verdict IS NULL"
+        return [row["id"] for row in self._database.rows(query)]
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """Say of what a damaged value is a part."""
+        try:
+            yield
+        except (RecordError, ValueError) as error:
+            raise RecordError(f"{self.folder}: {what} is damaged: {error}") from error
+
     def _step(self, row: sqlite3.Row) -> Step:
-        observation = self._packing.unpack_observation(row["observation"])
-        if codec.observation_hash(observation) != row["observation_hash"]:
-            raise RecordError(
-                f"{self.folder}: step {row['step']} of episode {row['episode']} is damaged: "
-                "its observation does not match its hash"
-            )
-        decision = codec.decision_from_json(self._packing.unpack(row["decision"]))
-        return Step(row["step"], decision, observation, row["duration_s"])
+        with self._reading(f"step {row['step']} of episode {row['episode']}"):
+            observation = self._packing.unpack_observation(row["observation"])
+            if codec.observation_hash(observation) != row["observation_hash"]:
+                raise RecordError("its observation does not match its hash")
+            decision = codec.decision_from_json(self._packing.unpack(row["decision"], "decision"))
+            duration_s = codec.expect(row["duration_s"], "duration_s", codec.NUMBER)
+        return Step(row["step"], decision, observation, duration_s)
 
     def _episode(self, row: sqlite3.Row) -> EpisodeRow:
-        parent = None if row["parent"] is None else (row["parent"], row["parent_step"])
-        return EpisodeRow(
-            id=row["id"],
-            plan=EpisodePlan(row["task"], row["seed"], row["trial"], row["agent"]),
-            state=row["state"],
-            params=self._packing.unpack(row["params"], {}),
-            instruction=self._packing.unpack(row["instruction"], ""),
-            sandbox=row["sandbox"] or "",
-            first=None if row["first"] is None else self._packing.unpack_observation(row["first"]),
-            verdict=None if row["verdict"] is None else self._verdict(row["id"], row["verdict"]),
-            error=self._packing.unpack(row["error"], ""),
-            reset_s=row["reset_s"],
-            duration_s=row["duration_s"],
-            steps=row["steps"],
-            usage=TokenUsage(int(row["prompt"]), int(row["completion"]), int(row["cached"])),
-            parent=parent,
-            log=self._packing.unpack(row["log"], ""),
-        )
+        with self._reading(f"episode {row['id']}"):
+            if row["state"] == "done" and row["verdict"] is None:
+                raise RecordError("it is done but has no verdict; resume the run to repeat it")
+            for name, kind in _COLUMNS.items():
+                codec.expect(row[name], name, kind)
+            return EpisodeRow(
+                id=row["id"],
+                plan=EpisodePlan(row["task"], row["seed"], row["trial"], row["agent"]),
+                state=row["state"],
+                params=self._value(row, "params", {}),
+                instruction=self._value(row, "instruction", ""),
+                sandbox=row["sandbox"] or "",
+                first=self._first(row["first"]),
+                verdict=self._verdict(row["id"], row["verdict"]),
+                error=self._value(row, "error", ""),
+                reset_s=row["reset_s"],
+                duration_s=row["duration_s"],
+                steps=row["steps"],
+                usage=TokenUsage(int(row["prompt"]), int(row["completion"]), int(row["cached"])),
+                parent=None if row["parent"] is None else (row["parent"], row["parent_step"]),
+                log=self._value(row, "log", ""),
+            )
 
-    def _verdict(self, episode_id: int, packed: str) -> Verdict:
+    def _value(self, row: sqlite3.Row, field: str, absent: T) -> T:
+        """Return a value of the kind of `absent`, which stands for an empty column."""
+        if row[field] is None:
+            return absent
+        value: T = codec.expect(self._packing.unpack(row[field], field), field, type(absent))
+        return value
+
+    def _first(self, packed: object) -> Observation | None:
+        return None if packed is None else self._packing.unpack_observation(packed)
+
+    def _verdict(self, episode_id: int, packed: object) -> Verdict | None:
+        if packed is None:
+            return None
         rows = self._database.rows(
             "SELECT id, phase, status, score, weight, message, gate, depth FROM checkpoints"
             " WHERE episode = ? ORDER BY position",
@@ -208,12 +262,13 @@ class RunStore:
         checkpoints = [
             {
                 **dict(row),
-                "message": self._packing.unpack(row["message"]),
+                "message": self._packing.unpack(row["message"], "checkpoint.message"),
                 "gate": bool(row["gate"]),
             }
             for row in rows
         ]
-        return codec.verdict_from_json({**self._packing.unpack(packed), "checkpoints": checkpoints})
+        verdict = codec.expect(self._packing.unpack(packed, "verdict"), "verdict", dict)
+        return codec.verdict_from_json({**verdict, "checkpoints": checkpoints})
 
     # --- writing ---------------------------------------------------------------------------
 

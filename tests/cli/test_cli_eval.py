@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +121,114 @@ def test_resume_needs_a_run(cli: Cli, tmp_path: Path) -> None:
 
 
 @needs_sandbox
-@pytest.mark.parametrize("end", ["ctrl-c", "signal", "kill"])
+def test_resume_where_nothing_was_begun_begins_and_says_so(cli: Cli, tmp_path: Path) -> None:
+    done = cli("eval", "demo/hello", "-a", "noop", "--out", "nowhere", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("nothing to resume in nowhere, starting a new run\n")
+    again = cli("eval", "demo/hello", "-a", "noop", "--out", "nowhere", "--resume")
+    assert "nothing to resume" not in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "words"),
+    [
+        ((), {"AGENTGYM_CACHE": "/proc/x"}, "the cache folder /proc/x cannot be written"),
+        (("--seed", str(2**64)), {}, f"expected seeds from 0 to {2**63 - 1}, got {2**64}"),
+        (("--seed", str(2**63 - 2), "-k", "3"), {}, f"got {2**63 - 2} to {2**63}"),
+        (("-a", "scripted:/nofile"), {}, "/nofile: cannot be read: No such file"),
+    ],
+)
+def test_what_cannot_run_is_known_before_anything_does(
+    cli: Cli, tmp_path: Path, arguments: tuple[str, ...], env: dict[str, str], words: str
+) -> None:
+    done = cli("eval", "demo/hello", "-a", "noop", "--out", "run", *arguments, **env)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture
+def recorded(cli: Cli, tmp_path: Path) -> Path:
+    """A run of two episodes of the oracle."""
+    assert cli("eval", "demo", "-a", "oracle", "-j", "1", "-o", "run").returncode == 0
+    return tmp_path / "run"
+
+
+def change(folder: Path, statement: str) -> None:
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE episodes SET first = '{}' WHERE id = 2", "episode 2 is damaged: observation."),
+        ("UPDATE episodes SET verdict = '[]' WHERE id = 2", "episode 2 is damaged: verdict: "),
+        ("UPDATE meta SET value = '{}' WHERE key = 'settings'", "settings of this run"),
+    ],
+)
+def test_a_damaged_run_is_told_in_a_line(
+    cli: Cli, recorded: Path, statement: str, words: str
+) -> None:
+    change(recorded, statement)
+    commands = [("report", "run"), ("eval", "--out", "run", "--resume")]
+    if "meta" not in statement:
+        commands += [("replay", "run"), ("replay", "run", "2"), ("replay", "run", "2", "--verify")]
+    for command in commands:
+        done = cli(*command)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: run: ") and words in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+@needs_sandbox
+def test_a_deleted_step_is_noticed(cli: Cli, recorded: Path) -> None:
+    change(recorded, "DELETE FROM steps WHERE episode = 2 AND step = 0")
+    for command in (("report", "run"), ("replay", "run", "2", "--verify")):
+        done = cli(*command)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "error: run: episode 2 is damaged: step 0 is missing\n"
+    assert not list(recorded.glob("*.part"))
+
+
+@needs_sandbox
+def test_an_episode_that_lost_its_verdict_is_run_again(cli: Cli, recorded: Path) -> None:
+    change(recorded, "UPDATE episodes SET verdict = NULL WHERE id = 2")
+    assert "it is done but has no verdict" in cli("report", "run").stderr
+    done = cli("eval", "--out", "run", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 2 episodes were done before" in done.stderr
+    assert results_of(recorded)["complete"]
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", ["results.json", "report.html"])
+def test_a_full_disk_is_told_in_a_line_and_leaves_no_half_file(
+    cli: Cli, recorded: Path, name: str
+) -> None:
+    before = (recorded / name).read_bytes()
+    (recorded / f"{name}.part").symlink_to("/dev/full")
+    done = cli("report", "run")
+    assert done.returncode == 1
+    assert done.stderr == f"error: run/{name} cannot be written: No space left on device\n"
+    assert (recorded / name).read_bytes() == before
+    assert not list(recorded.glob("*.part"))
+
+
+@needs_sandbox
+def test_tasks_that_agree_have_no_interval_anywhere(cli: Cli, recorded: Path) -> None:
+    assert results_of(recorded)["summary"]["oracle"]["mean_score_ci95"] is None
+    agent, *_, interval = cli("report", "run").stdout.splitlines()[1].split()[:3]
+    assert (agent, interval) == ("oracle", "–")
+    page = (recorded / "report.html").read_text()
+    assert "1.00 – 1.00" not in page
+
+
+@needs_sandbox
+@pytest.mark.parametrize("end", ["ctrl-c", "int", "term", "kill"])
 def test_an_ended_run_keeps_what_is_done_and_goes_on(
     cli: Cli, demo: Path, tmp_path: Path, end: str
 ) -> None:
@@ -140,7 +249,7 @@ def test_an_ended_run_keeps_what_is_done_and_goes_on(
                 # A terminal signals the whole foreground group, sandboxes and all.
                 os.killpg(process.pid, signal.SIGINT)
             else:
-                process.send_signal(signal.SIGINT if end == "signal" else signal.SIGKILL)
+                process.send_signal(signal.Signals[f"SIG{end.upper()}"])
             _, words = process.communicate(timeout=60)
         finally:
             process.kill()
@@ -148,7 +257,7 @@ def test_an_ended_run_keeps_what_is_done_and_goes_on(
     if end == "kill":
         assert process.returncode == -signal.SIGKILL
     else:
-        assert process.returncode == 130
+        assert process.returncode == (143 if end == "term" else 130)
         assert "agentgym eval --out run --resume" in words
 
     assert cli("report", "run").returncode == 0

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from demo_suite import COMMAND, Cli, write_task
 from typer.testing import CliRunner
 
@@ -35,6 +36,14 @@ def test_defaults_survive_the_markup_of_the_help() -> None:
     result = CliRunner().invoke(app, ["eval", "--help"], env={"COLUMNS": "200"})
     for words in ("Default: bubblewrap", "Default: the task's", "Default: runs/TIME-SUITE"):
         assert words in result.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_word_of_the_help_is_lost_to_its_markup(command: str) -> None:
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300"}).output
+    words = " ".join(shown.replace("│", " ").split())
+    for parameter in typer.main.get_command(app).commands[command].params:
+        assert " ".join(getattr(parameter, "help", "").split()) in words
 
 
 def test_help_imports_no_command() -> None:
@@ -107,6 +116,65 @@ def test_an_error_is_one_line_and_no_traceback(cli: Cli) -> None:
     assert done.stdout == ""
     assert done.stderr.startswith("error: no task named 'demo/helo'; did you mean 'demo/hello-v1'")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_mistyped_bench_is_answered_with_those_there_are(cli: Cli) -> None:
+    done = cli("bench", "foo")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: no bench named 'foo'; there is: sandbox\n"
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_a_terminal_without_unicode_gets_something_for_each_sign(
+    cli: Cli, demo: Path, plain: dict[str, str]
+) -> None:
+    write_task(demo, "needy", needs='["no-such-command-xyz"]')
+    done = cli("doctor", **plain)
+    assert "Traceback" not in done.stderr
+    assert "? command no-such-command-xyz" in done.stdout
+    assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("list", "tasks", "demo"), 0, "demo/hello-v1"),
+        (("doctor",), None, "command no-such-command-xyz"),
+        (("eval", "demo/broken", "-a", "noop"), 2, "demo/broken/task.toml"),
+        (("eval", "demo/hello", "-a", "noop"), 1, "a run cannot be created here"),
+    ],
+)
+def test_a_deleted_working_directory_is_no_obstacle(
+    demo: Path, tmp_path: Path, arguments: tuple[str, ...], code: int | None, words: str
+) -> None:
+    write_task(demo, "needy", needs='["no-such-command-xyz"]')
+    (write_task(demo, "broken") / "task.toml").write_text('id = "demo/broken-v1"\n')
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        [
+            "sh",
+            "-c",
+            'cd "$1" && rmdir "$1" && shift && exec "$@"',
+            "-",
+            gone,
+            *COMMAND,
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert words in done.stdout + done.stderr
+    assert code is None or done.returncode == code
 
 
 def test_debug_shows_the_traceback(cli: Cli) -> None:

@@ -9,7 +9,16 @@ from types import SimpleNamespace
 
 from agentgym.env.gym import GymEnv
 from agentgym.errors import ActionError
-from agentgym.records import Action, Decision, Effect, Observation, Step, ToolSpec, Verdict
+from agentgym.records import (
+    Action,
+    Decision,
+    Effect,
+    Limits,
+    Observation,
+    Step,
+    ToolSpec,
+    Verdict,
+)
 from agentgym.surfaces.calls import check_call
 
 
@@ -53,6 +62,7 @@ class FakeEnvironment:
     def __init__(self, max_steps=20):
         self.task = SimpleNamespace(id="fake/echo-v1")
         self.tools = TOOLS
+        self.limits = Limits()
         self.max_steps = max_steps
         self.instance = None
         self.steps = []
@@ -65,8 +75,12 @@ class FakeEnvironment:
         return Observation(f"Submit {params['word']}.", data={"cwd": "/root", "step": 0})
 
     async def step(self, decision):
-        action = decision.action if isinstance(decision, Decision) else decision
-        observation = self._act(action)
+        try:
+            action = Action.from_json(decision)
+            observation = self._act(action)
+        except ActionError as error:
+            action = Action("", {"malformed": str(error)})
+            observation = Observation(f"error: {error}", effect=Effect.ERROR)
         self.steps.append(Step(len(self.steps), Decision(action), observation))
         terminated = action.tool == "submit" and observation.effect is not Effect.ERROR
         truncated = not terminated and len(self.steps) >= self.max_steps

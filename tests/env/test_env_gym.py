@@ -1,7 +1,12 @@
 """The Gymnasium contract of GymEnv, on an environment without a computer."""
 
+import gc
 import json
+import subprocess
+import sys
+import threading
 import warnings
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -17,6 +22,7 @@ from agentgym.records import (
     Action,
     CheckpointResult,
     CheckStatus,
+    Limits,
     Observation,
     Phase,
     Verdict,
@@ -124,6 +130,19 @@ def test_an_illegal_action_costs_a_step_and_says_why(env, action, said):
     assert len(env.environment.steps) == 1
 
 
+@pytest.mark.parametrize(
+    ("action", "complaint"),
+    [
+        (None, "an action is an object with 'tool' and 'arguments', not NoneType"),
+        ("ls", "an action is an object with 'tool' and 'arguments', not str"),
+        ({}, "an action needs 'tool', the name of the tool to call"),
+    ],
+)
+def test_what_is_no_action_is_answered_by_the_plain_complaint(env, action, complaint):
+    env.reset(seed=0)
+    assert env.step(action)[0]["text"] == f"error: {complaint}"
+
+
 def test_actions_may_be_records(env):
     env.reset(seed=0)
     assert env.step(Action("say", {"text": "a"}))[0]["text"] == "a"
@@ -153,6 +172,22 @@ def test_the_seed_given_at_the_start_is_that_of_the_first_episode():
     assert len(set(first)) == 3
     assert (other[0], other[1:] != first[1:]) == (8, True)
     assert make_fake(seed=7).reset(seed=1)[1]["seed"] == 1
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5])
+def test_a_seed_that_is_none_is_refused(seed):
+    with pytest.raises(ConfigError, match=f"seed: .*integer from 0 on, got {seed!r}"):
+        make_fake(seed=seed)
+
+
+@pytest.mark.parametrize(("output_bytes", "slot"), [(65_536, 196_608), (1_024, 128_000)])
+def test_the_text_slot_follows_the_limits(output_bytes, slot):
+    environment = FakeEnvironment()
+    environment.limits = Limits(output_bytes=output_bytes)
+    space = GymEnv(environment).observation_space["text"]
+    assert "\ufffd" * output_bytes in space
+    assert "\U0001f600" * 32_000 in space
+    assert slot < space.max_bytes < slot + 10_000
 
 
 def test_nothing_returned_is_shared_with_a_later_step(env):
@@ -238,6 +273,42 @@ def test_closing_twice_closes_once():
         env.reset()
     with pytest.raises(ResetNeeded):
         env.step(say("a"))
+
+
+def test_an_environment_that_is_dropped_is_closed():
+    closed = threading.Event()
+
+    class Watched(FakeEnvironment):
+        async def close(self):
+            closed.set()
+
+    env = GymEnv(Watched())
+    env.reset(seed=0)
+    del env
+    gc.collect()
+    assert closed.wait(30)
+
+
+DROPPED_AT_EXIT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from fake_environment import make_fake
+kept = make_fake()
+kept.reset(seed=0)
+cycle = [make_fake()]
+cycle[0].reset(seed=0)
+cycle.append(cycle)
+"""
+
+
+def test_environments_that_are_left_open_do_not_disturb_the_end():
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED_AT_EXIT, str(Path(__file__).parent)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_it_runs_inside_a_running_loop():

@@ -51,6 +51,21 @@ def test_every_call_shares_one_loop_in_another_thread(own):
     assert first[0] != threading.get_ident()
 
 
+def test_what_is_started_runs_without_being_waited_for(own):
+    done = threading.Event()
+
+    async def work():
+        done.set()
+
+    own.start(work)
+    assert not done.is_set(), "there is no loop yet, so there is nothing to do"
+    own.run(value(1))
+    own.start(work)
+    assert done.wait(30)
+    own.close()
+    own.start(work)
+
+
 async def test_it_works_while_a_loop_is_running_here(own):
     assert own.run(value("inside pytest-asyncio")) == "inside pytest-asyncio"
 

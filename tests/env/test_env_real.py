@@ -12,7 +12,11 @@ from gymnasium.utils.env_checker import check_env
 
 import agentgym
 from agentgym.env import registration
+from agentgym.env.environment import Environment
+from agentgym.record import codec
+from agentgym.records import Effect
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.task.load import find_task
 
 TASK_ID = "terminal/log-forensics-v1"
 GYM_ID = "agentgym/terminal.log-forensics-v1"
@@ -48,6 +52,25 @@ def test_gymnasium_s_own_checker_passes_without_warnings():
 
 def test_the_example_in_the_documentation():
     assert doctest.testmod(registration) == (0, 6)
+
+
+async def test_what_is_no_action_is_recorded_and_replays_as_it_was():
+    provider = BubblewrapProvider()
+    env = Environment(find_task(TASK_ID), provider, max_steps=20)
+    await env.reset(0)
+    junk = [None, "ls", {}, {"tool": 5}, {"\ud800" * 10_000: "\0"}, {"tool": "x", "arguments": 1}]
+    seen = [(await env.step(action)).observation for action in junk]
+    recorded = [
+        codec.decision_from_json(codec.loads(codec.dumps(codec.decision_to_json(step.decision))))
+        for step in env.steps
+    ]
+    await env.reset(0)
+    again = [(await env.step(decision)).observation for decision in recorded]
+    await env.close()
+    await provider.close()
+    assert seen[0].text == "error: an action is an object with 'tool' and 'arguments', not NoneType"
+    assert all(o.effect is Effect.ERROR and len(o.text) <= 220 for o in seen)
+    assert [(o.text, o.effect) for o in again] == [(o.text, o.effect) for o in seen]
 
 
 def test_an_episode_runs_on_a_computer():

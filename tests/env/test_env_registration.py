@@ -15,7 +15,7 @@ import agentgym
 from agentgym import plugins
 from agentgym.env import registration
 from agentgym.env.gym import GymEnv
-from agentgym.errors import NotFoundError
+from agentgym.errors import ConfigError, NotFoundError
 
 BUNDLED = {
     tomllib.loads(path.read_text())["id"]
@@ -93,6 +93,15 @@ def test_mistyped_names_offer_the_close_match():
         agentgym.make(TASK_ID, sandbox="bublewrap")
     with pytest.raises(NameNotFound, match="terminal.log-forensics"):
         gymnasium.make("agentgym/terminal.log-forensic-v1")
+
+
+@pytest.mark.parametrize(
+    "options", [{"seed": -1}, {"seed": "x"}, {"max_steps": 0}, {"max_steps": "many"}]
+)
+def test_options_that_make_no_sense_are_refused(counting, options):
+    (name,) = options
+    with pytest.raises(ConfigError, match=f"{name}: expected"):
+        agentgym.make(TASK_ID, sandbox="counting", **options)
 
 
 def test_a_process_makes_one_provider(counting):

@@ -7,7 +7,8 @@ import pytest
 from fake_environment import WORDS, make_fake
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from agentgym.env.gym import TEXT_BYTES
+from agentgym.env.gym import text_bytes
+from agentgym.records import Limits
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
@@ -92,8 +93,9 @@ def test_text_beyond_its_slot_is_an_error_and_never_garbage(kind):
     fill = {"tool": "fill", "arguments": {"character": "\U0001f600", "times": 10_000}}
     observations, *_ = envs.step((fill, say("b")))
     assert observations["text"] == ("\U0001f600" * 10_000, "b")
-    with pytest.raises(ValueError, match=f"{TEXT_BYTES + 1} bytes"):
-        envs.step((say("x" * (TEXT_BYTES + 1)), say("b")))
+    too_long = text_bytes(Limits()) + 1
+    with pytest.raises(ValueError, match=f"{too_long} bytes"):
+        envs.step((say("x" * too_long), say("b")))
     envs.close(terminate=True)
 
 

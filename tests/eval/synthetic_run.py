@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from agentgym.eval.plan import Settings
+from agentgym.eval.settings import Settings
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import (
     Action,
@@ -45,9 +45,14 @@ class Runs:
         agents: Sequence[str] = ("noop",),
         trials: int = 1,
     ) -> RunStore:
-        settings = Settings(tuple(tasks), tuple(agents), trials=trials, seed=10, jobs=1)
-        stored = {**asdict(settings), "agentgym": "0.1.0", "started": "2026-01-02T03:04:05+00:00"}
-        store = RunStore.create(self.folder, stored, settings.episodes())
+        settings = Settings(
+            *(tuple(tasks), tuple(agents), trials),
+            seed=10,
+            jobs=1,
+            agentgym="0.1.0",
+            started="2026-01-02T03:04:05+00:00",
+        )
+        store = RunStore.create(self.folder, asdict(settings), settings.episodes())
         self._open.append(store)
         return store
 

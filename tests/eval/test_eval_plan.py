@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ import pytest
 from synthetic_run import Runs, scored
 
 from agentgym.errors import ConfigError, RecordError
-from agentgym.eval.plan import Settings, read_settings, resume_run, start_run
+from agentgym.eval import plan
+from agentgym.eval.plan import resume_run, start_run
+from agentgym.eval.settings import Settings, read_settings
 from agentgym.record.store import RunStore
 
 
@@ -61,6 +65,22 @@ def test_a_run_goes_on_only_as_it_was_started(
     with pytest.raises(ConfigError, match=words):
         resume_run(runs.folder, asked)
     RunStore.open(runs.folder, readonly=False).close()  # the lock was let go
+
+
+def test_an_episode_that_lost_its_verdict_is_planned_anew(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "check", lambda settings: [])
+    store = runs.start()
+    for row in store.episodes():
+        runs.play(store, row, scored(1.0))
+    store.close()
+    with closing(sqlite3.connect(runs.folder / "run.db")) as connection:
+        connection.execute("UPDATE episodes SET verdict = NULL WHERE id = 1")
+        connection.commit()
+    store = resume_run(runs.folder, {})
+    assert [(row.state, row.steps) for row in store.episodes()] == [("planned", 0), ("done", 1)]
+    store.close()
 
 
 def test_a_second_run_in_a_folder_needs_a_word(runs: Runs) -> None:

@@ -58,7 +58,12 @@ def test_one_score_a_task_gives_the_textbook_interval() -> None:
     assert found.ci95 == pytest.approx((0.5 - reach, 0.5 + reach), abs=1e-6)
 
 
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=8), st.integers(2, 5))
+spread_out = st.lists(st.floats(0, 1), min_size=2, max_size=8).filter(
+    lambda scores: max(scores) - min(scores) > 1e-6
+)
+
+
+@given(spread_out, st.integers(2, 5))
 def test_repeating_every_episode_adds_no_certainty(scores: list[float], times: int) -> None:
     once = estimate_mean([[x] for x in scores])
     often = estimate_mean([[x] * times for x in scores])
@@ -87,6 +92,15 @@ def test_an_interval_holds_its_mean_and_stays_in_range(clusters: list[list[float
 def test_one_task_has_a_mean_and_no_interval() -> None:
     found = estimate_mean([[0.0, 1.0], []])
     assert (found.mean, found.ci95, found.tasks, found.left_out) == (0.5, None, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "scores", [[[1.0], [1.0]], [[0.0, 0.0], [0.0], [0.0]], [[0.1], [0.1, 0.1], [0.1]], [[0.7]] * 7]
+)
+def test_tasks_that_agree_give_no_interval(scores: list[list[float]]) -> None:
+    found = estimate_mean(scores)
+    assert found.mean == pytest.approx(scores[0][0])
+    assert found.ci95 is None
 
 
 def test_nothing_scored_is_not_zero() -> None:

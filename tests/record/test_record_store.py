@@ -335,6 +335,117 @@ def test_a_damaged_step_is_not_handed_out(run, damage):
     reader.close()
 
 
+def damaged(run, statement):
+    """Play two episodes, change the database behind the store's back, and open it again."""
+    image = np.zeros((2, 2, 3), np.uint8)
+    for episode_id in (1, 2):
+        recorder = begin(run, episode_id)
+        for step in (make_step(0), make_step(1, image=image), make_step(2)):
+            recorder.step(step)
+        recorder.finish(VERDICT, duration_s=1.0)
+    run.close()
+    connection = sqlite3.connect(run.folder / "run.db")
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    return RunStore.open(run.folder)
+
+
+BLOB = "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("observation = '{}'", "observation.image: absent"),
+        ("observation = 'null'", "observation: expected an object, got null"),
+        ("observation = '{\"image\": 5}'", "observation.image: expected text or null, got 5"),
+        (
+            "observation = replace(observation, 'changed', 'odd')",
+            "observation.effect: expected one",
+        ),
+        ("observation = '@../../run.db'", "'../../run.db' is the name of no blob"),
+        (f"observation = '@{BLOB}'", "the blob cannot be read: No such file"),
+        ("decision = 'null'", "decision: expected an object, got null"),
+        ('decision = \'{"thought": ""}\'', "decision.action: absent"),
+        ("decision = replace(decision, '20', 'true')", "completion: expected an integer, got true"),
+        ("decision = replace(decision, '\"bash\"', '[]')", r"decision.action.tool: .* got \[\]"),
+        ("decision = x'00ff'", "decision: expected text, got"),
+        ("decision = '{'", "decision: "),
+        ("duration_s = 'soon'", 'duration_s: expected a number, got "soon"'),
+    ],
+)
+def test_a_damaged_step_is_named_with_its_field(run, change, words):
+    reader = damaged(run, f"UPDATE steps SET {change} WHERE episode = 2 AND step = 1")
+    with pytest.raises(RecordError, match=f"run: step 1 of episode 2 is damaged: .*{words}"):
+        reader.steps(2)
+    assert len(reader.steps(1)) == 3
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE episodes SET verdict = '[]'", r"verdict: expected an object, got \[\]"),
+        ("UPDATE episodes SET verdict = 'null'", "verdict: expected an object, got null"),
+        ("UPDATE episodes SET verdict = '{}'", "verdict.status: absent"),
+        ("UPDATE episodes SET verdict = NULL", "it is done but has no verdict; resume the run"),
+        ("UPDATE episodes SET first = '{}'", "observation.image: absent"),
+        ("UPDATE episodes SET params = '5'", "params: expected an object, got 5"),
+        ("UPDATE episodes SET instruction = '{}'", "instruction: expected text, got {}"),
+        ("UPDATE episodes SET reset_s = 'x'", "reset_s: expected a number"),
+        ("UPDATE episodes SET seed = 1.5", "seed: expected an integer, got 1.5"),
+        ("UPDATE checkpoints SET status = 'good'", "checkpoint.status: expected one of pass, fail"),
+        ("UPDATE checkpoints SET message = 'x'", "checkpoint.message: "),
+    ],
+)
+def test_a_damaged_episode_is_named_with_its_field(run, statement, words):
+    column = "episode" if "checkpoints" in statement else "id"
+    reader = damaged(run, f"{statement} WHERE {column} = 2")
+    with pytest.raises(RecordError, match=f"run: episode 2 is damaged: {words}"):
+        reader.episodes()
+    assert reader.episode(1).verdict == VERDICT
+    reader.close()
+
+
+@pytest.mark.parametrize(("gone", "missing"), [("step = 1", 1), ("step = 0", 0), ("step < 2", 0)])
+def test_a_missing_step_is_noticed(run, gone, missing):
+    reader = damaged(run, f"DELETE FROM steps WHERE episode = 2 AND {gone}")
+    with pytest.raises(RecordError, match=f"episode 2 is damaged: step {missing} is missing"):
+        reader.steps(2)
+    reader.close()
+
+
+def test_a_picture_that_is_none_is_reported(run):
+    begin(run).step(make_step(0, LONG))
+    (name,) = [path.name for path in (run.folder / "blobs").glob("*/*/*")]
+    run._database.execute(
+        "UPDATE steps SET observation = ?", [f'{{"text": "", "image": "{name}"}}']
+    )
+    with pytest.raises(RecordError, match=r"step 0 of episode 1 is damaged: observation\.image: "):
+        run.steps(1)
+
+
+def test_settings_that_are_none_are_reported_and_the_lock_is_let_go(run):
+    run.close()
+    connection = sqlite3.connect(run.folder / "run.db")
+    connection.execute("UPDATE meta SET value = '[]' WHERE key = 'settings'")
+    connection.commit()
+    connection.close()
+    for _ in range(2):
+        with pytest.raises(RecordError, match=r"settings: expected an object, got \[\]"):
+            RunStore.open(run.folder, readonly=False)
+
+
+def test_an_episode_that_lost_its_verdict_can_be_planned_again(run):
+    damaged(run, "UPDATE episodes SET verdict = NULL WHERE id = 2").close()
+    writer = RunStore.open(run.folder, readonly=False)
+    assert writer.unjudged() == [2]
+    writer.reset_episode(2)
+    assert [row.state for row in writer.episodes()] == ["done", "planned"]
+    writer.close()
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(RecordError, match=r"file/run: a run cannot be created here: .*directory"):

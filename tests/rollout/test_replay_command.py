@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from agentgym import plugins
 from agentgym.cli.replay import replay as command
-from agentgym.cli.transcript import clean
 from agentgym.errors import ConfigError, RecordError
+from agentgym.eval.printable import clean
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
     Action,
@@ -169,6 +169,17 @@ def test_a_branch_shows_its_steps_and_names_its_episode(folder, provider):
     assert provider.closed
 
 
+def test_a_branch_ends_when_its_agent_s_time_is_up(folder, provider, monkeypatch):
+    class Sleepy(Counter):
+        async def act(self, observation, tools, history):
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(replay, "create", lambda spec: Sleepy())
+    code, out = invoke(folder, "1", "--branch", "2", "--agent", "sleepy", "--timeout", "0.1")
+    assert code == 0
+    assert "truncated after 2 steps: the agent had 0.1 s" in out
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -177,6 +188,8 @@ def test_a_branch_shows_its_steps_and_names_its_episode(folder, provider):
         ["1", "--branch", "1"],
         ["1", "--agent", "a"],
         ["1", "--verify", "--branch", "1", "--agent", "a"],
+        ["1", "--timeout", "5"],
+        ["1", "--verify", "--timeout", "5"],
     ],
 )
 def test_options_that_do_not_go_together_are_refused(folder, options):
