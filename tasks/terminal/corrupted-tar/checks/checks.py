@@ -6,9 +6,11 @@ import hashlib
 import json
 from typing import Any
 
-from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 
 OUT = "/srv/restore/recovered"
+# Far more than the backup holds.
+MOST_ENTRIES, MOST_PATH, MOST_BYTES = 5_000, 1_000, 2 * 2**20
 
 
 def _members(evidence: Evidence) -> tuple[dict[str, dict[str, Any]], set[str]]:
@@ -17,11 +19,35 @@ def _members(evidence: Evidence) -> tuple[dict[str, dict[str, Any]], set[str]]:
 
 
 def _recovered(evidence: Evidence) -> dict[str, str]:
-    """Return path below `recovered/` -> kind, directories left out."""
-    if evidence.after.stat(OUT) is None:
-        return {}
-    found = evidence.after.walk(OUT)
-    return {p.removeprefix(OUT + "/"): stat.kind for p, stat in found if stat.kind != "dir"}
+    """Return path below `recovered/` -> kind, directories left out.
+
+    Raises:
+        GuestFileError: It is no folder, or holds far more than the backup.
+    """
+    found: dict[str, str] = {}
+    waiting, entries = [OUT], 0
+    while waiting:
+        path = waiting.pop()
+        stat = evidence.after.stat(path, follow=False)
+        kind = "nothing" if stat is None else stat.kind
+        entries += 1
+        if entries > MOST_ENTRIES or len(path) > MOST_PATH:
+            raise GuestFileError(f"{OUT}: holds far more, or deeper folders, than the backup")
+        if kind == "dir":
+            waiting += [f"{path}/{name}" for name in evidence.after.list(path)]
+        elif path == OUT:
+            raise GuestFileError(f"{OUT} is {kind}, expected a folder")
+        else:
+            found[path.removeprefix(OUT + "/")] = kind
+    return found
+
+
+def _digest(evidence: Evidence, path: str) -> str:
+    """Return a file's SHA-256; nothing where it is larger than any member."""
+    try:
+        return hashlib.sha256(evidence.after.read(path, max_bytes=MOST_BYTES)).hexdigest()
+    except GuestFileError:
+        return ""
 
 
 def _share(right: int, total: int, message: str) -> CheckResult:
@@ -36,8 +62,7 @@ def restored(evidence: Evidence) -> CheckResult:
     wrong = [
         path
         for path, member in intact.items()
-        if found.get(path) != "file"
-        or hashlib.sha256(evidence.after.read(f"{OUT}/{path}")).hexdigest() != member["sha256"]
+        if found.get(path) != "file" or _digest(evidence, f"{OUT}/{path}") != member["sha256"]
     ]
     message = f"{len(intact) - len(wrong)} of {len(intact)} intact files recovered"
     if wrong:
@@ -63,7 +88,8 @@ def nothing_doubtful(evidence: Evidence) -> CheckResult:
 def lost_list(evidence: Evidence) -> CheckResult:
     """The report names exactly the lost files; partial credit is the Jaccard index."""
     _, lost = _members(evidence)
-    lines = evidence.after.read("/srv/restore/lost.txt").decode("utf-8", "replace").splitlines()
+    report = evidence.after.read("/srv/restore/lost.txt", max_bytes=MOST_BYTES)
+    lines = report.decode("utf-8", "replace").splitlines()
     named = {line.strip() for line in lines if line.strip()}
     both, either = len(named & lost), len(named | lost)
     missing, extra = sorted(lost - named), sorted(named - lost)

@@ -1,18 +1,21 @@
-"""Checks of csv-to-sqlite: a copy of the database is read on the host and compared row by row.
+"""Checks of csv-to-sqlite: the database is read in a clean room and compared row by row.
 
-The file comes from the agent, so only real tables are read, with a limit on what a query may cost.
+The file comes from the agent, and what a database holds can make its reader do any amount of work:
+`reader.py` does it inside the room's limits, and only where a table is nothing but stored rows.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+
+READER = Path(__file__).with_name("reader.py")
+ANSWER = "/tmp/answer.json"
 
 COLUMNS = {
     "customer": "id, name, email, phone, country, joined",
@@ -23,41 +26,29 @@ COLUMNS = {
 }
 
 
-@contextmanager
-def _opened(evidence: Evidence, path: str) -> Iterator[sqlite3.Connection]:
-    """Open a throw-away copy of the database, with its write-ahead log where it has one."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy.db"
-        copy.write_bytes(evidence.after.read(path))
-        if evidence.after.stat(f"{path}-wal"):
-            Path(f"{copy}-wal").write_bytes(evidence.after.read(f"{path}-wal"))
-        with closing(sqlite3.connect(copy)) as connection:
-            ticks = iter(range(2_000))
-            connection.set_progress_handler(lambda: next(ticks, None) is None, 100_000)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2**20)
-            connection.execute("PRAGMA trusted_schema = OFF")
-            yield connection
+def _read(evidence: Evidence, path: str, *order: str) -> Any:
+    """Return what `reader.py` finds in the database, with its write-ahead log where it has one.
 
-
-def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return what was created, by kind and name, with the white space evened out."""
-    query = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-    return {
-        f"{kind} {name}": " ".join(sql.split()) for kind, name, sql in connection.execute(query)
-    }
+    Raises:
+        GuestFileError: The database cannot be read, or not within the room's limits.
+    """
+    log = evidence.after.stat(f"{path}-wal", follow=False)
+    room = evidence.room([path, f"{path}-wal"] if log and log.kind == "file" else [path])
+    room.write("/tmp/reader.py", READER.read_bytes())
+    argv = ["/usr/bin/python3", "-IS", "/tmp/reader.py", ANSWER, path, *order]
+    done = room.run(argv, timeout_s=8)
+    if done.exit_code != 0:
+        last = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise GuestFileError(f"{path} cannot be read, exit code {done.exit_code}: {last}")
+    return json.loads(room.read(ANSWER))
 
 
 def rows(evidence: Evidence, path: str, table: str) -> CheckResult:
     """A table holds exactly the true rows, types included; partial credit is the Jaccard index."""
-    try:
-        with _opened(evidence, path) as connection:
-            if not _definitions(connection).get(f"table {table}", "").startswith("CREATE TABLE"):
-                return CheckResult(CheckStatus.FAIL, f"{path} has no table {table}")
-            found = connection.execute(f"SELECT {COLUMNS[table]} FROM {table}").fetchall()
-    except sqlite3.Error as error:
-        return CheckResult(CheckStatus.FAIL, f"{path}: {error}")
     expected = {repr(tuple(row)) for row in json.loads(evidence.gold("tables.json"))[table]}
-    seen = {repr(row) for row in found}  # repr keeps 1, 1.0 and '1' apart
+    most = 4 * len(expected) + 1_000
+    found = _read(evidence, path, "rows", table, COLUMNS[table], str(most))
+    seen = set(found)  # the reader gives each row's repr, which keeps 1, 1.0 and '1' apart
     if seen == expected and len(found) == len(expected):
         return CheckResult(CheckStatus.PASS, f"all {len(expected)} rows of {table} are right")
     missing, extra = sorted(expected - seen), sorted(seen - expected)
@@ -74,12 +65,11 @@ def schema(evidence: Evidence, path: str) -> CheckResult:
     """The database has the tables of schema.sql, constraints included, and nothing else."""
     with closing(sqlite3.connect(":memory:")) as model:
         model.executescript(evidence.before.read("/srv/migration/schema.sql").decode())
-        expected = _definitions(model)
-    try:
-        with _opened(evidence, path) as connection:
-            found = _definitions(connection)
-    except sqlite3.Error as error:
-        return CheckResult(CheckStatus.FAIL, f"{path}: {error}")
+        query = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        expected = {
+            f"{kind} {name}": " ".join(sql.split()) for kind, name, sql in model.execute(query)
+        }
+    found = _read(evidence, path, "schema")
     if found == expected:
         return CheckResult(CheckStatus.PASS, "the schema is the one that was given")
     odd = sorted(k for k in found.keys() | expected.keys() if found.get(k) != expected.get(k))

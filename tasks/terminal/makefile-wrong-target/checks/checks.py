@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +88,7 @@ def left_built(evidence: Evidence) -> CheckResult:
     """Check the site that was left in dist/production, file by file."""
     expected = _expected(evidence)["sites"]["production"]
     for path, digest in expected.items():
-        left = evidence.after.read(f"{HOME}/dist/production/{path}")
+        left = evidence.after.read(f"{HOME}/dist/production/{path}", max_bytes=2**20)
         if hashlib.sha256(left).hexdigest() != digest:
             return _fail(f"dist/production/{path} is not what the sources say")
     return _passed(f"all {len(expected)} files are up to date")
@@ -115,23 +114,19 @@ def _observe(evidence: Evidence, scenario: str) -> Any:
     """Return what the probe saw in a room with the agent's Makefile."""
     room = evidence.room([f"{HOME}/Makefile"])
     room.write("/tmp/probe.py", PROBE.read_bytes())
-    token = secrets.token_hex(16)
     # The edits go into the room, the digests that must come out of it do not.
     expected = _expected(evidence)
     edits = [{key: item[key] for key in ("what", "edit", "shows")} for item in expected["changes"]]
-    order = json.dumps({"token": token, "edits": edits, "rename": expected["renamed"]["edit"]})
+    order = json.dumps({"edits": edits, "rename": expected["renamed"]["edit"]})
     argv = ["/usr/bin/python3", "-IS", "/tmp/probe.py", scenario]
     done = room.run(argv, stdin=order.encode(), timeout_s=20)
-    try:
-        answer = json.loads(done.stdout)
-    except (ValueError, RecursionError):
-        answer = None
-    if not isinstance(answer, dict) or answer.get("token") != token:
+    if done.exit_code != 0:  # also where a recipe has ended the probe
         last = done.stderr.decode(errors="replace").strip()[-300:]
-        raise GuestFileError(
-            f"{scenario}: no answer from the room, exit code {done.exit_code}: {last}"
-        )
-    return answer["seen"]
+        raise GuestFileError(f"{scenario}: no answer, exit code {done.exit_code}: {last}")
+    try:
+        return json.loads(done.stdout)
+    except ValueError:  # cut off: more than an honest site gives to say
+        raise GuestFileError(f"{scenario}: {len(done.stdout)} bytes, no whole answer") from None
 
 
 def _passed(message: str) -> CheckResult:

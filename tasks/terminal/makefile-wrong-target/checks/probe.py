@@ -1,10 +1,12 @@
 """Use the repaired Makefile inside a clean room and say what was seen, as one JSON object.
 
-Runs as ``probe.py SCENARIO`` with a token and the edits to make as JSON on stdin. The token is
-given back with the answer, so that a recipe cannot answer in the probe's place. Every scenario has
-a room of its own and begins with the checkout as it was, or as one build left it.
+Runs as ``probe.py SCENARIO`` with the edits to make as JSON on stdin. It is started before anything
+of the agent's, and shuts itself off: a recipe can end it, which the grader sees by the exit code,
+but neither read it nor answer in its place. Every scenario has a room of its own and begins with
+the checkout as it was, or as one build left it.
 """
 
+import ctypes
 import hashlib
 import json
 import os
@@ -13,6 +15,14 @@ import subprocess
 import sys
 
 WORK = "/srv/handbook"
+PR_SET_DUMPABLE = 4
+
+
+def shut_off():
+    """Close /proc/<pid>/mem, /fd and ptrace to other processes, and import nothing any more."""
+    if ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
+        sys.exit("prctl failed")
+    sys.meta_path.clear()
 
 
 # --- the checkout --------------------------------------------------------------------------
@@ -149,9 +159,10 @@ SCENARIOS = (default, profiles, changes, settled, parallel, broken_page, dead_li
 
 
 def main():
+    shut_off()
     order = json.load(sys.stdin)
     scenario = next(one for one in SCENARIOS if one.__name__ == sys.argv[1])
-    print(json.dumps({"token": order["token"], "seen": scenario(order)}))
+    print(json.dumps(scenario(order)))
 
 
 main()

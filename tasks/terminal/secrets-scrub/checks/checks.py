@@ -1,30 +1,37 @@
 """Checks of secrets-scrub: every object of the final repository is compared with the expected one.
 
-Only objects and refs are taken from the agent's repository. They are unpacked into an empty one
-in a clean room, so no hook, setting, alternate or replacement of the agent's takes part.
+Only objects and refs of the agent's repository are looked at. In a clean room they are copied into
+an empty one, so no hook, setting, alternate or replacement of the agent's takes part. What may be
+of any size is measured before it is read.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
 
 JUDGE = "/tmp/judge"
+# The limits: a small object can be inflated to any size.
 DUMP = """
 set -e
-rm -rf repo.git && mkdir -p repo.git/objects repo.git/refs && tar -xf repo.tar -C repo.git
+ulimit -f 32768
+mkdir -p repo.git/objects repo.git/refs
+for part in HEAD packed-refs refs objects; do
+  if [ -e "$1/$part" ] && [ ! -L "$1/$part" ]; then cp -RP "$1/$part" repo.git/; fi
+done
+rm -rf repo.git/objects/info
+find repo.git ! -type f ! -type d -delete
+cp "$2" repo.git/config
 git -C repo.git --no-replace-objects cat-file --batch-all-objects --batch > objects
 git -C repo.git --no-replace-objects for-each-ref --format='%(objectname) %(refname)' > refs
 """
 CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
-CARRIED = ("HEAD", "packed-refs", "refs/", "objects/")
+MOST_ENTRIES, MOST_PATH, MOST_BYTES = 20_000, 1_000, 128 * 2**20
 
 
 @dataclass(frozen=True)
@@ -86,38 +93,49 @@ def _gold(evidence: Evidence) -> dict[str, Any]:
     return expected
 
 
-def _archive(evidence: Evidence, git: str) -> bytes:
-    """Return objects and refs of a repository as a tar, with a configuration of our own."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-
-        def put(name: str, data: bytes) -> None:
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-
-        put("config", CONFIG)
-        for path, stat in evidence.after.walk(git):
-            name = path.removeprefix(git + "/")
-            side = name.startswith("objects/info/")  # alternates, commit graphs
-            if stat.kind == "file" and name.startswith(CARRIED) and not side:
-                put(name, evidence.after.read(path))
-    return buffer.getvalue()
-
-
 def _read(evidence: Evidence, repo: str) -> Repository | str:
-    """Return the agent's repository, or why it cannot be read."""
+    """Return the agent's repository, or why it cannot be read.
+
+    Raises:
+        GuestFileError: It is larger than a clean room takes.
+    """
     stat = evidence.after.stat(f"{repo}/.git", follow=False)
     if stat is None or stat.kind != "dir":
         return f"{repo}/.git is not a directory any more"
-    room = evidence.room()
-    room.write(f"{JUDGE}/repo.tar", _archive(evidence, f"{repo}/.git"))
-    done = room.run(["/bin/sh", "-c", DUMP], cwd=JUDGE)
+    room = evidence.room([f"{repo}/.git"])
+    room.write(f"{JUDGE}/config", CONFIG)
+    argv = ["/bin/bash", "-c", DUMP, "bash", f"{repo}/.git", f"{JUDGE}/config"]
+    done = room.run(argv, cwd=JUDGE, timeout_s=10)
     if done.exit_code:
         said = (done.stderr + done.stdout)[-300:].decode("utf-8", "replace").strip()
-        return f"git cannot read it: {said}"
+        return f"git cannot read it (exit code {done.exit_code}): {said}"
     objects, refs = room.read(f"{JUDGE}/objects"), room.read(f"{JUDGE}/refs")
     return Repository(_objects(objects), _refs(refs))
+
+
+def _files(tree: FileTree, top: str) -> dict[str, int]:
+    """Return the size of every file below a folder.
+
+    Raises:
+        GuestFileError: It is no folder, or there is far more in it than there ever was.
+    """
+    found: dict[str, int] = {}
+    waiting, entries = [top], 0
+    while waiting:
+        path = waiting.pop()
+        stat = tree.stat(path, follow=False)
+        entries += 1
+        if entries > MOST_ENTRIES or len(path) > MOST_PATH:
+            raise GuestFileError(f"{top}: too many entries, or too deep, to be searched")
+        if stat is not None and stat.kind == "dir":
+            waiting += [f"{path}/{name}" for name in tree.list(path)]
+        elif path == top:
+            raise GuestFileError(f"{top} is no folder any more")
+        elif stat is not None and stat.kind == "file":
+            found[path] = stat.size
+    if sum(found.values()) > MOST_BYTES:
+        raise GuestFileError(f"{top}: over {MOST_BYTES >> 20} MiB, too large to be searched")
+    return found
 
 
 def _objects(dump: bytes) -> dict[str, tuple[str, bytes]]:
@@ -153,6 +171,8 @@ def _pairs(gold: dict[str, Any], repo: Repository) -> Iterator[tuple[str, str]]:
         pair = waiting.pop()
         if pair in done:
             continue
+        if len(done) == MOST_ENTRIES:
+            raise GuestFileError("the history branches out far more than it did")
         done.add(pair)
         yield pair
         parents = _parse(repo.objects.get(pair[1], ("", b""))[1])[0].get("parent", [])
@@ -205,8 +225,8 @@ def unreachable_clean(evidence: Evidence, repo: str) -> CheckResult:
     for sha, (kind, data) in final.objects.items():
         if any(secret in data for secret in secrets):
             return _fail(f"{kind} {sha[:10]}, reachable or not, holds a secret")
-    paths = {path for path, stat in evidence.after.walk(repo) if stat.kind == "file"}
-    for path in sorted(paths - {f"{repo}/.env"}):
+    paths = _files(evidence.after, repo)
+    for path in sorted(paths.keys() - {f"{repo}/.env"}):
         data = evidence.after.read(path)
         if any(secret in data for secret in secrets):
             return _fail(f"{path} holds a secret")
@@ -258,13 +278,15 @@ def refs(evidence: Evidence, repo: str) -> CheckResult:
 
 def working_tree(evidence: Evidence, repo: str) -> CheckResult:
     """`main` is checked out and the files are those of its redacted tip."""
-    head = evidence.after.read(f"{repo}/.git/HEAD").decode("utf-8", "replace").strip()
+    start = evidence.after.read(f"{repo}/.git/HEAD", max_bytes=4096)
+    head = start.decode("utf-8", "replace").strip()
     if head != "ref: refs/heads/main":
         return _fail(f"HEAD is {head!r}, expected main")
     for path, digest in _gold(evidence)["files"].items():
         if evidence.after.stat(f"{repo}/{path}") is None:
             return _fail(f"{path} is missing in the working tree")
-        if hashlib.sha256(evidence.after.read(f"{repo}/{path}")).hexdigest() != digest:
+        data = evidence.after.read(f"{repo}/{path}", max_bytes=2**20)
+        if hashlib.sha256(data).hexdigest() != digest:
             return _fail(f"{path} in the working tree is not the redacted one")
     return CheckResult(CheckStatus.PASS, "the working tree fits main")
 
@@ -272,12 +294,19 @@ def working_tree(evidence: Evidence, repo: str) -> CheckResult:
 def no_copies(evidence: Evidence, repo: str) -> CheckResult:
     """No file that was written outside the repository holds a secret or git objects."""
     secrets = [secret.encode() for secret in _gold(evidence)["secrets"]]
-    for change in evidence.changes:
-        stat = evidence.after.stat(change.path, follow=False)
-        if change.path.startswith(repo + "/") or stat is None or stat.kind != "file":
+    elsewhere = [c.path for c in evidence.changes if not c.path.startswith(f"{repo}/")]
+    if len(elsewhere) > MOST_ENTRIES:
+        return _fail(f"{len(elsewhere)} files were written elsewhere, too many to be searched")
+    left = MOST_BYTES
+    for path in elsewhere:
+        stat = evidence.after.stat(path, follow=False)
+        if stat is None or stat.kind != "file":
             continue
-        data = evidence.after.read(change.path)
+        left -= stat.size
+        if left < 0:
+            return _fail(f"over {MOST_BYTES >> 20} MiB were written elsewhere, up to {path}")
+        data = evidence.after.read(path)
         packed = data[:4] == b"PACK" or data.startswith(b"# v2 git bundle")
         if packed or any(secret in data for secret in secrets):
-            return _fail(f"{change.path} is a left-over copy of what was to disappear")
+            return _fail(f"{path} is a left-over copy of what was to disappear")
     return CheckResult(CheckStatus.PASS, "no copies left elsewhere")

@@ -1,26 +1,30 @@
 """Checks of slow-script: run it in a clean room on other data and count what it does.
 
-The room's `ratecard` is the grader's: it has other prices and notes every call. Processes are
-counted by the process ids handed out in between, which does not depend on the machine's speed.
+The room's `ratecard` is the grader's: it has its prices, other ones, from `probe.py`, which also
+counts the calls and the processes. Nothing that counts is in a file that the script can write.
 """
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agentgym import CheckResult, CheckStatus, Evidence
 
 SCRIPT = "/srv/billing/bin/invoice-totals"
-USAGE, METER = "/srv/billing/data/usage-check.csv", "/var/lib/meter"
-COUNT = f"""
-import subprocess, sys
-first = subprocess.Popen(["/bin/true"]); first.wait()
-code = subprocess.run(sys.argv[1:]).returncode
-last = subprocess.Popen(["/bin/true"]); last.wait()
-print(last.pid - first.pid - 1, file=open("{METER}/processes", "w"))
-sys.exit(code)
+USAGE = "/srv/billing/data/usage-check.csv"
+PROBE = Path(__file__).with_name("probe.py")
+PORT = 7353
+# One process, like the vendor's; the price comes over a connection of bash's own.
+RATECARD = f"""#!/bin/bash
+[ $# -eq 2 ] || exit 2
+exec 3<> /dev/tcp/127.0.0.1/{PORT}
+echo "$*" >&3
+read -r price <&3
+[ "$price" != none ] || exit 3
+echo "$price"
 """
 
 
@@ -67,10 +71,10 @@ class Run:
     """What one run in the clean room did."""
 
     usage: Usage
-    output: str
-    calls: Sequence[str]
-    processes: int
-    failure: str
+    output: str = ""
+    calls: int = 0
+    processes: int = 0
+    failure: str = ""
 
     def difference(self) -> str:
         """Return how the output differs from the expected one; empty where it does not."""
@@ -85,23 +89,24 @@ class Run:
 
 def _run(evidence: Evidence, rows: int, timeout_s: float = 15.0) -> Run:
     usage = _usage(evidence, rows)
-    arms = "".join(f"'{p} {r}') echo {price} ;;\n" for (p, r), price in usage.prices.items())
-    ratecard = f'#!/bin/sh\necho "$*" >> {METER}/calls\ncase "$*" in\n{arms}*) exit 3 ;;\nesac\n'
     room = evidence.room([SCRIPT])
-    room.write("/srv/billing/bin/ratecard", ratecard.encode(), mode=0o755)
+    room.write("/srv/billing/bin/ratecard", RATECARD.encode(), mode=0o755)
+    room.write("/tmp/probe.py", PROBE.read_bytes())
     room.write(USAGE, usage.text.encode())
-    room.write(f"{METER}/calls", b"")
-    counted = f'exec python3 -I -c "$1" {SCRIPT} {USAGE} > {METER}/out'
-    done = room.run(["/bin/sh", "-c", counted, "sh", COUNT], timeout_s=timeout_s)
-    failure = f"it ended with exit code {done.exit_code}" if done.exit_code else ""
-    failure = f"it did not end within {timeout_s:g} s" if done.timed_out else failure
-    return Run(
-        usage,
-        room.read(f"{METER}/out").decode("utf-8", "replace"),
-        room.read(f"{METER}/calls").decode("utf-8", "replace").splitlines(),
-        0 if done.timed_out else int(room.read(f"{METER}/processes")),
-        failure,
-    )
+    prices = {f"{plan} {region}": price for (plan, region), price in usage.prices.items()}
+    order = json.dumps({"port": PORT, "prices": prices, "argv": [SCRIPT, USAGE]})
+    argv = ["/usr/bin/python3", "-IS", "/tmp/probe.py"]
+    done = room.run(argv, stdin=order.encode(), timeout_s=timeout_s)
+    if done.timed_out:
+        return Run(usage, failure=f"it did not end within {timeout_s:g} s")
+    if done.exit_code != 0:
+        return Run(usage, failure=f"it could not be watched to its end ({done.exit_code})")
+    try:
+        seen = json.loads(done.stdout)
+    except ValueError:  # cut off
+        return Run(usage, failure="it prints far more than the original")
+    failure = f"it ended with exit code {seen['code']}" if seen["code"] else ""
+    return Run(usage, seen["output"], seen["calls"], seen["processes"], failure)
 
 
 def same_output(evidence: Evidence) -> CheckResult:
@@ -115,8 +120,8 @@ def calls(evidence: Evidence, rows: int) -> CheckResult:
     """`ratecard` is called at most once for each plan and region pair of the file."""
     run = _run(evidence, rows)
     difference = run.difference()
-    message = f"{len(run.calls)} calls of ratecard for {run.usage.pairs} pairs in {rows} rows"
-    right = not difference and len(run.calls) <= run.usage.pairs
+    message = f"{run.calls} calls of ratecard for {run.usage.pairs} pairs in {rows} rows"
+    right = not difference and run.calls <= run.usage.pairs
     return CheckResult(CheckStatus.PASS if right else CheckStatus.FAIL, difference or message)
 
 
