@@ -138,7 +138,7 @@ class Engine:
         image: str,
         command: Sequence[str],
         *,
-        owner: str,
+        labels: Mapping[str, str],
         hostname: str,
         binds: Sequence[str],
         limits: Limits,
@@ -174,7 +174,7 @@ class Engine:
                 # Spares what the daemon would put over /etc/hosts and /etc/resolv.conf, and
                 # half of the time to start. The kernel's loopback is there all the same.
                 network_disabled=True,
-                labels={OWNER: owner},
+                labels=dict(labels),
             )["Id"]
             upper, *_ = _folders(api.inspect_container(made))
         return made, upper

@@ -115,7 +115,7 @@ class DockerSandbox(Supervised):
         self._container, self._upper = store.engine.create(
             self._image,
             [*supervisor_command(), f"{_DOOR}/socket"],
-            owner=store.owner,
+            labels=store.labels,
             hostname=self.recipe.hostname,
             binds=binds,
             limits=self.recipe.limits,

@@ -5,7 +5,7 @@
     <root>/live/<owner>/         one folder per host process (see `claim.py`); its name is the
                                  label `agentgym.owner` of its containers and images
 
-A snapshot's label `agentgym.store` is the digest of the root: stores do not see each other's.
+The label `agentgym.store` is the digest of the root: stores do not see each other's.
 Images without a name belong to the process that made them and are removed with it.
 """
 
@@ -36,7 +36,7 @@ from agentgym.sandbox.layers import OPAQUE, TRUSTED_OPAQUE
 from agentgym.sandbox.store import BINDS, MAX_LAYERS
 from agentgym.sandbox.tree import LayerTree
 
-STORE = "agentgym.store"
+_STORE = "agentgym.store"
 _BASE = "agentgym.base"
 _SNAPSHOT = "agentgym.snapshot"
 
@@ -47,10 +47,12 @@ class ImageStore:
     def __init__(self, root: Path, engine: Engine) -> None:
         self.engine = engine
         self._root = root
-        self.label = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
         (root / "live").mkdir(parents=True, exist_ok=True)
         sweep(root, self._clear)
         self._claim = Claim(root)
+        store = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
+        # Of everything this process makes.
+        self.labels = {_STORE: store, OWNER: self.owner}
         self._lock = threading.Lock()
         self._count = 0
         self._references: Counter[str] = Counter()
@@ -58,7 +60,7 @@ class ImageStore:
 
     @property
     def owner(self) -> str:
-        """Label of everything this process makes."""
+        """Name of this process, unique on this host."""
         return self._claim.name
 
     def _clear(self, folder: Path) -> None:
@@ -168,12 +170,7 @@ class ImageStore:
         if parents:
             created = datetime.now(UTC)
             # Nobody else's image, whatever the content: it is removed with its owner.
-            labels = {
-                **labels,
-                STORE: self.label,
-                OWNER: self.owner,
-                _SNAPSHOT: secrets.token_hex(8),
-            }
+            labels = {**labels, **self.labels, _SNAPSHOT: secrets.token_hex(8)}
         # Closed by who loads it.
         file = tempfile.TemporaryFile(dir=self._claim.path)  # noqa: SIM115
         try:
@@ -255,7 +252,7 @@ class ImageStore:
         return self.engine.image(self.base()).labels.get(_BASE)
 
     def _name(self, key: str) -> str:
-        text = f"{self.label} {key}"
+        text = f"{self.labels[_STORE]} {key}"
         return f"agentgym/kept:{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
     def close(self) -> None:
