@@ -51,7 +51,7 @@ class DockerProvider:
             engine = Engine()
         except AgentGymError as error:
             fix = "apt-get install -y docker.io; systemctl start docker (or: dockerd &)"
-            return [*found, Problem(f"no Docker daemon answers ({error})", fix)]
+            return [*found, Problem(str(error), fix)]
         try:
             return [*found, *engine.problems()]
         finally:

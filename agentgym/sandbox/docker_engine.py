@@ -7,6 +7,7 @@ a SandboxError that says what was asked for. Layers are found where `docker insp
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -48,10 +49,10 @@ class Engine:
             import docker
         except ImportError:
             raise MissingExtraError(_SDK, _INSTALL) from None
+        settings = docker.utils.kwargs_from_env()
+        _knock(settings.get("base_url", "unix:///var/run/docker.sock"))
         with _reported("be reached"):
-            self._api = docker.APIClient(
-                version="auto", timeout=_REPLY_S, **docker.utils.kwargs_from_env()
-            )
+            self._api = docker.APIClient(version="auto", timeout=_REPLY_S, **settings)
 
     def close(self) -> None:
         """Close the connection."""
@@ -216,6 +217,18 @@ def sdk_problems() -> list[Problem]:
     except ImportError:
         return [Problem(f"{_SDK} is not installed", _INSTALL)]
     return []
+
+
+def _knock(address: str) -> None:
+    """Try the daemon's socket; the SDK would hide the reason and leave a socket open."""
+    path = address.removeprefix("unix://")
+    if path == address:
+        return
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError as error:
+            raise SandboxError(f"no Docker daemon answers at {path}: {error.strerror}") from None
 
 
 def _folders(seen: Mapping[str, Any]) -> tuple[str, ...]:
