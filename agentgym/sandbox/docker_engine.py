@@ -31,14 +31,12 @@ class Image:
         folders: Layer directories on the host, topmost first.
         diff_ids: Digests of the same layers, lowest first, as the image format has them.
         labels: What was noted when it was made.
-        tagged: Whether it has a name, and so outlives its owner.
     """
 
     id: str
     folders: tuple[str, ...]
     diff_ids: tuple[str, ...]
     labels: Mapping[str, str]
-    tagged: bool
 
 
 class Engine:
@@ -94,7 +92,6 @@ class Engine:
             _folders(seen),
             tuple(seen["RootFS"]["Layers"]),
             seen["Config"].get("Labels") or {},
-            bool(seen["RepoTags"]),
         )
 
     def image(self, reference: str) -> Image:
@@ -184,6 +181,11 @@ class Engine:
         """Start a container."""
         with _reported("start a container"):
             self._api.start(container)
+
+    def is_running(self, container: str) -> bool:
+        """Whether a container has not ended."""
+        with _reported("inspect a container"):
+            return bool(self._api.inspect_container(container)["State"]["Running"])
 
     def complaint(self, container: str) -> str:
         """Return what a container printed."""

@@ -11,6 +11,8 @@ import contextlib
 import os
 import shutil
 import socket
+import stat
+import struct
 import tarfile
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -24,9 +26,12 @@ from agentgym.sandbox.docker_store import ImageStore, host_folders
 from agentgym.sandbox.launch import SUPERVISOR, supervisor_command
 from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack
 from agentgym.sandbox.supervised import Supervised
-from agentgym.sandbox.watch import overrun
+from agentgym.sandbox.watch import ended, overrun
 
+_CREDENTIALS = struct.Struct("3i")
 _START_S = 30.0
+_LOOK_S = 1.0
+_END_S = 2.0
 _DOOR = "/run/agentgym/door"
 # Docker mounts a file of its own over this path, so ours may as well be the one.
 _HOSTNAME = "/etc/hostname"
@@ -57,6 +62,9 @@ class DockerSandbox(Supervised):
         self._start, self._on_close = start, on_close
         self._image = self._container = self._upper = ""
         self._room = store.new_room()
+        # Host process id of PID 1; 0 where it is in a process namespace that is not ours.
+        self._init = 0
+        self._launching: asyncio.Future[None] | None = None
         self._watch: asyncio.Future[None] | None = None
         self._closed = False
 
@@ -71,13 +79,15 @@ class DockerSandbox(Supervised):
         """Make a container from an image and start it."""
         self._store.hold(image)
         self._image = image
-        listener = await asyncio.to_thread(self._open_door)
+        listener = self._open_door()
         try:
-            await asyncio.to_thread(self._launch)
+            self._launching = asyncio.ensure_future(asyncio.to_thread(self._launch))
+            # A thread cannot be cancelled: `close` waits for it, and removes what it made.
+            await asyncio.shield(self._launching)
             sock = await self._answer(listener)
         finally:
             listener.close()
-            (self._room / "door/socket").unlink()
+            (self._room / "door/socket").unlink(missing_ok=True)
         self._channel = await Channel.open(sock, self.id)
         try:
             async with asyncio.timeout(_START_S):
@@ -107,8 +117,9 @@ class DockerSandbox(Supervised):
         store, below = self._store, list(self._store.engine.image(self._image).folders)
         binds = [f"{path}:{path}:ro" for path in host_folders()]
         binds += [f"{self._program}:{SUPERVISOR}:ro", f"{self._room}/door:{_DOOR}:ro"]
+        self._hostname.unlink(missing_ok=True)
         found = Stack(below, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
-        if found is not None and os.path.isfile(found[0][0]):
+        if found is not None and stat.S_ISREG(found[1].st_mode):
             shutil.copyfile(found[0][0], self._hostname)
             shutil.copymode(found[0][0], self._hostname)
             binds.append(f"{self._hostname}:{_HOSTNAME}")
@@ -125,12 +136,18 @@ class DockerSandbox(Supervised):
 
     async def _answer(self, listener: socket.socket) -> socket.socket:
         """Take the one connection that the supervisor makes."""
-        try:
-            async with asyncio.timeout(_START_S):
-                sock, _ = await asyncio.get_running_loop().sock_accept(listener)
-        except TimeoutError:
-            raise SandboxError(f"sandbox did not start: {await self._complaint()}") from None
-        return sock
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _START_S
+        while loop.time() < deadline:
+            try:
+                async with asyncio.timeout(_LOOK_S):
+                    sock, _ = await loop.sock_accept(listener)
+                self._init = _process_behind(sock)
+                return sock
+            except TimeoutError:
+                if not await asyncio.to_thread(self._store.engine.is_running, self._container):
+                    break
+        raise SandboxError(f"sandbox did not start: {await self._complaint()}")
 
     async def _complaint(self) -> str:
         text = await asyncio.to_thread(self._store.engine.complaint, self._container)
@@ -145,18 +162,30 @@ class DockerSandbox(Supervised):
             return room.f_bavail * room.f_frsize
 
         self._ended_by = await overrun(self.recipe.limits, free, lambda: layers.size(upper))
-        await asyncio.to_thread(engine.end, self._container)
+        if self._channel is not None:
+            # Enough for the supervisor to leave; the daemon sees to it where it does not.
+            self._channel.close()
+        with contextlib.suppress(SandboxError):
+            await asyncio.to_thread(engine.end, self._container)
 
-    async def _halt(self) -> None:
-        """End every process inside and wait until they are gone; the files stay."""
+    def _hang_up(self) -> None:
+        """Close the channel: PID 1 leaves when it notices, and the kernel ends the rest."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
-        if self._container:
-            await asyncio.to_thread(self._store.engine.end, self._container)
+
+    async def _halt(self) -> None:
+        """End every process inside and wait until they are gone; the files stay."""
+        self._hang_up()
+        if self._init:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_END_S):
+                    await ended(self._init)
+                    return
+        await asyncio.to_thread(self._store.engine.end, self._container)
 
     async def _drop(self) -> None:
         """Remove the container with everything in it and let go of its image."""
@@ -175,8 +204,9 @@ class DockerSandbox(Supervised):
         await asyncio.shield(asyncio.ensure_future(self._dispose()))
 
     async def _dispose(self) -> None:
-        with contextlib.suppress(SandboxError):
-            await self._halt()
+        if self._launching is not None:
+            await asyncio.wait([self._launching])
+        self._hang_up()
         # What a daemon in trouble keeps is removed when the provider closes, or next time.
         with contextlib.suppress(SandboxError):
             await self._drop()
@@ -253,7 +283,7 @@ class DockerSandbox(Supervised):
         (image,) = snapshot.layers
         self._store.hold(image)
         try:
-            await self._halt()
+            self._hang_up()
             await self._drop()
             await self.boot(image)
         finally:
@@ -287,3 +317,10 @@ class DockerSandbox(Supervised):
         folders = list(self._store.engine.image(since or self._image).folders)
         before = Stack(folders, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
         return layers.compare(before, ([str(self._hostname)], os.lstat(self._hostname)))
+
+
+def _process_behind(sock: socket.socket) -> int:
+    """Return the process id at the other end of a Unix socket."""
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(credentials)[0]
+    return pid

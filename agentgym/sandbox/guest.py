@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import subprocess
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from agentgym.sandbox.control_group import ControlGroup
 from agentgym.sandbox.launch import Launch
 from agentgym.sandbox.store import LayerStore
 from agentgym.sandbox.supervised import Supervised
-from agentgym.sandbox.watch import overrun
+from agentgym.sandbox.watch import ended, overrun
 
 _START_S = 20.0
 _END_S = 2.0
@@ -142,15 +141,7 @@ class BubblewrapSandbox(Supervised):
     async def _ended(process: subprocess.Popen[bytes]) -> None:
         if process.poll() is not None:
             return
-        loop = asyncio.get_running_loop()
-        done = asyncio.Event()
-        fd = os.pidfd_open(process.pid)
-        loop.add_reader(fd, done.set)
-        try:
-            await done.wait()
-        finally:
-            loop.remove_reader(fd)
-            os.close(fd)
+        await ended(process.pid)
         process.wait()
 
     async def close(self) -> None:

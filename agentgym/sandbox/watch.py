@@ -1,8 +1,9 @@
-"""The limits that no kernel enforces for a whole sandbox: wall time and total disk use."""
+"""Waiting for the end of a sandbox, and for its limits that no kernel enforces as a whole."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 
 from agentgym.records import Limits
@@ -32,3 +33,19 @@ async def overrun(limits: Limits, free: Callable[[], int], written: Callable[[],
             room = free()
             if await asyncio.to_thread(written) > limits.disk_mb * 2**20:
                 return f"it wrote more than its disk limit of {limits.disk_mb} MB"
+
+
+async def ended(pid: int) -> None:
+    """Wait until a process has ended; a process id of nobody has."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+    loop.add_reader(fd, done.set)
+    try:
+        await done.wait()
+    finally:
+        loop.remove_reader(fd)
+        os.close(fd)

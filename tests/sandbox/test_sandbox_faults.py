@@ -193,6 +193,30 @@ async def test_closing_leaves_no_process_and_no_folder(provider, recipe, tmp_pat
         assert not containers_of(tmp_path / "store")
 
 
+@pytest.mark.docker
+async def test_a_cancelled_start_leaves_no_container(docker_root, recipe):
+    provider = DockerProvider(docker_root)
+    await (await provider.start(recipe())).close()
+    start = asyncio.create_task(provider.start(recipe()))
+    while not provider._open:
+        await asyncio.sleep(0)
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+    assert not containers_of(docker_root)
+    await provider.close()
+
+
+@pytest.mark.docker
+async def test_a_guest_without_a_supervisor_says_why(docker_root, recipe):
+    provider = DockerProvider(docker_root)
+    await (await provider.start(recipe())).close()
+    provider._program.write_bytes(b"broken")
+    with pytest.raises(SandboxError, match="did not start.*marshal|did not start.*magic"):
+        await provider.start(recipe())
+    await provider.close()
+
+
 async def test_a_start_that_fails_says_why(tmp_path, recipe, monkeypatch):
     provider = BubblewrapProvider(tmp_path / "store")
     with monkeypatch.context() as patch:
