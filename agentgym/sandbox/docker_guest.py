@@ -21,7 +21,7 @@ from agentgym.errors import SandboxDiedError, SandboxError
 from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
 from agentgym.sandbox import layers
 from agentgym.sandbox.channel import Channel
-from agentgym.sandbox.docker_layer import add_file, uncover
+from agentgym.sandbox.docker_layer import add_file, reached, uncover
 from agentgym.sandbox.docker_store import ImageStore, host_folders
 from agentgym.sandbox.launch import SUPERVISOR, supervisor_command
 from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack
@@ -113,6 +113,7 @@ class DockerSandbox(Supervised):
             os.close(fd)
         return listener
 
+    @reached()
     def _launch(self) -> None:
         store, below = self._store, list(self._store.engine.image(self._image).folders)
         binds = [f"{path}:{path}:ro" for path in host_folders()]
@@ -253,6 +254,7 @@ class DockerSandbox(Supervised):
         await self.close()
         return snapshot
 
+    @reached()
     def _freeze(self) -> Callable[[], str]:
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
@@ -294,6 +296,7 @@ class DockerSandbox(Supervised):
         (before,) = (self._image,) if since is None else since.layers
         return await asyncio.to_thread(self._changes, before)
 
+    @reached()
     def _changes(self, before: str) -> list[Change]:
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")

@@ -8,6 +8,7 @@ container, without POSIX ACLs and with times cut to seconds.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -16,11 +17,12 @@ import platform
 import shutil
 import stat
 import tarfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from agentgym.errors import SandboxError
 from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack, compare, is_opaque, is_whiteout
 
 # A layer of Docker's own, between image and container, covers these with empty files.
@@ -29,6 +31,15 @@ _WHITEOUT = ".wh."
 _OPAQUE_ENTRY = ".wh..wh..opq"
 _BLOCK = tarfile.BLOCKSIZE
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+@contextlib.contextmanager
+def reached() -> Iterator[None]:
+    """Turn a failure at Docker's layer directories into a SandboxError."""
+    try:
+        yield
+    except OSError as error:
+        raise SandboxError(f"cannot use Docker's layers: {error}; see: agentgym doctor") from error
 
 
 # --- from a directory to an image ------------------------------------------------------------

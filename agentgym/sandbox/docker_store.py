@@ -30,7 +30,7 @@ from agentgym.sandbox import layers
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.claim import Claim, sweep
 from agentgym.sandbox.docker_engine import OWNER, Engine
-from agentgym.sandbox.docker_layer import is_untouched, pack, write_image
+from agentgym.sandbox.docker_layer import is_untouched, pack, reached, write_image
 from agentgym.sandbox.hostroot import build_host_layer, host_layer_name
 from agentgym.sandbox.layers import OPAQUE, TRUSTED_OPAQUE
 from agentgym.sandbox.store import BINDS, MAX_LAYERS
@@ -190,6 +190,7 @@ class ImageStore:
         folders = list(self.engine.image(image).folders)
         return LayerTree(LayerAccess(privileged=True), folders, BINDS, TRUSTED_OPAQUE)
 
+    @reached()
     def compare(self, before: str, after: str) -> list[Change]:
         """Return what an image changes over one it descends from.
 
