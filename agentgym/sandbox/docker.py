@@ -83,7 +83,7 @@ class DockerProvider:
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
         """List what changed between a snapshot and one that descends from it."""
         store = await self._ready()
-        return await asyncio.to_thread(store.compare, self._own(before), self._own(after))
+        return await asyncio.to_thread(store.changes, self._own(before), self._own(after))
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""

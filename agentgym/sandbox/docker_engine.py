@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from agentgym.errors import MissingExtraError, SandboxError, UnsupportedError
 from agentgym.records import Limits, Problem
-from agentgym.sandbox.launch import CAPABILITIES
+from agentgym.sandbox.launch import CAPABILITIES, RUN_BYTES, SHM_BYTES
 
 OWNER = "agentgym.owner"
 _REPLY_S = 60.0
@@ -150,7 +150,11 @@ class Engine:
         with _reported("make a container"):
             host = api.create_host_config(
                 binds=list(binds),
-                tmpfs={"/run": "exec,mode=755", "/run/lock": "mode=1777"},
+                tmpfs={
+                    "/run": f"exec,mode=755,size={RUN_BYTES}",
+                    "/run/lock": "mode=1777,size=1m",
+                },
+                shm_size=SHM_BYTES,
                 network_mode="none",
                 cap_drop=["ALL"],
                 cap_add=[name.removeprefix("CAP_") for name in CAPABILITIES],

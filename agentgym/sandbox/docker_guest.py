@@ -300,7 +300,7 @@ class DockerSandbox(Supervised):
     def _changes(self, before: str) -> list[Change]:
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
-        found = self._store.changes([self._upper], before, self._image)
+        found = self._store.changes(before, self._image, [self._upper])
         kind = self._hostname_kind(before)
         if kind:
             found = [change for change in found if change.path != _HOSTNAME]

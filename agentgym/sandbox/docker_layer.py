@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
+from agentgym.sandbox import layers
 from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack, compare, is_opaque, is_whiteout
 
 # A layer of Docker's own, between image and container, covers these with empty files.
@@ -56,18 +57,30 @@ def pack(
         opaque: The attribute of directories that hide what is below.
         mtime: Time for every file, so that the same content is the same archive.
     """
-    for entry in sorted(os.scandir(folder), key=lambda entry: os.fsencode(entry.name)):
-        # In the format such a name is a deletion; a file that a guest calls so is left out.
-        if not entry.name.startswith(_WHITEOUT):
-            _pack(entry.path, entry.name, archive, opaque, mtime)
+    todo = [(folder, "")]
+    while todo:
+        path, prefix = todo.pop()
+        for name, info in sorted(layers.scan(path)):
+            # In the format such a name is a deletion; a file that a guest calls so is left out.
+            if not name.startswith(_WHITEOUT):
+                below, member = f"{path}/{name}", f"{prefix}{name}"
+                _pack(below, member, info, archive, opaque, mtime)
+                if stat.S_ISDIR(info.st_mode):
+                    todo.append((below, f"{member}/"))
 
 
-def _pack(path: str, name: str, archive: tarfile.TarFile, opaque: str, mtime: int | None) -> None:
-    info = os.lstat(path)
+def _pack(
+    path: str,
+    name: str,
+    info: os.stat_result,
+    archive: tarfile.TarFile,
+    opaque: str,
+    mtime: int | None,
+) -> None:
+    """Add one file to an archive, or the sign that it is deleted."""
     if is_whiteout(info):
-        folder, _, base = name.rpartition("/")
-        mark = f"{folder}/{_WHITEOUT}{base}" if folder else _WHITEOUT + base
-        archive.addfile(tarfile.TarInfo(mark))
+        folder, slash, base = name.rpartition("/")
+        archive.addfile(tarfile.TarInfo(f"{folder}{slash}{_WHITEOUT}{base}"))
         return
     # None for a socket: nobody listens on it any more.
     member = archive.gettarinfo(path, name)
@@ -85,12 +98,8 @@ def _pack(path: str, name: str, archive: tarfile.TarFile, opaque: str, mtime: in
     else:
         with open(path, "rb") as file:
             archive.addfile(member, file)
-    if member.isdir():
-        if is_opaque(path, opaque):
-            archive.addfile(tarfile.TarInfo(f"{name}/{_OPAQUE_ENTRY}"))
-        for entry in sorted(os.scandir(path), key=lambda entry: os.fsencode(entry.name)):
-            if not entry.name.startswith(_WHITEOUT):
-                _pack(entry.path, f"{name}/{entry.name}", archive, opaque, mtime)
+    if member.isdir() and is_opaque(path, opaque):
+        archive.addfile(tarfile.TarInfo(f"{name}/{_OPAQUE_ENTRY}"))
 
 
 def _attributes(path: str, opaque: str) -> dict[str, bytes]:
@@ -224,4 +233,4 @@ def is_untouched(upper: str, image: Iterable[str]) -> bool:
 
 def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
     """Add one file of the host to a layer archive under another name."""
-    _pack(str(path), name, archive, TRUSTED_OPAQUE, None)
+    _pack(str(path), name, path.lstat(), archive, TRUSTED_OPAQUE, None)

@@ -24,7 +24,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from agentgym.errors import SandboxError
 from agentgym.records import Change, ChangeKind
 from agentgym.sandbox import layers
 from agentgym.sandbox.access import LayerAccess
@@ -123,6 +122,7 @@ class ImageStore:
         labels = {_BASE: image.labels.get(_BASE, "")}
         file, made = self._write(image.diff_ids, write, labels)
 
+        @reached()
         def finish() -> str:
             with file:
                 self.engine.load(file)
@@ -191,21 +191,10 @@ class ImageStore:
         return LayerTree(LayerAccess(privileged=True), folders, BINDS, TRUSTED_OPAQUE)
 
     @reached()
-    def compare(self, before: str, after: str) -> list[Change]:
-        """Return what an image changes over one it descends from.
-
-        Raises:
-            SandboxError: It does not descend from it.
-        """
-        return self.changes([], before, after)
-
-    def changes(self, above: list[str], before: str, after: str) -> list[Change]:
-        """Return what layer directories above one image change over another."""
-        old, new = self.engine.image(before).folders, self.engine.image(after).folders
-        split = len(new) - len(old)
-        if split < 0 or new[split:] != old:
-            raise SandboxError("changes: the later snapshot does not descend from the earlier one")
-        found = layers.changes([*above, *new[:split]], list(old), BINDS, TRUSTED_OPAQUE)
+    def changes(self, before: str, after: str, upper: Sequence[str] = ()) -> list[Change]:
+        """Return what an image, below more layer directories, changes against another."""
+        old, new = (list(self.engine.image(image).folders) for image in (before, after))
+        found = layers.changes(old, [*upper, *new], BINDS, TRUSTED_OPAQUE)
         return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     # --- who needs them ---

@@ -23,8 +23,8 @@ GUEST_PYTHON = "/usr/bin/python3"
 # The host waits for nobody below this directory: the overlay covers it in a namespace of its own.
 _MOUNT_POINT = "/mnt"
 # These two live in memory; a tmpfs without a size takes half of the host's.
-_RUN_BYTES = str(64 * 2**20)
-_SHM_BYTES = str(256 * 2**20)
+RUN_BYTES = 64 * 2**20
+SHM_BYTES = 256 * 2**20
 SUPERVISOR = "/run/agentgym/supervisor.pyc"
 # Guest root is one unprivileged host id. Run by root, it must not be root's own: the kernel
 # lets user 0 write /proc/sys and exempts it from process limits, namespace or not.
@@ -89,8 +89,8 @@ class Launch:
         bwrap = [
             *("bwrap", "--bind", _MOUNT_POINT, "/", "--ro-bind", "/usr", "/usr"),
             *("--bind", f"{_MOUNT_POINT}/usr/local", "/usr/local"),
-            *("--proc", "/proc", "--dev", "/dev", "--size", _SHM_BYTES, "--tmpfs", "/dev/shm"),
-            *("--remount-ro", "/dev", "--size", _RUN_BYTES, "--tmpfs", "/run"),
+            *("--proc", "/proc", "--dev", "/dev", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"),
+            *("--remount-ro", "/dev", "--size", str(RUN_BYTES), "--tmpfs", "/run"),
             *("--dir", "/run/lock"),
             *("--ro-bind-data", str(supervisor_fd), SUPERVISOR),
             *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),

@@ -170,12 +170,12 @@ class Stack:
 def _merged_names(folders: list[str]) -> list[str]:
     names: dict[str, bool] = {}
     for folder in folders:
-        for name, info in _scan(folder):
+        for name, info in scan(folder):
             names.setdefault(name, not is_whiteout(info))
     return sorted(name for name, there in names.items() if there)
 
 
-def _scan(folder: str) -> list[tuple[str, os.stat_result]]:
+def scan(folder: str) -> list[tuple[str, os.stat_result]]:
     """Return the entries of a directory; none where its path is longer than the kernel takes.
 
     A guest can nest deeper than a path can name. Such a directory is listed, and nothing
@@ -245,7 +245,7 @@ def _own_names(folders: list[str], opaque: str) -> dict[str, bool]:
     """Return the names in directories of single layers, and which of them hide what is below."""
     names: dict[str, bool] = {}
     for folder in folders:
-        for name, info in _scan(folder):
+        for name, info in scan(folder):
             is_dir = stat.S_ISDIR(info.st_mode)
             hides = not is_dir or is_opaque(f"{folder}/{name}", opaque)
             names[name] = names.get(name, False) or hides
@@ -293,7 +293,7 @@ def size(layer: str) -> int:
         folder = todo.pop()
         # A live layer changes under us: what is gone again occupies nothing.
         with contextlib.suppress(OSError):
-            for name, info in _scan(folder):
+            for name, info in scan(folder):
                 total += info.st_blocks * 512
                 if stat.S_ISDIR(info.st_mode):
                     todo.append(f"{folder}/{name}")
