@@ -25,6 +25,7 @@ from agentgym.sandbox.docker_layer import add_file, reached, uncover
 from agentgym.sandbox.docker_store import ImageStore, host_folders
 from agentgym.sandbox.launch import SUPERVISOR, supervisor_command
 from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack
+from agentgym.sandbox.seccomp import filter_program
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.watch import ended, overrun
 
@@ -94,6 +95,7 @@ class DockerSandbox(Supervised):
                 await self._channel.hello()
         except (TimeoutError, SandboxDiedError):
             raise SandboxError(f"sandbox did not start: {await self._complaint()}") from None
+        self._channel.on_close(self._lost)
         self._watch = asyncio.ensure_future(self._enforce())
 
     def _open_door(self) -> socket.socket:
@@ -126,7 +128,7 @@ class DockerSandbox(Supervised):
             binds.append(f"{self._hostname}:{_HOSTNAME}")
         self._container, self._upper = store.engine.create(
             self._image,
-            [*supervisor_command(), f"{_DOOR}/socket"],
+            [*supervisor_command(), f"{_DOOR}/socket", (filter_program() or b"").hex()],
             labels=store.labels,
             hostname=self.recipe.hostname,
             binds=binds,
@@ -240,6 +242,10 @@ class DockerSandbox(Supervised):
 
     async def snapshot(self) -> Snapshot:
         """Freeze the files as they are; processes go on."""
+        # Whoever waits for it may be cancelled; what was frozen is let go all the same.
+        return await asyncio.shield(asyncio.ensure_future(self._snapshot()))
+
+    async def _snapshot(self) -> Snapshot:
         await self._ask("freeze")
         try:
             finish = await asyncio.to_thread(self._freeze)

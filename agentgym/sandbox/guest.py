@@ -89,14 +89,6 @@ class BubblewrapSandbox(Supervised):
         self._channel.on_close(self._lost)
         self._watch = asyncio.ensure_future(self._enforce())
 
-    def _lost(self) -> None:
-        """Take note that the supervisor went away by itself.
-
-        A guest has ways to end its own PID 1 (running out of memory is one). Were that an
-        error, it could have a bad ending struck from the record.
-        """
-        self._ended_by = self._ended_by or "its supervisor came to an end under it"
-
     async def _complaint(self) -> str:
         """Return what the launcher said before it failed."""
         process = self._process
