@@ -18,7 +18,7 @@ demo:
 	@scripts/setup.sh demo
 	@rm -rf runs/demo
 	@$(BIN)/agentgym eval terminal --agent oracle --agent noop --agent random $(LLM) \
-		--jobs $(JOBS) --out runs/demo
+		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/demo
 
 check:
 	@scripts/setup.sh test

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Make this machine ready: setup.sh demo | setup.sh test. Does nothing when nothing changed.
-# Installs system packages where it may, else prints the one line to type.
+# Installs system packages where it may, else prints the one line to type. Where bubblewrap cannot
+# be had and Docker answers, the demo uses Docker; .venv/.sandbox names what it uses.
 set -eu
 cd "$(dirname "$0")/.."
 goal=${1:?usage: scripts/setup.sh demo or test}
@@ -9,7 +10,9 @@ stamp=$venv/.ready-$goal
 # What bubblewrap sandboxes need, then what the bundled tasks use inside them.
 packages="bubblewrap mount util-linux python3 python3-venv
 acl coreutils findutils gawk git gzip make openssl perl sed sqlite3 tar tzdata"
-wanted_commands="bwrap unshare mount prlimit setpriv setfacl awk git gzip make openssl perl sqlite3 tar"
+bubblewrap_commands="bwrap unshare mount prlimit setpriv"
+task_commands="setfacl awk git gzip make openssl perl sqlite3 tar"
+sandbox=bubblewrap
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -23,12 +26,35 @@ find_python() {
     done
 }
 
-missing_commands() {
-    for command in $wanted_commands; do
+missing() {
+    for command in "$@"; do
         PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null 2>&1 || echo "$command"
     done
+}
+
+missing_commands() {
+    # shellcheck disable=SC2086
+    missing $task_commands
+    # shellcheck disable=SC2086
+    [ $sandbox = docker ] || missing $bubblewrap_commands
     [ -x /usr/bin/python3 ] || echo /usr/bin/python3
     [ -n "$(find_python)" ] || echo "python3 with venv"
+}
+
+may_install() {
+    command -v apt-get >/dev/null && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+}
+
+# Whether the demo can do without bubblewrap. Only root may read Docker's layers.
+docker_instead() {
+    # shellcheck disable=SC2086
+    [ "$goal" = demo ] && [ "$(id -u)" = 0 ] && [ -n "$(missing $bubblewrap_commands)" ] &&
+        docker version >/dev/null 2>&1
+}
+
+use_docker() {
+    say "bubblewrap is not here and cannot be installed; Docker answers, so the demo uses Docker."
+    sandbox=docker
 }
 
 install_packages() {
@@ -50,9 +76,18 @@ install_packages() {
     fi
     say "Installing system packages (missing: $(echo $missing)) ..."
     export DEBIAN_FRONTEND=noninteractive
-    $as_root apt-get update -qq
     # shellcheck disable=SC2086
-    $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null
+    if $as_root apt-get update -qq &&
+        $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null; then
+        return 0
+    fi
+    docker_instead || exit 1
+    use_docker
+    missing=$(missing_commands)
+    if [ -n "$missing" ]; then
+        say "Still missing: $(echo $missing)"
+        exit 1
+    fi
 }
 
 install_python() {
@@ -69,14 +104,20 @@ install_python() {
         $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"
         $venv/bin/pip install -q --disable-pip-version-check -e . --group test
     else
-        $venv/bin/pip install -q --disable-pip-version-check -e .
+        extra=
+        [ $sandbox = bubblewrap ] || extra="[docker]"
+        $venv/bin/pip install -q --disable-pip-version-check -e ".$extra"
     fi
 }
 
-state=$(cat pyproject.toml scripts/setup.sh | sha256sum)
+if ! may_install && docker_instead; then
+    use_docker
+fi
+state=$(cat pyproject.toml scripts/setup.sh | sha256sum)$sandbox
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$state" ] && [ -z "$(missing_commands)" ]; then
     exit 0
 fi
 install_packages
 install_python
+[ "$goal" = test ] || echo $sandbox > $venv/.sandbox
 echo "$state" > "$stamp"

@@ -67,12 +67,14 @@ def _providers() -> Iterator[Finding]:
 
     for name in plugins.names("agentgym.sandboxes"):
         what = f"sandbox {name}"
+        # One provider is enough; another one that is absent is no fault.
+        missing = False if name == DEFAULT_PROVIDER else None
         try:
             provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
             problems = provider.problems()
             if problems:
                 for problem in problems:
-                    yield Finding(False, what, problem.what, problem.fix)
+                    yield Finding(missing, what, problem.what, problem.fix)
                 continue
             yield Finding(True, what, asyncio.run(_try_out(provider)))
         except AgentGymError as error:

@@ -7,10 +7,7 @@ whatever their size; see docs/architecture.md for what a snapshot and a fork cos
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hashlib
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,11 +15,12 @@ from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import Capability, Change, ChangeKind, Problem, Recipe, Snapshot
-from agentgym.sandbox import launch, supervisor
+from agentgym.sandbox import launch
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.control_group import remove_groups_of
 from agentgym.sandbox.guest import BubblewrapSandbox
 from agentgym.sandbox.hostroot import build_host_layer, host_layer_name
+from agentgym.sandbox.program import compile_supervisor
 from agentgym.sandbox.store import LayerStore
 
 
@@ -119,7 +117,7 @@ class BubblewrapProvider:
             if launch.sandbox_owner() != os.getuid():
                 # The sandbox owner looks up layers from here; what is above stays closed to it.
                 root.chmod(root.stat().st_mode | 0o011)
-            self._program = _compile_supervisor(root)
+            self._program = compile_supervisor(root)
             store = LayerStore(root, self._access, launch.sandbox_owner())
         except OSError as error:
             raise SandboxError(
@@ -141,28 +139,3 @@ class BubblewrapProvider:
         if snapshot.provider != self.name:
             raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot start in {self.name!r}")
         return snapshot.layers
-
-
-def _compile_supervisor(root: Path) -> Path:
-    """Compile the supervisor with the guest's own Python, once per source and interpreter."""
-    source = Path(supervisor.__file__)
-    python = Path(launch.GUEST_PYTHON).resolve()
-    if not python.exists():
-        raise SandboxError(f"{python}, which guests run, is absent; see: agentgym doctor")
-    digest = hashlib.sha256(source.read_bytes() + f"{python}{python.stat().st_mtime_ns}".encode())
-    target = root / f"supervisor-{digest.hexdigest()[:12]}.pyc"
-    if not target.exists():
-        draft = target.with_suffix(f".{os.getpid()}")
-        code = "import py_compile, sys; py_compile.compile(*sys.argv[1:3], doraise=True)"
-        done = subprocess.run(
-            [str(python), "-I", "-c", code, str(source), str(draft)],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        if done.returncode:
-            raise SandboxError(f"{python} cannot compile the guest supervisor: {done.stderr}")
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(draft, target)
-    return target

@@ -42,6 +42,7 @@ class Channel(asyncio.Protocol):
         self._inbox = bytearray()
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._next = 1
+        self._greeting: Reply | None = None
         self._transport: asyncio.Transport | None = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -58,7 +59,9 @@ class Channel(asyncio.Protocol):
     def hello(self) -> asyncio.Future[Reply]:
         """Return the future of the supervisor's greeting (reply number 0)."""
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        if self._closed:
+        if self._greeting is not None:
+            future.set_result(self._greeting)
+        elif self._closed:
             future.set_exception(self._death())
         else:
             self._waiting[0] = future
@@ -145,6 +148,9 @@ class Channel(asyncio.Protocol):
         if not isinstance(header, dict):
             self.close()
             return
+        if header.get("id") == 0:
+            # It may be here before anybody asks for it.
+            self._greeting = (header, content)
         future = self._waiting.get(header.get("id", -1))
         if future is not None and not future.done():
             future.set_result((header, content))

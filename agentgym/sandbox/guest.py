@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import subprocess
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -16,11 +15,10 @@ from agentgym.sandbox.control_group import ControlGroup
 from agentgym.sandbox.launch import Launch
 from agentgym.sandbox.store import LayerStore
 from agentgym.sandbox.supervised import Supervised
+from agentgym.sandbox.watch import ended, overrun
 
 _START_S = 20.0
 _END_S = 2.0
-_WATCH_S = 1.0
-_NOTABLE_BYTES = 16 * 2**20
 
 
 class BubblewrapSandbox(Supervised):
@@ -91,14 +89,6 @@ class BubblewrapSandbox(Supervised):
         self._channel.on_close(self._lost)
         self._watch = asyncio.ensure_future(self._enforce())
 
-    def _lost(self) -> None:
-        """Take note that the supervisor went away by itself.
-
-        A guest has ways to end its own PID 1 (running out of memory is one). Were that an
-        error, it could have a bad ending struck from the record.
-        """
-        self._ended_by = self._ended_by or "its supervisor came to an end under it"
-
     async def _complaint(self) -> str:
         """Return what the launcher said before it failed."""
         process = self._process
@@ -110,22 +100,9 @@ class BubblewrapSandbox(Supervised):
         return text.decode("utf-8", "replace").strip() or "no reason given; see: agentgym doctor"
 
     async def _enforce(self) -> None:
-        """Watch the limits that the kernel does not: wall time and total disk use."""
-        limits = self.recipe.limits
-        loop = asyncio.get_running_loop()
-        started, free = loop.time(), self._store.free()
-        while not self._ended_by:
-            await asyncio.sleep(_WATCH_S)
-            # What somebody else freed is no room for this guest to fill unseen.
-            free = max(free, self._store.free())
-            if limits.wall_s is not None and loop.time() - started > limits.wall_s:
-                self._ended_by = f"its wall time of {limits.wall_s:g} s is over"
-            # The walk is paid only when the disk as a whole got fuller by something notable.
-            elif limits.disk_mb is not None and free - self._store.free() > _NOTABLE_BYTES:
-                free = self._store.free()
-                used = await asyncio.to_thread(self._store.size, f"{self._upper}/u")
-                if used > limits.disk_mb * 2**20:
-                    self._ended_by = f"it wrote more than its disk limit of {limits.disk_mb} MB"
+        """End the sandbox when a limit is over that the kernel does not watch."""
+        store, upper = self._store, f"{self._upper}/u"
+        self._ended_by = await overrun(self.recipe.limits, store.free, lambda: store.size(upper))
         if self._process is not None:
             self._process.kill()
 
@@ -156,15 +133,7 @@ class BubblewrapSandbox(Supervised):
     async def _ended(process: subprocess.Popen[bytes]) -> None:
         if process.poll() is not None:
             return
-        loop = asyncio.get_running_loop()
-        done = asyncio.Event()
-        fd = os.pidfd_open(process.pid)
-        loop.add_reader(fd, done.set)
-        try:
-            await done.wait()
-        finally:
-            loop.remove_reader(fd)
-            os.close(fd)
+        await ended(process.pid)
         process.wait()
 
     async def close(self) -> None:

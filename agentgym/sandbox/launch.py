@@ -23,14 +23,14 @@ GUEST_PYTHON = "/usr/bin/python3"
 # The host waits for nobody below this directory: the overlay covers it in a namespace of its own.
 _MOUNT_POINT = "/mnt"
 # These two live in memory; a tmpfs without a size takes half of the host's.
-_RUN_BYTES = str(64 * 2**20)
-_SHM_BYTES = str(256 * 2**20)
-_SUPERVISOR = "/run/agentgym/supervisor.pyc"
+RUN_BYTES = 64 * 2**20
+SHM_BYTES = 256 * 2**20
+SUPERVISOR = "/run/agentgym/supervisor.pyc"
 # Guest root is one unprivileged host id. Run by root, it must not be root's own: the kernel
 # lets user 0 write /proc/sys and exempts it from process limits, namespace or not.
 _ID_WHEN_ROOT = 1_879_000_000
 
-_CAPABILITIES = (
+CAPABILITIES = (
     *("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL"),
     *("CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID"),
 )
@@ -43,6 +43,11 @@ shift 2
 echo 0 > /proc/sys/user/max_user_namespaces
 exec "$@"
 """
+
+
+def supervisor_command() -> list[str]:
+    """Return the guest's command line of PID 1."""
+    return [GUEST_PYTHON, "-I", "-S", "-B", SUPERVISOR]
 
 
 def sandbox_owner() -> int:
@@ -80,19 +85,19 @@ class Launch:
     def argv(self, supervisor_fd: int, filter_fd: int | None) -> list[str]:
         """Return the whole command line."""
         filtered = () if filter_fd is None else ("--seccomp", str(filter_fd))
-        capabilities = [part for name in _CAPABILITIES for part in ("--cap-add", name)]
+        capabilities = [part for name in CAPABILITIES for part in ("--cap-add", name)]
         bwrap = [
             *("bwrap", "--bind", _MOUNT_POINT, "/", "--ro-bind", "/usr", "/usr"),
             *("--bind", f"{_MOUNT_POINT}/usr/local", "/usr/local"),
-            *("--proc", "/proc", "--dev", "/dev", "--size", _SHM_BYTES, "--tmpfs", "/dev/shm"),
-            *("--remount-ro", "/dev", "--size", _RUN_BYTES, "--tmpfs", "/run"),
+            *("--proc", "/proc", "--dev", "/dev", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"),
+            *("--remount-ro", "/dev", "--size", str(RUN_BYTES), "--tmpfs", "/run"),
             *("--dir", "/run/lock"),
-            *("--ro-bind-data", str(supervisor_fd), _SUPERVISOR),
+            *("--ro-bind-data", str(supervisor_fd), SUPERVISOR),
             *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
             *("--hostname", self.hostname, "--as-pid-1", "--die-with-parent", "--new-session"),
             *filtered,
             *("--clearenv", "--cap-drop", "ALL", *capabilities, "--chdir", "/root"),
-            *(GUEST_PYTHON, "-I", "-S", "-B", _SUPERVISOR),
+            *supervisor_command(),
         ]
         return [
             *as_owner(),
@@ -152,14 +157,7 @@ def problems() -> Sequence[Problem]:
     ):
         if shutil.which(program) is None:
             found.append(Problem(f"{program} is not installed", f"apt-get install -y {package}"))
-    if not os.access(GUEST_PYTHON, os.X_OK):
-        found.append(
-            Problem(f"{GUEST_PYTHON}, which guests run, is absent", "apt-get install -y python3")
-        )
-    if not os.path.islink("/bin"):
-        found.append(
-            Problem("/bin is not a link to /usr/bin", "use a distribution with a merged /usr")
-        )
+    found += guest_problems()
     if not found and not _namespaces_work():
         found.append(
             Problem(
@@ -167,6 +165,20 @@ def problems() -> Sequence[Problem]:
                 "run as root, or: sysctl -w kernel.unprivileged_userns_clone=1 "
                 "kernel.apparmor_restrict_unprivileged_userns=0",
             )
+        )
+    return found
+
+
+def guest_problems() -> list[Problem]:
+    """Say what the host's /usr lacks to be a guest's."""
+    found = []
+    if not os.access(GUEST_PYTHON, os.X_OK):
+        found.append(
+            Problem(f"{GUEST_PYTHON}, which guests run, is absent", "apt-get install -y python3")
+        )
+    if not os.path.islink("/bin"):
+        found.append(
+            Problem("/bin is not a link to /usr/bin", "use a distribution with a merged /usr")
         )
     return found
 

@@ -1,10 +1,13 @@
 """Overlay layers as data: reading a stack, comparing, copying, squashing, removing.
 
-A stack is a list of directories, topmost first, in the on-disk format of Linux overlayfs with
-`userxattr` (kernel docs, filesystems/overlayfs): a deleted name is a character device 0/0, a
-directory that hides what is below carries ``user.overlay.opaque = "y"``. Standard library
-only, because an unprivileged user runs this file inside a user namespace (see `worker.py`),
-where the guest's files may be read whatever their mode.
+A stack is a list of directories, topmost first, in the on-disk format of Linux overlayfs
+(kernel docs, filesystems/overlayfs): a deleted name is a character device 0/0, a directory
+that hides what is below carries an attribute "y", ``user.overlay.opaque`` where the mount says
+`userxattr` and ``trusted.overlay.opaque`` where not. Each stack has one of the two, never both:
+a guest may set the other one to anything.
+
+Standard library only, because an unprivileged user runs this file inside a user namespace (see
+`access.py`), where the guest's files may be read whatever their mode.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 OPAQUE = "user.overlay.opaque"
+TRUSTED_OPAQUE = "trusted.overlay.opaque"
 MAX_LINKS = 40
 Found = tuple[str, os.stat_result]
 
@@ -33,11 +37,15 @@ class Stack:
     Args:
         layers: Layer directories, topmost first.
         binds: Guest directory to host directory, visible below everything in the layers.
+        opaque: The attribute of directories that hide what is below.
     """
 
-    def __init__(self, layers: list[str], binds: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, layers: list[str], binds: dict[str, str] | None = None, opaque: str = OPAQUE
+    ) -> None:
         self.layers = layers
         self.binds = binds or {}
+        self.opaque = opaque
 
     def lookup(self, path: str, follow: bool = True) -> tuple[list[str], os.stat_result] | None:
         """Return where a path is: the directories that merge there, or the one other entry."""
@@ -115,7 +123,7 @@ class Stack:
                 return (merged, first) if first else ([candidate], info)
             merged.append(candidate)
             first = first or info
-            if is_opaque(candidate):
+            if is_opaque(candidate, self.opaque):
                 break
         return (merged, first) if first else None
 
@@ -162,12 +170,12 @@ class Stack:
 def _merged_names(folders: list[str]) -> list[str]:
     names: dict[str, bool] = {}
     for folder in folders:
-        for name, info in _scan(folder):
+        for name, info in scan(folder):
             names.setdefault(name, not is_whiteout(info))
     return sorted(name for name, there in names.items() if there)
 
 
-def _scan(folder: str) -> list[tuple[str, os.stat_result]]:
+def scan(folder: str) -> list[tuple[str, os.stat_result]]:
     """Return the entries of a directory; none where its path is longer than the kernel takes.
 
     A guest can nest deeper than a path can name. Such a directory is listed, and nothing
@@ -196,15 +204,17 @@ def is_whiteout(info: os.stat_result) -> bool:
     return stat.S_ISCHR(info.st_mode) and info.st_rdev == 0
 
 
-def is_opaque(folder: str) -> bool:
+def is_opaque(folder: str, attribute: str = OPAQUE) -> bool:
     """Whether a directory of a layer hides everything below it."""
     try:
-        return os.getxattr(folder, OPAQUE, follow_symlinks=False) == b"y"
+        return os.getxattr(folder, attribute, follow_symlinks=False) == b"y"
     except OSError:
         return False
 
 
-def changes(before: list[str], after: list[str], binds: dict[str, str]) -> list[tuple[str, str]]:
+def changes(
+    before: list[str], after: list[str], binds: dict[str, str], opaque: str = OPAQUE
+) -> list[tuple[str, str]]:
     """Return sorted (guest path, "added" | "modified" | "deleted") of one stack against another.
 
     Only the layers that the two do not share are looked through. A file that overlayfs copied
@@ -212,15 +222,15 @@ def changes(before: list[str], after: list[str], binds: dict[str, str]) -> list[
     """
     shared = len(os.path.commonprefix([before[::-1], after[::-1]]))
     own = [*before[: len(before) - shared], *after[: len(after) - shared]]
-    old, new = Stack(before, binds), Stack(after, binds)
+    old, new = Stack(before, binds, opaque), Stack(after, binds, opaque)
     found = {}
     todo = [("", own, before, after)]
     while todo:
         here, own, was_in, now_in = todo.pop()
-        for name, hides in _own_names(own).items():
+        for name, hides in _own_names(own, opaque).items():
             path = f"{here}/{name}"
             was, now = old.step(was_in, name, path), new.step(now_in, name, path)
-            kind = _compare(was, now)
+            kind = compare(was, now)
             if kind:
                 found[path] = kind
             folders = _folders(was), _folders(now)
@@ -231,13 +241,13 @@ def changes(before: list[str], after: list[str], binds: dict[str, str]) -> list[
     return sorted(found.items())
 
 
-def _own_names(folders: list[str]) -> dict[str, bool]:
+def _own_names(folders: list[str], opaque: str) -> dict[str, bool]:
     """Return the names in directories of single layers, and which of them hide what is below."""
     names: dict[str, bool] = {}
     for folder in folders:
-        for name, info in _scan(folder):
+        for name, info in scan(folder):
             is_dir = stat.S_ISDIR(info.st_mode)
-            hides = not is_dir or is_opaque(f"{folder}/{name}")
+            hides = not is_dir or is_opaque(f"{folder}/{name}", opaque)
             names[name] = names.get(name, False) or hides
     return names
 
@@ -246,9 +256,10 @@ def _folders(found: tuple[list[str], os.stat_result] | None) -> list[str]:
     return found[0] if found is not None and stat.S_ISDIR(found[1].st_mode) else []
 
 
-def _compare(
+def compare(
     old: tuple[list[str], os.stat_result] | None, new: tuple[list[str], os.stat_result] | None
 ) -> str:
+    """Return how one lookup differs from another, empty where it does not."""
     if old is None or new is None:
         return "" if old is new else ("added" if old is None else "deleted")
     (old_paths, a), (new_paths, b) = old, new
@@ -282,22 +293,22 @@ def size(layer: str) -> int:
         folder = todo.pop()
         # A live layer changes under us: what is gone again occupies nothing.
         with contextlib.suppress(OSError):
-            for name, info in _scan(folder):
+            for name, info in scan(folder):
                 total += info.st_blocks * 512
                 if stat.S_ISDIR(info.st_mode):
                     todo.append(f"{folder}/{name}")
     return total
 
 
-def squash(layers: list[str], target: str) -> None:
+def squash(layers: list[str], target: str, opaque: str = OPAQUE) -> None:
     """Merge layers (topmost first) into one new layer that means the same over any base."""
     os.mkdir(target, 0o755)
     for layer in reversed(layers):
-        _apply(layer, target)
+        _apply(layer, target, opaque)
     shutil.copystat(layers[0], target)
 
 
-def _apply(layer: str, onto: str) -> None:
+def _apply(layer: str, onto: str, opaque: str) -> None:
     """Put one layer over another, in the other's folder."""
     todo = [(layer, onto)]
     finished: list[tuple[str, str, os.stat_result]] = []
@@ -308,7 +319,7 @@ def _apply(layer: str, onto: str) -> None:
                 info = entry.stat(follow_symlinks=False)
                 to = f"{target}/{entry.name}"
                 if stat.S_ISDIR(info.st_mode):
-                    _apply_dir(entry.path, to)
+                    _apply_dir(entry.path, to, opaque)
                     todo.append((entry.path, to))
                     finished.append((entry.path, to, info))
                 else:
@@ -318,14 +329,14 @@ def _apply(layer: str, onto: str) -> None:
         _copy_metadata(path, to, info)
 
 
-def _apply_dir(source: str, to: str) -> None:
-    opaque = is_opaque(source)
+def _apply_dir(source: str, to: str, attribute: str) -> None:
+    opaque = is_opaque(source, attribute)
     if opaque or not _is_real_dir(to):
         hid = opaque or os.path.lexists(to)
         remove(to)
         os.mkdir(to)
         if hid:
-            os.setxattr(to, OPAQUE, b"y")
+            os.setxattr(to, attribute, b"y")
 
 
 def _apply_file(source: str, to: str, info: os.stat_result) -> None:
@@ -372,15 +383,19 @@ def remove(path: str) -> None:
 # --- operations by name, for `access.py` -----------------------------------------------------
 
 
-def op_stat(layers: list[str], binds: dict[str, str], path: str, follow: bool) -> object:
+def op_stat(
+    layers: list[str], binds: dict[str, str], path: str, follow: bool, opaque: str = OPAQUE
+) -> object:
     """Return [kind, mode, size, target, mtime_s] of a path, or None."""
-    found = Stack(layers, binds).lookup(path, follow)
+    found = Stack(layers, binds, opaque).lookup(path, follow)
     return describe(found[0][0], found[1]) if found else None
 
 
-def op_read(layers: list[str], binds: dict[str, str], path: str, max_bytes: int) -> bytes:
+def op_read(
+    layers: list[str], binds: dict[str, str], path: str, max_bytes: int, opaque: str = OPAQUE
+) -> bytes:
     """Return a regular file's bytes."""
-    found = Stack(layers, binds).lookup(path)
+    found = Stack(layers, binds, opaque).lookup(path)
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     if stat.S_ISDIR(found[1].st_mode):
@@ -393,14 +408,17 @@ def op_read(layers: list[str], binds: dict[str, str], path: str, max_bytes: int)
         return file.read(max_bytes + 1)
 
 
-def op_list(layers: list[str], binds: dict[str, str], path: str) -> list[str]:
+def op_list(layers: list[str], binds: dict[str, str], path: str, opaque: str = OPAQUE) -> list[str]:
     """Return the sorted names in a directory."""
-    return Stack(layers, binds).names(path)
+    return Stack(layers, binds, opaque).names(path)
 
 
-def op_walk(layers: list[str], binds: dict[str, str], path: str) -> list[object]:
+def op_walk(
+    layers: list[str], binds: dict[str, str], path: str, opaque: str = OPAQUE
+) -> list[object]:
     """Return [path, stat] of everything below a directory."""
-    return [[p, describe(host, info)] for p, (host, info) in Stack(layers, binds).walk(path)]
+    found = Stack(layers, binds, opaque).walk(path)
+    return [[child, describe(host, info)] for child, (host, info) in found]
 
 
 def describe(host: str, info: os.stat_result) -> list[object]:

@@ -1,4 +1,4 @@
-"""The system call filter of a sandbox: a small classic BPF program for `bwrap --seccomp`.
+"""The system call filter of a sandbox: a small classic BPF program, on top of any other.
 
 Namespaces do not stop a guest process from setting the resource limits of another with the
 same user id, and so from ending its supervisor: prlimit64(2) may name no process but the

@@ -6,14 +6,13 @@
         <n>/u, <n>/w            upper and work directory of one running sandbox
         s<n>/                   snapshot layers of this process only
 
-A folder of `live/` whose lock can be taken belongs to nobody any more and is removed. Layer
-names are paths relative to the root, short, because up to 60 of them go into one mount.
+A folder of `live/` whose owner is gone (see `claim.py`) is removed. Layer names are paths
+relative to the root, short, because up to 60 of them go into one mount.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from agentgym.errors import SandboxError
 from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.claim import Claim, sweep
 from agentgym.sandbox.tree import LayerTree
 
 # A mount takes about 64 layers.
@@ -49,31 +49,12 @@ class LayerStore:
             folder.chmod(0o700)
             if owner != os.getuid():
                 os.chown(folder, owner, owner)
-        self._token = f"live/{os.getpid()}-{secrets.token_hex(3)}"
-        self.orphans = self._sweep()
-        # Locked before it appears under live/, or another process would take it for an orphan.
-        claim = root / f".claim-{os.getpid()}-{secrets.token_hex(3)}"
-        claim.mkdir()
-        self._claim = _lock(claim / "lock")
-        os.rename(claim, root / self._token)
-
-    def _sweep(self) -> list[str]:
-        """Remove what processes that are gone have left; return their names."""
-        orphans = []
-        for folder in (self.root / "live").iterdir():
-            claim = _lock(folder / "lock")
-            if claim is not None:
-                # One that cannot be removed stays for the next; it must not stop this process.
-                with contextlib.suppress(OSError):
-                    self._access.call("remove", str(folder))
-                os.close(claim)
-                orphans.append(folder.name)
-        drafts = (*(self.root / "l").glob(".new-*"), *self.root.glob(".claim-*"))
-        for leftover in drafts:
+        self.orphans = sweep(root, self._remove)
+        for leftover in (root / "l").glob(".new-*"):
             if not Path("/proc", leftover.name.split("-")[1]).exists():
-                with contextlib.suppress(OSError):
-                    self._access.call("remove", str(leftover))
-        return orphans
+                self._remove(leftover)
+        self._claim = Claim(root)
+        self._token = f"live/{self._claim.name}"
 
     def path(self, layer: str) -> Path:
         """Return where a layer is."""
@@ -243,19 +224,9 @@ class LayerStore:
 
     def close(self) -> None:
         """Remove everything this process owns here."""
-        if self._claim is not None:
-            with contextlib.suppress(OSError):
-                self._access.call("remove", str(self.root / self._token))
-            os.close(self._claim)
-            self._claim = None
+        self._claim.close(self._remove)
 
-
-def _lock(path: Path) -> int | None:
-    """Take the lock of a live folder; None where its owner still has it."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(fd)
-        return None
-    return fd
+    def _remove(self, folder: Path) -> None:
+        # What cannot be removed stays for the next process; it must not stop this one.
+        with contextlib.suppress(OSError):
+            self._access.call("remove", str(folder))

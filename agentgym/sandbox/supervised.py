@@ -64,6 +64,14 @@ class Supervised:
         """Name unique within this host."""
         raise NotImplementedError
 
+    def _lost(self) -> None:
+        """Take note that the supervisor went away by itself.
+
+        A guest has ways to end its own PID 1 (running out of memory is one). Were that an
+        error, it could have a bad ending struck from the record.
+        """
+        self._ended_by = self._ended_by or "its supervisor came to an end under it"
+
     async def _ask(
         self, op: str, body: bytes = b"", *, timeout_s: float = REPLY_S, **fields: object
     ) -> tuple[dict[str, Any], bytes]:

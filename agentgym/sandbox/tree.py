@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from agentgym.errors import GuestFileError
 from agentgym.records import FileStat
 from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.layers import OPAQUE
 
 
 class LayerTree:
@@ -16,16 +17,23 @@ class LayerTree:
         access: Who runs the layer operations.
         layers: Host directories, topmost first.
         binds: Guest directory to host directory, below everything in the layers.
+        opaque: The attribute of directories that hide what is below.
     """
 
-    def __init__(self, access: LayerAccess, layers: list[str], binds: dict[str, str]) -> None:
-        self._access, self._layers, self._binds = access, layers, binds
+    def __init__(
+        self,
+        access: LayerAccess,
+        layers: list[str],
+        binds: dict[str, str],
+        opaque: str = OPAQUE,
+    ) -> None:
+        self._access, self._layers, self._binds, self._opaque = access, layers, binds, opaque
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
         """Return what is at a path, or None where nothing is."""
         try:
-            found = self._access.call("stat", self._layers, self._binds, path, follow)
-        except OSError:
+            found = self._call("stat", path, follow)
+        except GuestFileError:
             return None
         return FileStat(*found) if found is not None else None
 
@@ -46,6 +54,6 @@ class LayerTree:
 
     def _call(self, op: str, path: str, *more: object):  # type: ignore[no-untyped-def]
         try:
-            return self._access.call(op, self._layers, self._binds, path, *more)
+            return self._access.call(op, self._layers, self._binds, path, *more, self._opaque)
         except OSError as error:
             raise GuestFileError(f"{path}: {error.strerror}") from None

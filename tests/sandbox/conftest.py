@@ -1,15 +1,46 @@
+import hashlib
+
 import pytest
 
 from agentgym.records import Limits, Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.sandbox.docker import DockerProvider
 
 
 @pytest.fixture
-async def provider(tmp_path):
-    provider = BubblewrapProvider(tmp_path / "store")
+def docker_root(tmp_path):
+    """A root for Docker providers, of which nothing is left in the daemon afterwards."""
+    problems = DockerProvider().problems()
+    if problems:
+        pytest.skip("; ".join(f"{problem.what} ({problem.fix})" for problem in problems))
+    import docker
+
+    root = tmp_path / "store"
+    yield root
+    label = f"agentgym.store={hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]}"
+    daemon = docker.APIClient(version="auto")
+    try:
+        # What was kept is meant to stay; everything else the provider had to remove.
+        images = daemon.images(filters={"label": label})
+        for image in images:
+            daemon.remove_image(image["Id"], force=True)
+        assert all(image["RepoTags"] for image in images), images
+        assert daemon.containers(all=True, filters={"label": label}) == []
+    finally:
+        daemon.close()
+
+
+@pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
+async def provider(request, tmp_path):
+    if request.param == "docker":
+        request.getfixturevalue("docker_root")
+        provider = DockerProvider(tmp_path / "store")
+    else:
+        provider = BubblewrapProvider(tmp_path / "store")
     yield provider
     await provider.close()
-    assert list((tmp_path / "store/live").iterdir()) == []
+    live = tmp_path / "store/live"
+    assert not live.exists() or list(live.iterdir()) == []
 
 
 @pytest.fixture

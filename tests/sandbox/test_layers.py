@@ -91,10 +91,11 @@ async def test_layers_are_read_as_the_kernel_reads_them(provider, recipe, seed, 
         }
         changes = await provider.compare(snapshots[one], snapshots[two])
         assert {c.path: c.kind for c in changes} == expected
-    folders = [str(tmp_path / "store" / layer) for layer in snapshots[-1].layers]
+    tree = await provider.open_tree(snapshots[-1])
+    folders, opaque = tree._layers, tree._opaque
     merged = str(tmp_path / "merged")
-    squash(folders[:-1], merged)
-    whole, short = Stack(folders), Stack([merged, folders[-1]])
+    squash(folders[:-1], merged, opaque)
+    whole, short = Stack(folders, opaque=opaque), Stack([merged, folders[-1]], opaque=opaque)
     assert [p for p, _ in short.walk("/srv")] == [p for p, _ in whole.walk("/srv")]
     for path, (host, info) in whole.walk("/srv"):
         other_host, other = dict(short.walk("/srv"))[path]

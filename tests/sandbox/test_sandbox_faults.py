@@ -1,6 +1,7 @@
 """What hostile or unlucky guests and dying hosts do to a sandbox."""
 
 import asyncio
+import hashlib
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from agentgym.errors import (
 )
 from agentgym.sandbox import launch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.sandbox.docker import DockerProvider
 
 
 def alive_with(marker: str) -> list[int]:
@@ -34,6 +36,17 @@ def alive_with(marker: str) -> list[int]:
     return [pid for pid in found if pid != os.getpid()]
 
 
+def init_of(pid: int) -> int:
+    """Host process id of PID 1 in a guest that a process lives in."""
+    while True:
+        status = dict(
+            line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        )
+        if status["NSpid"].split()[-1] == "1":
+            return pid
+        pid = int(status["PPid"])
+
+
 def wait_until(condition, seconds=20.0):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -41,6 +54,13 @@ def wait_until(condition, seconds=20.0):
             return True
         os.sched_yield()
     return False
+
+
+def containers_of(store: Path) -> list[str]:
+    """Docker containers of a store, running or not."""
+    label = f"label=agentgym.store={hashlib.sha256(str(store.resolve()).encode()).hexdigest()[:12]}"
+    listing = ["docker", "ps", "-aq", "--filter", label]
+    return subprocess.check_output(listing, text=True).split()
 
 
 async def test_fork_bomb_is_held_by_the_process_limit(provider, recipe):
@@ -136,10 +156,12 @@ async def test_a_chatty_background_job_neither_blocks_nor_floods(provider, recip
 
 async def test_the_death_of_the_supervisor_is_reported_at_once(provider, recipe):
     box = await provider.start(recipe())
-    waiting = asyncio.create_task(box.exec(["sleep", "600"]))
+    marker = f"5{os.getpid()}"
+    waiting = asyncio.create_task(box.exec(["sleep", marker]))
     await box.exec(["true"])
     await box.write_file("/srv/done", b"so far")
-    box._process.kill()
+    (sleeper,) = alive_with(marker)
+    os.kill(init_of(sleeper), signal.SIGKILL)
     with pytest.raises(SandboxEndedError, match="its supervisor came to an end"):
         await waiting
     with pytest.raises(SandboxEndedError):
@@ -167,9 +189,36 @@ async def test_closing_leaves_no_process_and_no_folder(provider, recipe, tmp_pat
     await box.close()
     assert wait_until(lambda: not alive_with(marker))
     assert [p.name for p in (tmp_path / "store/live").glob("*/*")] == ["lock"]
+    if provider.name == "docker":
+        assert not containers_of(tmp_path / "store")
 
 
-async def test_a_start_that_fails_says_why(provider, recipe, monkeypatch):
+@pytest.mark.docker
+async def test_a_cancelled_start_leaves_no_container(docker_root, recipe):
+    provider = DockerProvider(docker_root)
+    await (await provider.start(recipe())).close()
+    start = asyncio.create_task(provider.start(recipe()))
+    while not provider._open:
+        await asyncio.sleep(0)
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+    assert not containers_of(docker_root)
+    await provider.close()
+
+
+@pytest.mark.docker
+async def test_a_guest_without_a_supervisor_says_why(docker_root, recipe):
+    provider = DockerProvider(docker_root)
+    await (await provider.start(recipe())).close()
+    provider._program.write_bytes(b"broken")
+    with pytest.raises(SandboxError, match="did not start.*marshal|did not start.*magic"):
+        await provider.start(recipe())
+    await provider.close()
+
+
+async def test_a_start_that_fails_says_why(tmp_path, recipe, monkeypatch):
+    provider = BubblewrapProvider(tmp_path / "store")
     with monkeypatch.context() as patch:
         patch.setattr(launch, "GUEST_PYTHON", "/usr/bin/no-such-python")
         with pytest.raises(SandboxError, match="no-such-python.* doctor"):
@@ -177,6 +226,7 @@ async def test_a_start_that_fails_says_why(provider, recipe, monkeypatch):
     monkeypatch.setattr(launch, "_MOUNT_POINT", "/no-such-folder")
     with pytest.raises(SandboxError, match="no-such-folder.*does not exist"):
         await provider.start(recipe())
+    await provider.close()
 
 
 DEEP = """
@@ -219,6 +269,7 @@ async def test_a_link_does_not_lead_a_walk_astray(provider, recipe):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+@pytest.mark.parametrize("provider", ["bubblewrap"], indirect=True)
 async def test_what_a_guest_leaves_is_out_of_reach_for_other_users(provider, recipe, tmp_path):
     box = await provider.start(recipe())
     await box.exec(["sh", "-c", "cp /usr/bin/id /tmp/mine; chmod 4755 /tmp/mine"])
@@ -238,7 +289,9 @@ async def test_memory_file_systems_are_bounded(provider, recipe):
     for path in ("/run/fill", "/dev/shm/fill"):
         result = await box.exec(["sh", "-c", f"head -c 400000000 /dev/zero > {path}"])
         assert b"No space left" in result.stderr, path
-    assert (await box.exec(["sh", "-c", "echo x > /dev/file"])).exit_code != 0
+    # Docker's /dev can be written, up to its own 64 MB.
+    result = await box.exec(["sh", "-c", "head -c 400000000 /dev/zero > /dev/file"])
+    assert b"No space left" in result.stderr or b"Read-only" in result.stderr
     assert (await box.exec(["sh", "-c", "echo x > /dev/null; echo y | cat"])).stdout == b"y\n"
 
 
@@ -247,9 +300,11 @@ import asyncio, sys
 from pathlib import Path
 from agentgym.records import Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.sandbox.docker import DockerProvider
 
 async def main():
-    provider = BubblewrapProvider(Path(sys.argv[1]))
+    kinds = {"bubblewrap": BubblewrapProvider, "docker": DockerProvider}
+    provider = kinds[sys.argv[3]](Path(sys.argv[1]))
     boxes = [await provider.start(Recipe("host")) for _ in range(3)]
     for box in boxes:
         shell = await box.open_shell()
@@ -262,11 +317,14 @@ asyncio.run(main())
 """
 
 
-def test_nothing_survives_a_killed_host(tmp_path):
+@pytest.mark.parametrize("kind", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
+def test_nothing_survives_a_killed_host(kind, tmp_path, request):
+    if kind == "docker":
+        request.getfixturevalue("docker_root")
     marker = f"4{os.getpid()}"
     store = tmp_path / "store"
     host = subprocess.Popen(
-        [sys.executable, "-c", HOST, str(store), marker], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOST, str(store), marker, kind], stdout=subprocess.PIPE, text=True
     )
     assert host.stdout.readline() == "ready\n"
     # Six sleepers and the host, whose command line names the marker too.
@@ -282,7 +340,7 @@ def test_nothing_survives_a_killed_host(tmp_path):
     assert len(list((store / "live").iterdir())) == 1
 
     async def next_process():
-        provider = BubblewrapProvider(store)
+        provider = {"bubblewrap": BubblewrapProvider, "docker": DockerProvider}[kind](store)
         await (await provider.start(Recipe("host"))).close()
         names = [folder.name for folder in (store / "live").iterdir()]
         await provider.close()
@@ -290,13 +348,18 @@ def test_nothing_survives_a_killed_host(tmp_path):
 
     from agentgym.records import Recipe
 
+    if kind == "docker":
+        assert len(containers_of(store)) == 3
     names = asyncio.run(next_process())
+    if kind == "docker":
+        assert not containers_of(store)
     assert len(names) == 1 and names[0].startswith(f"{os.getpid()}-")
     for hierarchy in ("memory", "pids", ""):
         left = Path("/sys/fs/cgroup", hierarchy, "agentgym")
         assert not left.exists() or not list(left.glob(f"{host.pid}-*"))
 
 
+@pytest.mark.slow
 async def test_deep_stacks_are_squashed_and_mean_the_same(provider, recipe):
     box = await provider.start(recipe())
     for index in range(70):
@@ -313,7 +376,7 @@ async def test_deep_stacks_are_squashed_and_mean_the_same(provider, recipe):
     assert (await box.exec(["sh", "-c", "ls /srv"])).stdout.split() == [b"68", b"69", b"log"]
     lines = (await box.read_file("/srv/log")).split()
     assert [int(line) for line in lines] == list(range(70))
-    assert len(box._layers) <= 60
+    assert len((await provider.open_tree(await box.seal()))._layers) <= 60
 
 
 async def test_unprivileged_users_have_the_same_contract(tmp_path):

@@ -1,0 +1,66 @@
+"""Who owns what on this host: one folder per host process, flocked as long as it lives.
+
+A folder of `<root>/live` whose lock can be taken belongs to nobody any more: the kernel lets go
+of a lock however its holder ends, and unlike a process id it means the same in every container.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+
+class Claim:
+    """A folder of this process. Attributes: `name`, unique on this host, and `path`."""
+
+    def __init__(self, root: Path) -> None:
+        self.name = f"{os.getpid()}-{secrets.token_hex(3)}"
+        self.path = root / "live" / self.name
+        # Locked before it appears under live/, or another process would take it for an orphan.
+        draft = root / f".claim-{self.name}"
+        draft.mkdir()
+        self._lock = _lock(draft / "lock")
+        os.rename(draft, self.path)
+
+    def close(self, remove: Callable[[Path], None]) -> None:
+        """Have the folder removed and let go of it; a second call does nothing."""
+        if self._lock is not None:
+            remove(self.path)
+            os.close(self._lock)
+            self._lock = None
+
+
+def sweep(root: Path, remove: Callable[[Path], None]) -> list[str]:
+    """Have the folders removed of processes that are gone, and return their names."""
+    gone = []
+    for folder in (root / "live").iterdir():
+        try:
+            lock = _lock(folder / "lock")
+        except FileNotFoundError:
+            # Another process sweeps too, and was faster.
+            continue
+        if lock is None:
+            continue
+        try:
+            remove(folder)
+        finally:
+            os.close(lock)
+        gone.append(folder.name)
+    for draft in root.glob(".claim-*"):
+        if not Path("/proc", draft.name.split("-")[1]).exists():
+            remove(draft)
+    return gone
+
+
+def _lock(path: Path) -> int | None:
+    """Take the lock of a live folder; None where its owner still has it."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        return None
+    return fd

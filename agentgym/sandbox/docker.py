@@ -1,0 +1,147 @@
+"""The Docker sandbox provider: containers over images that agentgym makes from what guests wrote.
+
+The same recipe, supervisor and layer reading as bubblewrap; the Docker daemon makes the
+namespaces and enforces the limits. What it costs instead is in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentgym import catalogue
+from agentgym.errors import AgentGymError, SandboxError
+from agentgym.protocols import FileTree
+from agentgym.records import Capability, Change, Problem, Recipe, Snapshot
+from agentgym.sandbox.docker_engine import Engine, sdk_problems
+from agentgym.sandbox.docker_guest import DockerSandbox
+from agentgym.sandbox.docker_store import ImageStore
+from agentgym.sandbox.launch import guest_problems
+from agentgym.sandbox.program import compile_supervisor
+
+
+class DockerProvider:
+    """Starts Docker sandboxes. Making one does nothing; the first start connects.
+
+    Args:
+        root: Where it notes who owns what; default: below `agentgym.catalogue.cache_dir()`.
+    """
+
+    name = "docker"
+    capabilities = frozenset(Capability)
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._root = root
+        self._store: ImageStore | None = None
+        self._opening = asyncio.Lock()
+        self._open: set[DockerSandbox] = set()
+        self._program = Path()
+
+    def problems(self) -> Sequence[Problem]:
+        """Say what this machine lacks to run the provider."""
+        found = sdk_problems()
+        if found:
+            return found
+        if os.geteuid() != 0:
+            found.append(Problem("only root may read Docker's layers", "run as root"))
+        found += guest_problems()
+        try:
+            engine = Engine()
+        except AgentGymError as error:
+            fix = "apt-get install -y docker.io; systemctl start docker (or: dockerd &)"
+            return [*found, Problem(str(error), fix)]
+        try:
+            return [*found, *engine.problems()]
+        finally:
+            engine.close()
+
+    async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> DockerSandbox:
+        """Start a sandbox, from a snapshot or from the recipe's own root."""
+        store = await self._ready()
+        if snapshot is None:
+            image = await asyncio.to_thread(store.base)
+        else:
+            image = self._own(snapshot)
+        sandbox = DockerSandbox(
+            store, recipe, self._program, start=self.start, on_close=self._open.discard
+        )
+        self._open.add(sandbox)
+        try:
+            await sandbox.boot(image)
+        except BaseException:
+            await sandbox.close()
+            raise
+        return sandbox
+
+    async def open_tree(self, snapshot: Snapshot) -> FileTree:
+        """Open the files of a snapshot for reading, without running anything in it."""
+        store = await self._ready()
+        return await asyncio.to_thread(store.tree, self._own(snapshot))
+
+    async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
+        """List what changed between a snapshot and one that descends from it."""
+        store = await self._ready()
+        return await asyncio.to_thread(store.changes, self._own(before), self._own(after))
+
+    async def find(self, key: str) -> Snapshot | None:
+        """Return the snapshot that was kept under a key, if it is still whole."""
+        store = await self._ready()
+        image = await asyncio.to_thread(store.find, key)
+        return Snapshot(self.name, (image,)) if image is not None else None
+
+    async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
+        """Make a snapshot outlive this process under a key; the first keeper wins."""
+        store = await self._ready()
+        image = await asyncio.to_thread(store.keep, key, self._own(snapshot))
+        return Snapshot(self.name, (image,))
+
+    async def discard(self, snapshot: Snapshot) -> None:
+        """Drop a snapshot that was not kept."""
+        if self._store is not None and snapshot.provider == self.name:
+            try:
+                await asyncio.to_thread(self._store.release, *snapshot.layers)
+            except SandboxError:
+                # The daemon will not now; closing the provider asks again.
+                return
+
+    async def close(self) -> None:
+        """Close every sandbox that is still open and drop what was not kept."""
+        await asyncio.gather(*(sandbox.close() for sandbox in list(self._open)))
+        store, self._store = self._store, None
+        if store is not None:
+            try:
+                await asyncio.to_thread(store.close)
+            finally:
+                store.engine.close()
+
+    # --- private ---
+
+    async def _ready(self) -> ImageStore:
+        if self._store is None:
+            async with self._opening:
+                if self._store is None:
+                    self._store = await asyncio.to_thread(self._open_store)
+        return self._store
+
+    def _open_store(self) -> ImageStore:
+        root = self._root or catalogue.cache_dir() / "docker"
+        engine = Engine()
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            self._program = compile_supervisor(root)
+            return ImageStore(root, engine)
+        except BaseException as error:
+            engine.close()
+            if isinstance(error, OSError):
+                raise SandboxError(
+                    f"cannot use {root} or Docker's layers: {error}; see: agentgym doctor"
+                ) from error
+            raise
+
+    def _own(self, snapshot: Snapshot) -> str:
+        if snapshot.provider != self.name:
+            raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot start in {self.name!r}")
+        (image,) = snapshot.layers
+        return image

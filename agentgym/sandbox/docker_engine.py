@@ -1,0 +1,261 @@
+"""The Docker daemon: the few calls that sandboxes need, through the Docker SDK for Python.
+
+Every call blocks, at most for the reply timeout, and is made from a worker thread. A failure is
+a SandboxError that says what was asked for. Layers are found where `docker inspect` says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from agentgym.errors import MissingExtraError, SandboxError, UnsupportedError
+from agentgym.records import Limits, Problem
+from agentgym.sandbox.launch import CAPABILITIES, RUN_BYTES, SHM_BYTES
+
+OWNER = "agentgym.owner"
+_REPLY_S = 60.0
+_INSTALL = "pip install 'agentgym[docker]'"
+_SDK = "the Docker SDK for Python"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image and where its layers are.
+
+    Attributes:
+        id: Content address.
+        folders: Layer directories on the host, topmost first.
+        diff_ids: Digests of the same layers, lowest first, as the image format has them.
+        labels: What was noted when it was made.
+    """
+
+    id: str
+    folders: tuple[str, ...]
+    diff_ids: tuple[str, ...]
+    labels: Mapping[str, str]
+
+
+class Engine:
+    """A connection to the daemon that the environment names (DOCKER_HOST). Thread-safe."""
+
+    def __init__(self) -> None:
+        try:
+            import docker
+        except ImportError:
+            raise MissingExtraError(_SDK, _INSTALL) from None
+        settings = docker.utils.kwargs_from_env()
+        _knock(settings.get("base_url", "unix:///var/run/docker.sock"))
+        with _reported("be reached"):
+            self._api = docker.APIClient(version="auto", timeout=_REPLY_S, **settings)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._api.close()
+
+    def problems(self) -> list[Problem]:
+        """Say what keeps this daemon's layers from being read."""
+        with _reported("describe itself"):
+            info = self._api.info()
+        found = []
+        if info["Driver"] != "overlay2":
+            fix = 'set {"storage-driver": "overlay2"} in /etc/docker/daemon.json'
+            found.append(Problem(f"Docker stores layers with {info['Driver']}", fix))
+        elif ["Native Overlay Diff", "true"] not in info["DriverStatus"]:
+            fix = "echo N > /sys/module/overlay/parameters/redirect_dir; restart dockerd"
+            found.append(Problem("Docker's layers hold redirected directories", fix))
+        return found
+
+    # --- images ---
+
+    def load(self, archive: IO[bytes]) -> None:
+        """Take in an image archive (`docker save` format)."""
+        with _reported("load a layer"):
+            for message in self._api.load_image(archive):
+                if "error" in message:
+                    raise SandboxError(f"Docker cannot load a layer: {message['error']}")
+
+    def find(self, reference: str) -> Image | None:
+        """Return the image of a name or id, None where there is none."""
+        from docker.errors import NotFound
+
+        with _reported(f"inspect {reference}"):
+            try:
+                seen = self._api.inspect_image(reference)
+            except NotFound:
+                return None
+        return Image(
+            seen["Id"],
+            _folders(seen),
+            tuple(seen["RootFS"]["Layers"]),
+            seen["Config"].get("Labels") or {},
+        )
+
+    def image(self, reference: str) -> Image:
+        """Return the image of a name or id.
+
+        Raises:
+            SandboxError: There is none.
+        """
+        found = self.find(reference)
+        if found is None:
+            raise SandboxError(f"Docker has no image {reference}; was it pruned?")
+        return found
+
+    def tag(self, image: str, name: str) -> None:
+        """Give an image a name."""
+        repository, _, tag = name.partition(":")
+        with _reported(f"tag {name}"):
+            self._api.tag(image, repository, tag)
+
+    def remove_image(self, reference: str) -> None:
+        """Remove an image, or one of its names; silent where it is not there."""
+        from docker.errors import NotFound
+
+        with _reported(f"remove {reference}"), contextlib.suppress(NotFound):
+            self._api.remove_image(reference)
+
+    def remove_all_of(self, owner: str) -> None:
+        """Remove the containers and the unnamed images of one host process."""
+        label = f"{OWNER}={owner}"
+        with _reported(f"list what {owner} left"):
+            containers = self._api.containers(all=True, quiet=True, filters={"label": label})
+            images = self._api.images(quiet=True, filters={"label": label, "dangling": True})
+        for container in containers:
+            self.remove(container["Id"])
+        for image in images:
+            self.remove_image(image)
+
+    # --- containers ---
+
+    def create(
+        self,
+        image: str,
+        command: Sequence[str],
+        *,
+        labels: Mapping[str, str],
+        hostname: str,
+        binds: Sequence[str],
+        limits: Limits,
+    ) -> tuple[str, str]:
+        """Make a container without a network and return its id and its upper directory."""
+        api = self._api
+        memory = limits.memory_mb * 2**20 if limits.memory_mb is not None else None
+        rlimits = {"core": 0}
+        if limits.disk_mb is not None:
+            rlimits["fsize"] = limits.disk_mb * 2**20
+        with _reported("make a container"):
+            host = api.create_host_config(
+                binds=list(binds),
+                tmpfs={
+                    "/run": f"exec,mode=755,size={RUN_BYTES}",
+                    "/run/lock": "mode=1777,size=1m",
+                },
+                shm_size=SHM_BYTES,
+                network_mode="none",
+                cap_drop=["ALL"],
+                cap_add=[name.removeprefix("CAP_") for name in CAPABILITIES],
+                security_opt=["no-new-privileges"],
+                pids_limit=limits.pids,
+                mem_limit=memory,
+                # As much as the memory alone: no swap.
+                memswap_limit=memory,
+                nano_cpus=int(limits.cpus * 1e9) if limits.cpus is not None else None,
+                ulimits=[
+                    {"Name": name, "Soft": value, "Hard": value} for name, value in rlimits.items()
+                ],
+            )
+            made = api.create_container(
+                image,
+                list(command),
+                hostname=hostname,
+                host_config=host,
+                # Spares what the daemon would put over /etc/hosts and /etc/resolv.conf, and
+                # half of the time to start. The kernel's loopback is there all the same.
+                network_disabled=True,
+                labels=dict(labels),
+            )["Id"]
+            upper, *_ = _folders(api.inspect_container(made))
+        return made, upper
+
+    def start(self, container: str) -> None:
+        """Start a container."""
+        with _reported("start a container"):
+            self._api.start(container)
+
+    def is_running(self, container: str) -> bool:
+        """Whether a container has not ended."""
+        with _reported("inspect a container"):
+            return bool(self._api.inspect_container(container)["State"]["Running"])
+
+    def complaint(self, container: str) -> str:
+        """Return what a container printed."""
+        with _reported("read a container's log"):
+            log: bytes = self._api.logs(container, tail=20)
+        return log.decode("utf-8", "replace").strip()
+
+    def end(self, container: str) -> None:
+        """Kill a container's processes and wait until they are gone; its files stay."""
+        from docker.errors import APIError
+
+        with _reported("end a container"):
+            # It may have ended by itself, or be gone.
+            with contextlib.suppress(APIError):
+                self._api.kill(container)
+            with contextlib.suppress(APIError):
+                self._api.wait(container, timeout=_REPLY_S)
+
+    def remove(self, container: str) -> None:
+        """End a container and remove its files; silent where it is not there."""
+        from docker.errors import NotFound
+
+        with _reported("remove a container"), contextlib.suppress(NotFound):
+            self._api.remove_container(container, force=True, v=True)
+
+
+def sdk_problems() -> list[Problem]:
+    """Say whether the Docker SDK for Python is missing."""
+    try:
+        import docker  # noqa: F401
+    except ImportError:
+        return [Problem(f"{_SDK} is not installed", _INSTALL)]
+    return []
+
+
+def _knock(address: str) -> None:
+    """Try the daemon's socket; the SDK would hide the reason and leave a socket open."""
+    path = address.removeprefix("unix://")
+    if path == address:
+        return
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError as error:
+            raise SandboxError(f"no Docker daemon answers at {path}: {error.strerror}") from None
+
+
+def _folders(seen: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the layer directories of an inspected image or container, topmost first."""
+    driver = seen.get("GraphDriver") or {"Name": "an image store of its own"}
+    if driver["Name"] != "overlay2":
+        raise UnsupportedError(
+            f"Docker stores layers with {driver['Name']}; agentgym reads those of overlay2"
+        )
+    lower = driver["Data"].get("LowerDir")
+    return (driver["Data"]["UpperDir"], *(lower.split(":") if lower else ()))
+
+
+@contextlib.contextmanager
+def _reported(action: str) -> Iterator[None]:
+    """Turn whatever the SDK raises into a SandboxError."""
+    from docker.errors import DockerException
+    from requests import RequestException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        yield
+    except (DockerException, RequestException, HTTPError) as error:
+        raise SandboxError(f"Docker cannot {action}: {error}; see: agentgym doctor") from error

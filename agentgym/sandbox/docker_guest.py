@@ -1,0 +1,335 @@
+"""One running Docker container with the guest supervisor as PID 1, seen from the host.
+
+The supervisor connects to a socket in a folder of this sandbox alone. One connection is taken,
+before any command runs inside, and then the socket is gone: no guest can reach it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import socket
+import stat
+import struct
+import tarfile
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from agentgym.errors import SandboxDiedError, SandboxError
+from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
+from agentgym.sandbox import layers
+from agentgym.sandbox.channel import Channel
+from agentgym.sandbox.docker_layer import add_file, reached, uncover
+from agentgym.sandbox.docker_store import ImageStore, host_folders
+from agentgym.sandbox.launch import SUPERVISOR, supervisor_command
+from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack
+from agentgym.sandbox.seccomp import filter_program
+from agentgym.sandbox.supervised import Supervised
+from agentgym.sandbox.watch import ended, overrun
+
+_CREDENTIALS = struct.Struct("3i")
+_START_S = 30.0
+_LOOK_S = 1.0
+_END_S = 2.0
+_DOOR = "/run/agentgym/door"
+# Docker mounts a file of its own over this path, so ours may as well be the one.
+_HOSTNAME = "/etc/hostname"
+
+
+class DockerSandbox(Supervised):
+    """A Sandbox. Made by DockerProvider; `boot` starts it.
+
+    Args:
+        store: Where its image is.
+        recipe: What it is made of.
+        program: The compiled supervisor.
+        start: Starts another sandbox (for forks).
+        on_close: Called once, when every trace is gone.
+    """
+
+    def __init__(
+        self,
+        store: ImageStore,
+        recipe: Recipe,
+        program: Path,
+        *,
+        start: Callable[[Recipe, Snapshot], Awaitable[DockerSandbox]],
+        on_close: Callable[[DockerSandbox], None],
+    ) -> None:
+        super().__init__(recipe)
+        self._store, self._program = store, program
+        self._start, self._on_close = start, on_close
+        self._image = self._container = self._upper = ""
+        self._room = store.new_room()
+        # Host process id of PID 1; 0 where it is in a process namespace that is not ours.
+        self._init = 0
+        self._launching: asyncio.Future[None] | None = None
+        self._watch: asyncio.Future[None] | None = None
+        self._closed = False
+
+    @property
+    def id(self) -> str:
+        """Name unique within this host."""
+        return f"{self._store.owner}-{self._room.name}"
+
+    # --- life ---
+
+    async def boot(self, image: str) -> None:
+        """Make a container from an image and start it."""
+        self._store.hold(image)
+        self._image = image
+        listener = self._open_door()
+        try:
+            self._launching = asyncio.ensure_future(asyncio.to_thread(self._launch))
+            # A thread cannot be cancelled: `close` waits for it, and removes what it made.
+            await asyncio.shield(self._launching)
+            sock = await self._answer(listener)
+        finally:
+            listener.close()
+            (self._room / "door/socket").unlink(missing_ok=True)
+        self._channel = await Channel.open(sock, self.id)
+        try:
+            async with asyncio.timeout(_START_S):
+                await self._channel.hello()
+        except (TimeoutError, SandboxDiedError):
+            raise SandboxError(f"sandbox did not start: {await self._complaint()}") from None
+        self._channel.on_close(self._lost)
+        self._watch = asyncio.ensure_future(self._enforce())
+
+    def _open_door(self) -> socket.socket:
+        folder = self._room / "door"
+        folder.mkdir(exist_ok=True)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.setblocking(False)
+        # The path of a socket is at most 107 bytes long, that of a folder is not.
+        fd = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+        try:
+            listener.bind(f"/proc/self/fd/{fd}/socket")
+            listener.listen(1)
+        except BaseException:
+            listener.close()
+            raise
+        finally:
+            os.close(fd)
+        return listener
+
+    @reached()
+    def _launch(self) -> None:
+        store, below = self._store, list(self._store.engine.image(self._image).folders)
+        binds = [f"{path}:{path}:ro" for path in host_folders()]
+        binds += [f"{self._program}:{SUPERVISOR}:ro", f"{self._room}/door:{_DOOR}:ro"]
+        self._hostname.unlink(missing_ok=True)
+        found = Stack(below, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
+        if found is not None and stat.S_ISREG(found[1].st_mode):
+            shutil.copyfile(found[0][0], self._hostname)
+            shutil.copymode(found[0][0], self._hostname)
+            binds.append(f"{self._hostname}:{_HOSTNAME}")
+        self._container, self._upper = store.engine.create(
+            self._image,
+            [*supervisor_command(), f"{_DOOR}/socket", (filter_program() or b"").hex()],
+            labels=store.labels,
+            hostname=self.recipe.hostname,
+            binds=binds,
+            limits=self.recipe.limits,
+        )
+        uncover(self._upper, below)
+        store.engine.start(self._container)
+
+    async def _answer(self, listener: socket.socket) -> socket.socket:
+        """Take the one connection that the supervisor makes."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + _START_S
+        while loop.time() < deadline:
+            try:
+                async with asyncio.timeout(_LOOK_S):
+                    sock, _ = await loop.sock_accept(listener)
+                self._init = _process_behind(sock)
+                return sock
+            except TimeoutError:
+                if not await asyncio.to_thread(self._store.engine.is_running, self._container):
+                    break
+        raise SandboxError(f"sandbox did not start: {await self._complaint()}")
+
+    async def _complaint(self) -> str:
+        text = await asyncio.to_thread(self._store.engine.complaint, self._container)
+        return text or "no reason given; see: agentgym doctor"
+
+    async def _enforce(self) -> None:
+        """End the sandbox when a limit is over that Docker does not watch."""
+        upper, engine = self._upper, self._store.engine
+
+        def free() -> int:
+            room = os.statvfs(upper)
+            return room.f_bavail * room.f_frsize
+
+        self._ended_by = await overrun(self.recipe.limits, free, lambda: layers.size(upper))
+        if self._channel is not None:
+            # Enough for the supervisor to leave; the daemon sees to it where it does not.
+            self._channel.close()
+        with contextlib.suppress(SandboxError):
+            await asyncio.to_thread(engine.end, self._container)
+
+    def _hang_up(self) -> None:
+        """Close the channel: PID 1 leaves when it notices, and the kernel ends the rest."""
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.close()
+
+    async def _halt(self) -> None:
+        """End every process inside and wait until they are gone; the files stay."""
+        self._hang_up()
+        if self._init:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_END_S):
+                    await ended(self._init)
+                    return
+        await asyncio.to_thread(self._store.engine.end, self._container)
+
+    async def _drop(self) -> None:
+        """Remove the container with everything in it and let go of its image."""
+        container, self._container = self._container, ""
+        image, self._image = self._image, ""
+        if container:
+            await asyncio.to_thread(self._store.engine.remove, container)
+        if image:
+            await asyncio.to_thread(self._store.release, image)
+
+    async def close(self) -> None:
+        """End everything and remove every trace. Never raises, may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.shield(asyncio.ensure_future(self._dispose()))
+
+    async def _dispose(self) -> None:
+        if self._launching is not None:
+            await asyncio.wait([self._launching])
+        self._hang_up()
+        # What a daemon in trouble keeps is removed when the provider closes, or next time.
+        with contextlib.suppress(SandboxError):
+            await self._drop()
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(layers.remove, str(self._room))
+        self._on_close(self)
+
+    async def usage(self) -> Usage:
+        """Say what was used and who enforces which limit."""
+        header, _ = await self._ask("usage")
+        limits = self.recipe.limits
+        size = await asyncio.to_thread(layers.size, self._upper)
+        mechanisms = {
+            "pids": "docker",
+            "memory_mb": "docker",
+            "cpus": "docker",
+            "disk_mb": "docker (each file) and watch",
+            "wall_s": "timer",
+            "output_bytes": "supervisor",
+        }
+        return Usage(
+            cpu_s=header["cpu_s"],
+            memory_mb=header["memory_bytes"] / 2**20,
+            processes=header["processes"],
+            disk_mb=size / 2**20,
+            enforced={k: how for k, how in mechanisms.items() if getattr(limits, k) is not None},
+        )
+
+    # --- state ---
+
+    async def snapshot(self) -> Snapshot:
+        """Freeze the files as they are; processes go on."""
+        # Whoever waits for it may be cancelled; what was frozen is let go all the same.
+        return await asyncio.shield(asyncio.ensure_future(self._snapshot()))
+
+    async def _snapshot(self) -> Snapshot:
+        await self._ask("freeze")
+        try:
+            finish = await asyncio.to_thread(self._freeze)
+        finally:
+            await self._ask("thaw")
+        return await self._as_snapshot(finish)
+
+    async def seal(self) -> Snapshot:
+        """End everything inside, keep the files as a snapshot, and close."""
+        await self._halt()
+        snapshot = await self._as_snapshot(await asyncio.to_thread(self._freeze))
+        await self.close()
+        return snapshot
+
+    @reached()
+    def _freeze(self) -> Callable[[], str]:
+        if not self._container:
+            raise SandboxDiedError(f"sandbox {self.id} is closed")
+
+        def hostname(archive: tarfile.TarFile) -> None:
+            add_file(archive, self._hostname, _HOSTNAME.lstrip("/"))
+
+        extra = hostname if self._hostname_kind() else None
+        return self._store.freeze(self._image, self._upper, extra)
+
+    async def _as_snapshot(self, finish: Callable[[], str]) -> Snapshot:
+        image = await asyncio.to_thread(finish)
+        self._store.hold(image)
+        return Snapshot("docker", (image,))
+
+    async def fork(self) -> DockerSandbox:
+        """Start another sandbox from the files as they are now."""
+        snapshot = await self.snapshot()
+        try:
+            return await self._start(self.recipe, snapshot)
+        finally:
+            await asyncio.to_thread(self._store.release, *snapshot.layers)
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """End everything inside and go on from an earlier snapshot."""
+        if snapshot.provider != "docker":
+            raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot be restored here")
+        (image,) = snapshot.layers
+        self._store.hold(image)
+        try:
+            self._hang_up()
+            await self._drop()
+            await self.boot(image)
+        finally:
+            await asyncio.to_thread(self._store.release, image)
+
+    async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
+        """List paths that differ from `since` (default: the snapshot it started from)."""
+        (before,) = (self._image,) if since is None else since.layers
+        return await asyncio.to_thread(self._changes, before)
+
+    @reached()
+    def _changes(self, before: str) -> list[Change]:
+        if not self._container:
+            raise SandboxDiedError(f"sandbox {self.id} is closed")
+        found = self._store.changes(before, self._image, [self._upper])
+        kind = self._hostname_kind(before)
+        if kind:
+            found = [change for change in found if change.path != _HOSTNAME]
+            found.append(Change(_HOSTNAME, ChangeKind(kind)))
+        return sorted(found, key=lambda change: change.path)
+
+    # --- the one file that is a mount ---
+
+    @property
+    def _hostname(self) -> Path:
+        return self._room / "hostname"
+
+    def _hostname_kind(self, since: str = "") -> str:
+        """Return how /etc/hostname differs from an image's (default: the one it came from)."""
+        if not self._hostname.exists():
+            return ""
+        folders = list(self._store.engine.image(since or self._image).folders)
+        before = Stack(folders, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
+        return layers.compare(before, ([str(self._hostname)], os.lstat(self._hostname)))
+
+
+def _process_behind(sock: socket.socket) -> int:
+    """Return the process id at the other end of a Unix socket."""
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(credentials)[0]
+    return pid

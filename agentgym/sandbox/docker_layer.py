@@ -1,0 +1,236 @@
+"""Overlay directories as layers of Docker images, and back.
+
+The image format is docker's own (moby, image spec v1.2): a layer is a tar archive in which
+``.wh.<name>`` deletes a name and ``.wh..wh..opq`` hides what is below a directory; an image is
+a JSON document that names its layers by digest. `docker commit` would make the same from a
+container, without POSIX ACLs and with times cut to seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import platform
+import shutil
+import stat
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from agentgym.errors import SandboxError
+from agentgym.sandbox import layers
+from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack, compare, is_opaque, is_whiteout
+
+# A layer of Docker's own, between image and container, covers these with empty files.
+COVERED = ("/.dockerenv", "/etc/hosts", "/etc/mtab", "/etc/resolv.conf")
+_WHITEOUT = ".wh."
+_OPAQUE_ENTRY = ".wh..wh..opq"
+_BLOCK = tarfile.BLOCKSIZE
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+@contextlib.contextmanager
+def reached() -> Iterator[None]:
+    """Turn a failure at Docker's layer directories into a SandboxError."""
+    try:
+        yield
+    except OSError as error:
+        raise SandboxError(f"cannot use Docker's layers: {error}; see: agentgym doctor") from error
+
+
+# --- from a directory to an image ------------------------------------------------------------
+
+
+def pack(
+    folder: str, archive: tarfile.TarFile, *, opaque: str = TRUSTED_OPAQUE, mtime: int | None = None
+) -> None:
+    """Add the content of a layer directory to an archive.
+
+    Args:
+        folder: The directory.
+        archive: Written to.
+        opaque: The attribute of directories that hide what is below.
+        mtime: Time for every file, so that the same content is the same archive.
+    """
+    todo = [(folder, "")]
+    while todo:
+        path, prefix = todo.pop()
+        for name, info in sorted(layers.scan(path)):
+            # In the format such a name is a deletion; a file that a guest calls so is left out.
+            if not name.startswith(_WHITEOUT):
+                below, member = f"{path}/{name}", f"{prefix}{name}"
+                _pack(below, member, info, archive, opaque, mtime)
+                if stat.S_ISDIR(info.st_mode):
+                    todo.append((below, f"{member}/"))
+
+
+def _pack(
+    path: str,
+    name: str,
+    info: os.stat_result,
+    archive: tarfile.TarFile,
+    opaque: str,
+    mtime: int | None,
+) -> None:
+    """Add one file to an archive, or the sign that it is deleted."""
+    if is_whiteout(info):
+        folder, slash, base = name.rpartition("/")
+        archive.addfile(tarfile.TarInfo(f"{folder}{slash}{_WHITEOUT}{base}"))
+        return
+    # None for a socket: nobody listens on it any more.
+    member = archive.gettarinfo(path, name)
+    if member is None:
+        return
+    member.uname = member.gname = ""
+    member.pax_headers = {
+        f"SCHILY.xattr.{key}": value.decode("utf-8", "surrogateescape")
+        for key, value in _attributes(path, opaque).items()
+    }
+    if mtime is not None:
+        member.mtime = mtime
+    if not member.isreg():
+        archive.addfile(member)
+    else:
+        with open(path, "rb") as file:
+            archive.addfile(member, file)
+    if member.isdir() and is_opaque(path, opaque):
+        archive.addfile(tarfile.TarInfo(f"{name}/{_OPAQUE_ENTRY}"))
+
+
+def _attributes(path: str, opaque: str) -> dict[str, bytes]:
+    """Return the extended attributes that belong to a file and not to its overlay."""
+    found = {}
+    for key in os.listxattr(path, follow_symlinks=False):
+        if key != opaque and not key.startswith("trusted."):
+            found[key] = os.getxattr(path, key, follow_symlinks=False)
+    return found
+
+
+def write_image(
+    file: IO[bytes],
+    parents: Sequence[str],
+    write: Callable[[tarfile.TarFile], None],
+    *,
+    labels: Mapping[str, str],
+    created: datetime,
+) -> str:
+    """Write the archive of an image that adds one layer, and return the image's id.
+
+    Only the new layer is in it: the daemon takes from its own store what it has.
+
+    Args:
+        file: Empty, seekable; ends positioned at its start.
+        parents: Digests of the layers below, lowest first.
+        write: Fills the new layer.
+        labels: Part of the image, and so of its id.
+        created: The same.
+    """
+    file.write(bytes(_BLOCK))
+    digest = _Digest(file)
+    with tarfile.open(
+        fileobj=digest, mode="w|", format=tarfile.PAX_FORMAT, encoding="utf-8"
+    ) as layer:
+        write(layer)
+    size = file.tell() - _BLOCK
+    file.seek(0)
+    file.write(_header("layer.tar", size))
+    file.seek(0, os.SEEK_END)
+    diff_ids = [*parents, f"sha256:{digest.hexdigest()}"]
+    config = json.dumps(
+        {
+            "architecture": _MACHINES.get(platform.machine(), platform.machine()),
+            "os": "linux",
+            "created": created.isoformat(),
+            "config": {"Labels": dict(labels)},
+            "rootfs": {"type": "layers", "diff_ids": diff_ids},
+            "history": [{"created": created.isoformat()} for _ in diff_ids],
+        }
+    ).encode()
+    names = [*("in-the-store" for _ in parents), "layer.tar"]
+    manifest = [{"Config": "config.json", "RepoTags": None, "Layers": names}]
+    for name, data in (("config.json", config), ("manifest.json", json.dumps(manifest).encode())):
+        file.write(_header(name, len(data)) + data + bytes(-len(data) % _BLOCK))
+    file.write(bytes(2 * _BLOCK))
+    file.seek(0)
+    return f"sha256:{hashlib.sha256(config).hexdigest()}"
+
+
+def _header(name: str, size: int) -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+class _Digest(io.RawIOBase):
+    """A file that is only written to, with the SHA-256 of what was written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._hash = file, hashlib.sha256()
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        self._hash.update(data)
+        return self._file.write(data)
+
+    def hexdigest(self) -> str:
+        return self._hash.hexdigest()
+
+
+# --- the upper directory of a container ------------------------------------------------------
+
+
+def uncover(upper: str, image: Iterable[str]) -> None:
+    """Put back what Docker covers, into the upper directory of a container not yet started."""
+    stack = Stack(list(image), opaque=TRUSTED_OPAQUE)
+    for path in COVERED:
+        parent, name = os.path.split(path)
+        folder = stack.lookup(parent, follow=False)
+        if folder is None or not stat.S_ISDIR(folder[1].st_mode):
+            continue
+        above = f"{upper}{parent}".rstrip("/")
+        if not os.path.exists(above):
+            os.mkdir(above)
+            _make_like(folder[0][0], above)
+        found = stack.lookup(path, follow=False)
+        if found is None:
+            os.mknod(f"{above}/{name}", stat.S_IFCHR)
+        elif stat.S_ISLNK(found[1].st_mode):
+            os.symlink(os.readlink(found[0][0]), f"{above}/{name}")
+        elif stat.S_ISREG(found[1].st_mode):
+            shutil.copyfile(found[0][0], f"{above}/{name}")
+            _make_like(found[0][0], f"{above}/{name}")
+
+
+def _make_like(source: str, target: str) -> None:
+    info = os.stat(source)
+    os.chown(target, info.st_uid, info.st_gid)
+    os.chmod(target, stat.S_IMODE(info.st_mode))
+    for key, value in _attributes(source, TRUSTED_OPAQUE).items():
+        os.setxattr(target, key, value)
+    os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def is_untouched(upper: str, image: Iterable[str]) -> bool:
+    """Whether an upper directory holds nothing but what `uncover` put there."""
+    below = list(image)
+    before, after = (
+        Stack(below, opaque=TRUSTED_OPAQUE),
+        Stack([upper, *below], opaque=TRUSTED_OPAQUE),
+    )
+    for folder, folders, files in os.walk(upper):
+        for name in folders + files:
+            path = f"{folder[len(upper) :]}/{name}"
+            if path != "/etc" and path not in COVERED:
+                return False
+            if compare(before.lookup(path, follow=False), after.lookup(path, follow=False)):
+                return False
+    return True
+
+
+def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
+    """Add one file of the host to a layer archive under another name."""
+    _pack(str(path), name, path.lstat(), archive, TRUSTED_OPAQUE, None)
