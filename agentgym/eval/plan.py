@@ -95,7 +95,7 @@ def resume_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
 
 def check(settings: Settings) -> list[str]:
     """Return everything that keeps these settings from running, in words; empty where they can."""
-    problems = [*_bad_seed(settings), *_bad_cache()]
+    problems = [*_bad_seed(settings)]
     tasks: list[Task] = []
     provider: SandboxProvider | None = None
     try:
@@ -115,7 +115,8 @@ def check(settings: Settings) -> list[str]:
             problems.append(str(error))
     for need in missing_commands(tasks):
         problems.append(f"{need.command} is not installed, {need.wanted_by}; run: {need.install}")
-    return problems
+    # Last, for trying the folder out makes it, and what cannot run leaves nothing behind.
+    return problems or [*_bad_cache()]
 
 
 def _bad_seed(settings: Settings) -> Iterator[str]:
