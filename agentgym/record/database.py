@@ -34,7 +34,7 @@ CREATE TABLE steps (
     prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
     cached_tokens INTEGER NOT NULL, duration_s REAL NOT NULL,
     PRIMARY KEY (episode, step)
-);
+) WITHOUT ROWID;
 CREATE TABLE checkpoints (
     episode INTEGER NOT NULL REFERENCES episodes (id), position INTEGER NOT NULL,
     id TEXT NOT NULL, phase TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL,
