@@ -14,7 +14,7 @@ from agentgym.authoring.stage import Stage
 from agentgym.authoring.subject import Subject
 from agentgym.errors import AgentGymError
 from agentgym.manifest import show_path
-from agentgym.task.load import load_task
+from agentgym.task.load import load_folder
 
 DEFAULT_SEEDS = 2
 
@@ -74,7 +74,7 @@ async def check_task(
     began_s = time.monotonic()
     schema, *others = probes
     try:
-        subject = Subject(load_task(folder), range(seeds), stage)
+        subject = Subject(load_folder(folder), range(seeds), stage)
     except Exception as error:  # noqa: BLE001 - the boundary: what a folder holds may raise anything
         return Report(show_path(folder), _unloaded(schema, others, error))
     finding = await _examine(schema, subject)

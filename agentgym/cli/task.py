@@ -147,12 +147,12 @@ def _build_images(folders: Sequence[Path]) -> None:
     from agentgym.cli.console import stderr_console
     from agentgym.env.ground import ground_of
     from agentgym.eval.needs import build_images_of
-    from agentgym.task.load import load_task
+    from agentgym.task.load import load_folder
 
     tasks = []
     for folder in folders:
         with contextlib.suppress(AgentGymError):
-            task = load_task(folder)
+            task = load_folder(folder)
             ground_of(task)
             tasks.append(task)
     console = stderr_console()

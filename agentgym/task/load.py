@@ -26,8 +26,17 @@ def find_task(task_id: str) -> Task:
         TaskError: Its folder is broken.
     """
     if (folder := catalogue.path_of(task_id)) is not None:
-        return load_foreign(folder) if is_foreign(folder) else load_task(folder)
+        return load_folder(folder)
     return load_task(catalogue.find("tasks", task_id))
+
+
+def load_folder(folder: Path) -> Task:
+    """Read a task folder of any format: ours, Harbor's or terminal-bench's.
+
+    Raises:
+        TaskError: It is broken.
+    """
+    return load_foreign(folder) if is_foreign(folder) else load_task(folder)
 
 
 def load_task(folder: Path) -> Task:

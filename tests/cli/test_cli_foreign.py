@@ -47,3 +47,20 @@ def test_a_suite_runs_as_far_as_it_can(cli: Cli, tmp_path):
     assert results["settings"]["offline"] is True
     replayed = cli("replay", "run", "3", "--verify")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+
+
+def test_a_check_says_which_foreign_task_is_unsound(cli: Cli, tmp_path):
+    exact = CHECK.replace("grep -q hello /app/hello.txt", 'test "$(cat /app/hello.txt)" = hello')
+    good = harbor(tmp_path / "suite/good", **{"tests/test.sh": reward(exact)})
+    generous = reward("echo 1 > /logs/verifier/reward.txt")
+    bad = harbor(tmp_path / "suite/bad", **{"tests/test.sh": generous})
+    done = cli("task", "check", str(good), str(bad), "--json", "found.json")
+    assert done.returncode == 1, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())["tasks"]
+    soundness = {
+        task["task"]: {found["property"]: found["soundness"] for found in task["findings"]}
+        for task in found
+    }
+    assert set(soundness[str(good)].values()) == {"sound", "n/a"}
+    wrong = {name for name, what in soundness[str(bad)].items() if what == "unsound"}
+    assert {"noop", "refusal", "random", "redteam"} <= wrong

@@ -27,6 +27,9 @@ _TOLERANCE = 1e-9
 
 async def binds(subject: Subject) -> Sequence[str]:
     """Bind the rubric for every seed and run the setup; a broken one raises what is wrong."""
+    if subject.task.foreign is not None:  # its own tests judge it, and it has no rubric
+        await subject.ground()
+        return []
     for seed in subject.seeds:
         bind_checks(subject.instance(seed))
     asking = judged_checks(subject.task.folder / "checks")
@@ -80,6 +83,8 @@ async def repeats(subject: Subject) -> Sequence[str]:
     first, second = await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
     if complaints := unscored("solution", first) or unscored("solution", second):
         return complaints
+    if subject.task.foreign is not None:
+        raise DoesNotApplyError("its tests judge a live sandbox, whose files are not compared")
     if not first.verdict.state_hash:
         return ["solution: there was no time to hash what it left; expected a state hash"]
     volatile = subject.task.manifest.replay.volatile_text
@@ -123,6 +128,8 @@ def _look_around(ground: Ground) -> list[Action]:
 
 async def partial(subject: Subject) -> Sequence[str]:
     """Play ever longer parts of the solution."""
+    if subject.task.foreign is not None:
+        raise DoesNotApplyError("its reward may be all or nothing")
     instance = subject.instance()
     parts = await asyncio.to_thread(prefixes, oracle(instance))
     if not parts:

@@ -29,12 +29,13 @@ def is_foreign(folder: Path) -> bool:
     """Whether a folder holds a task in a foreign format."""
     if (folder / "task.yaml").is_file():
         return True
+    if (folder / "checks").is_dir():  # of ours, however broken its task.toml is
+        return False
     try:
         text = (folder / "task.toml").read_text("utf-8", "replace")
         stated = tomllib.loads(text).get("schema_version", "")
     except tomllib.TOMLDecodeError:
-        # Broken, and nothing of ours beside it: whoever reads it says where.
-        return not (folder / "checks").is_dir()
+        return True  # whoever reads it says where it is broken
     except OSError:
         return False
     return not str(stated).startswith(_OWN)
