@@ -58,6 +58,8 @@ from agentgym.records.verdicts import (
 from agentgym.records.worlds import (
     Happening,
     HappeningKind,
+    UserCall,
+    UserTurn,
 )
 
 __all__ = [
@@ -102,6 +104,8 @@ __all__ = [
     "ToolSpec",
     "Trajectory",
     "Usage",
+    "UserCall",
+    "UserTurn",
     "Verdict",
     "Vote",
 ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from agentgym.env.environment import Environment, Transition
 from agentgym.record import codec
+from agentgym.record.happenings import happenings_to_json
 from agentgym.record.store import EpisodeRow
 from agentgym.records import Image, Observation, Step
 
@@ -117,7 +118,7 @@ def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:
     if recorded.happenings == seen.happenings:
         return None
     was, now = (
-        codec.canonical(codec.happenings_to_json(step.happenings)) for step in (recorded, seen)
+        codec.canonical(happenings_to_json(step.happenings)) for step in (recorded, seen)
     )
     return Divergence(recorded.index, "happenings", *_excerpts(was, now))
 
