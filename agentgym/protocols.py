@@ -45,6 +45,7 @@ from agentgym.records import (
     ToolSpec,
     Trajectory,
     Usage,
+    UserTurn,
     Verdict,
 )
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from agentgym.agents.toolcalls import ChatMessage
 from agentgym.chat.completion import Message, ToolCall
 from agentgym.chat.picture import picture_part
+from agentgym.chat.toolcalls import ChatMessage
 from agentgym.records import Briefing, Decision, Image, Json, Observation, Step
 
 IMAGES_KEPT = 3

@@ -281,9 +281,7 @@ class RunStore:
             duration_s = codec.expect(row["duration_s"], "duration_s", codec.NUMBER)
             if digest(as_line(*(row[name] for name in COLUMNS))) != row["digest"]:
                 raise RecordError("it does not match its digest")
-            happenings = happenings_from_json(
-                self._packing.unpack(row["happenings"], "happenings")
-            )
+            happenings = happenings_from_json(self._packing.unpack(row["happenings"], "happenings"))
         return Step(row["step"], decision, observation, duration_s, happenings)
 
     def _decision(self, row: sqlite3.Row) -> Decision:

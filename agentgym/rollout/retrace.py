@@ -117,9 +117,7 @@ def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:
     """Compare the events and faults of a step; they explain what differs in what was seen."""
     if recorded.happenings == seen.happenings:
         return None
-    was, now = (
-        codec.canonical(happenings_to_json(step.happenings)) for step in (recorded, seen)
-    )
+    was, now = (codec.canonical(happenings_to_json(step.happenings)) for step in (recorded, seen))
     return Divergence(recorded.index, "happenings", *_excerpts(was, now))
 
 

@@ -12,8 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, StringConstraints
-from pydantic import model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
 
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import Location, Manifest, load_toml, locate, read_text, show_path
@@ -62,7 +68,7 @@ class UserManifest(Manifest):
         script: The file that says who they are.
     """
 
-    script: Literal["user.toml"] = FILE
+    script: Literal["user.toml"] = "user.toml"
 
 
 class Deed(Manifest):
@@ -252,8 +258,7 @@ class UserScript(Manifest):
         """Yield every fact and rule with its place in the file."""
         for index, fact in enumerate(self.fact):
             yield ("fact", index), fact
-        for at, rule in self.rules():
-            yield at, rule
+        yield from self.rules()
 
     def rules(self) -> Iterator[tuple[Location, Rule]]:
         """Yield every rule with its place in the file."""
@@ -262,6 +267,12 @@ class UserScript(Manifest):
                 yield ("state", place, "rule", index), rule
         for index, rule in enumerate(self.always):
             yield ("always", index), rule
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        """Globs of all tools that the user calls or may call."""
+        deeds = [deed.tool for _, doing in self.doings() for deed in doing.do]
+        return tuple(dict.fromkeys([*self.tools, *self.own, *deeds]))
 
 
 def load_user(path: Path, params: Mapping[str, Json]) -> UserScript:

@@ -11,16 +11,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agentgym.errors import ConfigError
 from agentgym.manifest import show_path
 from agentgym.protocols import UserWorld
 from agentgym.records import Json, UserCall, UserTurn
 from agentgym.task.model import Instance
 from agentgym.task.user import (
+    FILE,
     CalledCondition,
     Doing,
     Fact,
-    Rule,
     RowCondition,
+    Rule,
     UserScript,
 )
 from agentgym.user.asking import Message, read
@@ -39,16 +41,22 @@ class ScriptedUser:
     """Follows the script.
 
     Args:
+        argument: There is none.
         script: Who they are.
         instance: The task with its parameters.
 
     Attributes:
         state: Id of the state they are in.
+
+    Raises:
+        ConfigError: There is an argument.
     """
 
-    def __init__(self, script: UserScript, instance: Instance) -> None:
+    def __init__(self, argument: str, script: UserScript, instance: Instance) -> None:
+        if argument:
+            raise ConfigError(f"user 'scripted' takes no argument, got {argument!r}")
         self._script = script
-        self._slots = Slots(instance.params, show_path(instance.task.folder / "user.toml"))
+        self._slots = Slots(instance.params, show_path(instance.task.folder / FILE))
         self.state = script.first_state
         self._states = {state.id: state for state in script.state}
         self._turns = 0
@@ -92,7 +100,8 @@ class ScriptedUser:
 
     def _tell(self, heard: Message) -> tuple[list[str], bool]:
         """Return the answers to what is asked for, and whether one of them is news."""
-        answers, repeated, news = [], [], False
+        answers, repeated = list[str](), list[str]()
+        news = False
         for fact in self._known():
             if not heard.asks(self._slots.patterns(fact.patterns)):
                 continue
