@@ -402,6 +402,10 @@ class User(Protocol):
     Its factories are offered by the `agentgym.users` door.
     """
 
+    def problems(self) -> Sequence[Problem]:
+        """Say what this machine lacks for them to answer; empty where they can."""
+        ...
+
     async def start(self, world: UserWorld) -> str:
         """Begin an episode.
 

@@ -78,7 +78,7 @@ async def retrace(
     for step in steps:
         if strict and trail.divergence:
             break
-        transition = await env.step(step.decision)
+        transition = await env.step(step.decision, recorded=step.happenings)
         seen = transition.observation
         difference = (
             trail.divergence

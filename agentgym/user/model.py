@@ -28,7 +28,7 @@ from agentgym.chat.toolcalls import (
 from agentgym.errors import ConfigError, UserError
 from agentgym.manifest import show_path
 from agentgym.protocols import UserWorld
-from agentgym.records import Action, Json, ToolSpec, UserCall, UserTurn
+from agentgym.records import Action, Json, Problem, ToolSpec, UserCall, UserTurn
 from agentgym.task.model import Instance
 from agentgym.task.user import FILE, UserScript
 from agentgym.user.prompt import ANSWER, ANSWER_TOOL, Answer, part_of
@@ -40,8 +40,10 @@ ASKS = 3
 MOST_CALLS = 8
 """Calls of their own tools in a turn."""
 
+_BEGINNING = "(The chat begins. You write first.)"
 EXAMPLE = "openai:gpt-x?temperature=0"
 PREFIX = "AGENTGYM_USER"
+HOW = f"name its endpoint with {PREFIX}_BASE_URL or OPENAI_BASE_URL"
 
 
 class Options(BaseModel):
@@ -83,6 +85,14 @@ class ModelUser:
         self._endpoint: Endpoint | None = None
         self._dialogue: list[ChatMessage] = []
 
+    def problems(self) -> Sequence[Problem]:
+        """Say whether the model can be asked at all."""
+        try:
+            address_of_model()
+        except ConfigError as error:
+            return [Problem(str(error), HOW)]
+        return ()
+
     async def start(self, world: UserWorld) -> str:
         """Begin; the opening is the file's own."""
         self._world = world
@@ -91,6 +101,8 @@ class ModelUser:
         opening = self._slots.text(self._script.opening or "")
         self._dialogue = [{"role": "system", "content": part}]
         if opening:
+            # Some servers want somebody to have spoken before the one they play does.
+            self._dialogue.append({"role": "user", "content": _BEGINNING})
             self._say(Answer(text=opening))
         return opening
 
@@ -125,8 +137,8 @@ class ModelUser:
     async def _turn(self) -> UserTurn:
         calls: list[UserCall] = []
         corrections: list[ChatMessage] = []
-        problem = ""
-        while len(corrections) < 2 * ASKS and len(calls) <= MOST_CALLS:
+        problems: list[str] = []
+        while len(problems) < ASKS and len(calls) <= MOST_CALLS:
             message = await self._ask(corrections)
             try:
                 action = self._chosen(message)
@@ -134,13 +146,13 @@ class ModelUser:
                     answer = _read_answer(action)
                     self._say(answer)
                     return UserTurn(answer.text, answer.leave, tuple(calls))
-            except UnusableReplyError as unusable:
-                problem = str(unusable)
-                corrections += correction(message, unusable)[-2:]
+            except UnusableReplyError as problem:
+                problems.append(str(problem))
+                corrections += correction(message, problem)
                 continue
             calls.append(UserCall(action.tool, action.arguments))
             self._do(action)
-        why = f"it was last told: {problem}" if problem else f"it made {len(calls)} calls instead"
+        why = f"it was last told: {problems[-1]}" if problems else f"{len(calls)} calls instead"
         raise UserError(f"user {self._model} gave no usable answer; {why}")
 
     async def _ask(self, corrections: Sequence[ChatMessage]) -> Message:
@@ -215,5 +227,6 @@ def _read_answer(action: Action) -> Answer:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the arguments"
         raise UnusableReplyError(
-            f"Your call of {ANSWER} does not fit its schema: {where}: {first['msg']}. Call it again."
+            f"Your call of {ANSWER} does not fit its schema: {where}: {first['msg']}. "
+            "Make it again."
         ) from None

@@ -36,6 +36,6 @@ def create(spec: str, script: UserScript, instance: Instance) -> User:
         ConfigError: The argument is not accepted.
         PluginError: The entry point cannot be loaded or does not make a user.
     """
-    methods = ("start", "reply", "close")
+    methods = ("problems", "start", "reply", "close")
     user: User = plugins.make(GROUP, spec, script, instance, like=User, methods=methods)
     return user

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from agentgym.errors import ConfigError
 from agentgym.manifest import show_path
 from agentgym.protocols import UserWorld
-from agentgym.records import Json, UserCall, UserTurn
+from agentgym.records import Json, Problem, UserCall, UserTurn
 from agentgym.task.model import Instance
 from agentgym.task.user import (
     FILE,
@@ -65,6 +65,10 @@ class ScriptedUser:
         self._lost: Counter[str] = Counter()
         self._useless = 0
         self._calls: list[UserCall] = []
+
+    def problems(self) -> Sequence[Problem]:
+        """Return nothing: a script needs nobody."""
+        return ()
 
     async def start(self, world: UserWorld) -> str:
         """Begin; see `agentgym.protocols.User`."""
