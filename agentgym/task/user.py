@@ -44,14 +44,18 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 def _pattern(value: str) -> str:
     try:
         # Slots are filled in before it is used, as text that stands for itself.
-        compile_pattern(re.sub(r"\{\{.*?\}\}", "slot", value))
+        plain = re.sub(r"\{\{.*?\}\}", "slot", value)
+        re.compile(plain)
+        compile_pattern(plain)
     except re.error as error:
         raise ValueError(f"expected a regular expression, got {value!r}: {error}") from error
     return value
 
 
 def _lines(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
 
 
 Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]

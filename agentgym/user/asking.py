@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _QUOTES: Final = str.maketrans("‘’ʼ`´“”„«»–—\u2011", "'''''\"\"\"\"\"---")
-_SENTENCE: Final = re.compile(r"(?<=[.!?;？。])\s+|\n+")
+_SENTENCE: Final = re.compile(r"(?<=[.!?;？。])\s+")
 _POINT: Final = re.compile(r"\s*(?:[-*•·]|\(?\w{1,2}[.)])\s+\S")
 _MARK: Final = re.compile(r"[?？]")
 
@@ -78,19 +78,30 @@ def read(message: str) -> Message:
         >>> read("Thanks! I've mailed you. Could you give me the order number?").asking
         ('Could you give me the order number?',)
     """
-    lines = _plain(message).splitlines()
+    plain = _plain(message)
     asking: list[str] = []
     listing = False
-    for line in lines:
-        is_point = bool(_POINT.match(line))
-        if listing and is_point:
-            asking.append(_one_space(line))
+    for line in _unwrapped(plain):
+        if listing and _POINT.match(line):
+            asking.append(line)
             continue
         found = [part for part in _SENTENCE.split(line) if _asks(part)]
-        asking += [_one_space(part) for part in found]
-        if line.strip():
-            listing = line.rstrip().endswith(":") and bool(found)
-    return Message(_one_space("\n".join(lines)), tuple(asking))
+        asking += found
+        listing = line.endswith(":") and bool(found)
+    return Message(_one_space(plain), tuple(asking))
+
+
+def _unwrapped(text: str) -> list[str]:
+    """Return the lines of a text that hold something; what was broken in a sentence is joined."""
+    lines: list[str] = []
+    whole = True
+    for line in map(_one_space, text.splitlines()):
+        if whole or not line or _POINT.match(line):
+            lines.append(line)
+        else:
+            lines[-1] += f" {line}"
+        whole = not line or line[-1] in ".!?:;？。"
+    return [line for line in lines if line]
 
 
 def _asks(sentence: str) -> bool:
