@@ -264,13 +264,7 @@ def _alias(service: Service, email: str, person: int) -> None:
 
 
 def _taken(service: Service, email: str) -> bool:
-    return bool(
-        service.db.value(
-            "SELECT 1 FROM contacts_person WHERE email = ?1"
-            " UNION SELECT 1 FROM contacts_alias WHERE email = ?1",
-            email,
-        )
-    )
+    return bool(service.db.value("SELECT 1 FROM contacts_address WHERE email = ?", email))
 
 
 def _free(service: Service, local: str, domain: str) -> str:
