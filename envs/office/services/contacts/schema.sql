@@ -52,6 +52,6 @@ CREATE VIEW contacts_address (email, person_id, name, kind, status, main) AS
 -- The firms outside by their full names; people entered twice often have a short one.
 CREATE VIEW contacts_firm (name, customer) AS
   SELECT p.company, max(p.customer_id IS NOT NULL)
-  FROM contacts_person p WHERE p.kind = 'outside' AND p.status = 'active' AND NOT EXISTS (
+  FROM contacts_person p WHERE p.kind = 'outside' AND p.status IN ('active', 'left') AND NOT EXISTS (
     SELECT 1 FROM contacts_person o WHERE substr(o.company, 1, length(p.company) + 1) = p.company || ' ')
   GROUP BY p.company;

@@ -49,9 +49,7 @@ PAPERS = {
             ("Contract {customer}.txt", "{customer} rents {n} seats until {month} {year}."),
             ("Amendment {customer}.txt", "From {month} {year}, {customer} has {n} seats."),
         ),
-        "Offers": (
-            ("Offer {customer}.txt", "{n} seats of {product} for {customer}: EUR {sum}."),
-        ),
+        "Offers": (("Offer {customer}.txt", "{n} seats of {product} for {customer}: EUR {sum}."),),
         "Decks": (
             ("Pitch {product}.txt", "Why {product}: {n} customers, {sum} hours saved."),
             ("Pipeline {year} {quarter}.png", "Pipeline at the end of {quarter} {year}."),
@@ -77,7 +75,10 @@ PAPERS = {
     },
     "Engineering": {
         "Runbooks": (
-            ("Runbook {product}.md", "Restart {product}: drain, wait {n} minutes, then one by one."),
+            (
+                "Runbook {product}.md",
+                "Restart {product}: drain, wait {n} minutes, then one by one.",
+            ),
             ("On call {year}.txt", "The phone goes round every {n} days; swaps by Thursday."),
         ),
         "Incidents": (
@@ -115,7 +116,10 @@ PAPERS = {
     "IT": {
         "Guides": (
             ("VPN setup.md", "Install the profile; it holds {n} days."),
-            ("Laptop handover.md", "Note the asset in the workbook Laptops before handing it over."),
+            (
+                "Laptop handover.md",
+                "Note the asset in the workbook Laptops before handing it over.",
+            ),
         ),
         "Licences": (("Licences {year}.txt", "{n} seats of the editor, EUR {sum} a year."),),
     },

@@ -53,13 +53,19 @@ TOPICS = {
         ("Escalation", "After {n} hours without progress, call the engineer on duty."),
         ("Outages", "Post on the status page within {n} minutes, then every {small} hours."),
         ("Merging tickets", "Merge only within one company; never after {n} days."),
-        ("Closing tickets", "Close once the customer agrees, or {small} days after the last answer."),
+        (
+            "Closing tickets",
+            "Close once the customer agrees, or {small} days after the last answer.",
+        ),
         ("Angry customers", "Stay calm, sum up, offer a call within {small} hours."),
     ),
     "office": (
         ("Visitors", "Visitors sign in; tell the front desk {small} hours ahead."),
         ("Meeting rooms", "Book up to {n} days ahead; a room not used for {n} minutes is free."),
-        ("Keys and badges", "A lost badge costs EUR {sum}; tell office@fairlead.example the same day."),
+        (
+            "Keys and badges",
+            "A lost badge costs EUR {sum}; tell office@fairlead.example the same day.",
+        ),
         ("Fire drill", "Twice a year; meeting point is the yard. {n} marshals."),
         ("Parking", "There are {n} places; ask office@fairlead.example {small} days ahead."),
         ("Post and parcels", "Parcels leave at {hour}:00; private ones are not sent."),

@@ -141,7 +141,9 @@ class _Mailbox:
     def drafts(self) -> None:
         """Leave some answers unsent."""
         rows = self.service.db.all(
-            "SELECT * FROM mail_message WHERE folder_id = ? AND event_id IS NULL ORDER BY id", INBOX
+            "SELECT * FROM mail_message WHERE folder_id = ? AND event_id IS NULL"
+            " AND sender IN (SELECT email FROM contacts_address) ORDER BY id",
+            INBOX,
         )
         for row in self.rng.sample(rows, 6):
             number = self.service.db.insert(

@@ -95,7 +95,9 @@ def payments(rng: random.Random, company: Company, first: date, count: int) -> d
 def renewals(rng: random.Random, company: Company, today: date) -> dict[str, Table]:
     """Return whose contract ends when; some contacts and some account managers have left."""
     sellers = [p for p in company.people if p["department"] == "Sales"]
-    rows: Table = [["Customer", "Contact", "Address", "Product", "Seats", "Ends", "Account manager"]]
+    rows: Table = [
+        ["Customer", "Contact", "Address", "Product", "Seats", "Ends", "Account manager"]
+    ]
     for customer in company.customers:
         contact = rng.choice(company.contacts[customer])
         product, seller = rng.choice(company.products[customer]), rng.choice(sellers)

@@ -81,9 +81,7 @@ def _budget(rng: random.Random, departments: list[str], wrong: bool) -> dict[str
     return {**sheets, "Compare": compare}
 
 
-def _expenses(
-    rng: random.Random, first: date, known: Company, mistake: int
-) -> dict[str, Table]:
+def _expenses(rng: random.Random, first: date, known: Company, mistake: int) -> dict[str, Table]:
     names = [p["name"] for p in known.people]
     rows: Table = [["Date", "Name", "Category", "What", "Amount"]]
     for day in sorted(rng.randint(0, 27) for _ in range(rng.randint(34, 60))):
@@ -158,7 +156,7 @@ def _headcount(rng: random.Random, known: Company) -> dict[str, Table]:
         teams.append([department, f"=COUNTIF({found},A{number})", hours, average])
     # Nobody is in this department any more, and nobody took the line out.
     line = len(teams) + 1
-    teams.append(["Print shop", f'=COUNTIF(People!C2:C99,A{line})', 0, f"=C{line}/B{line}"])
+    teams.append(["Print shop", f"=COUNTIF(People!C2:C99,A{line})", 0, f"=C{line}/B{line}"])
     return {"People": rows, "Departments": teams}
 
 
