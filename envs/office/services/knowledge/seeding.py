@@ -57,10 +57,10 @@ def fill(service: Service, rng: random.Random) -> None:
 
 
 def _due_times(service: Service) -> str:
-    """Return how soon the help desk has to be done, by plan and priority, as its tickets have it."""
+    """Return the help desk's due times by plan and priority, as its tickets have them."""
     hours = service.db.all(
-        "SELECT c.plan, t.priority, min(round((julianday(t.due_at) - julianday(t.created_at)) * 24))"
-        " AS hours FROM tickets_ticket t JOIN tickets_customer c ON c.id = t.customer_id"
+        "SELECT c.plan, t.priority,"
+        " min(round((julianday(t.due_at) - julianday(t.created_at)) * 24)) AS hours FROM tickets_ticket t JOIN tickets_customer c ON c.id = t.customer_id"
         " GROUP BY c.plan, t.priority ORDER BY c.plan, hours"
     )
     lines: dict[str, list[str]] = {}

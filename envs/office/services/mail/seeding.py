@@ -111,8 +111,8 @@ class _Mailbox:
         rng = self.rng
         other = rng.choice([p for p in self.people.values() if p["id"] > 1])
         copy = rng.choice([p for p in self.people.values() if p["kind"] == "colleague"])
-        subject, *lines = self.topics.talk(other)
         at = self.now - timedelta(days=rng.triangular(0, 120, 10), minutes=rng.randint(5, 500))
+        subject, *lines = self.topics.talk(other, moment(at))
         thread = self._thread()
         found = []
         if other["status"] == "left":

@@ -26,11 +26,12 @@ class Topics:
             "SELECT title FROM knowledge_article WHERE status = 'published' ORDER BY id"
         )
 
-    def talk(self, other: dict[str, Any]) -> list[str]:
+    def talk(self, other: dict[str, Any], at: str) -> list[str]:
         """Return a subject and what is written to and fro with somebody.
 
         Args:
             other: Row of the person.
+            at: When, so that nobody writes about what is to come.
         """
         rng = self._rng
         slots: dict[str, Any] = {
@@ -43,21 +44,25 @@ class Topics:
         if other["kind"] == "colleague":
             talks = INSIDE
         elif other["customer_id"] is None:
-            talks, invoice = WITH_SUPPLIERS, self._invoice("Supplier payments", other["company"])
+            talks, invoice = WITH_SUPPLIERS, self._invoice("Supplier payments", "c", other, at)
         else:
-            talks, invoice = WITH_CUSTOMERS, self._invoice("Customer invoices", other["company"])
+            talks, invoice = WITH_CUSTOMERS, self._invoice("Customer invoices", "e", other, at)
         if talks is not INSIDE:
             # Without an invoice of theirs there is none to write about.
             talks = talks if invoice else talks[1:]
             slots |= invoice or {}
         return [text.format(**slots) for text in rng.choice(talks)]
 
-    def _invoice(self, book: str, company: str) -> dict[str, Any] | None:
+    def _invoice(
+        self, book: str, dated: str, other: dict[str, Any], at: str
+    ) -> dict[str, Any] | None:
         found = self._db.all(
-            "SELECT a, d, e FROM sheets_line WHERE workbook GLOB ?1 || ' 20*' AND sheet = 'Invoices'"
-            " AND (b = ?2 OR b LIKE ?2 || ' %') AND row > 1 ORDER BY workbook, row",
+            "SELECT a, d, e FROM sheets_line WHERE workbook GLOB ?1 || ' 20*'"
+            f" AND sheet = 'Invoices' AND row > 1 AND {dated} < ?3"
+            " AND (b = ?2 OR b LIKE ?2 || ' %') ORDER BY workbook, row",
             book,
-            company,
+            other["company"],
+            at[:10],
         )
         if not found:
             return None

@@ -51,6 +51,7 @@ class Disputed:
     customer: str
     product: str
     written_at: str
+    paid: bool
 
 
 def company(service: Service) -> Company:
@@ -96,5 +97,11 @@ def _disputed(service: Service, customers: list[str]) -> list[Disputed]:
         names = [n for n in customers if n == row["company"] or n.startswith(row["company"] + " ")]
         for number in re.findall(r"INV-\d{5}", row["body"]):
             if names and number not in found:
-                found[number] = Disputed(number, names[0], row["product"], row["created_at"])
+                found[number] = Disputed(
+                    number,
+                    names[0],
+                    row["product"],
+                    row["created_at"],
+                    "charged twice" in row["body"],
+                )
     return list(found.values())

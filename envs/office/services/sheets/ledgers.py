@@ -24,6 +24,7 @@ def customer_invoices(
 ) -> dict[int, dict[str, Table]]:
     """Return what was billed to customers, a workbook by year."""
     billed: list[tuple[date, str, str, str]] = []
+    charged = {d.number: time_of(d.written_at).date() for d in company.disputed if d.paid}
     for disputed in company.disputed:
         issued = time_of(disputed.written_at).date() - timedelta(days=rng.randint(3, 20))
         billed.append((issued, disputed.number, disputed.customer, disputed.product))
@@ -45,6 +46,8 @@ def customer_invoices(
         late = (today - issued).days - 30
         chance = 0.05 if late > 60 else 0.3 if late > 0 else 0.6
         paid = None if rng.random() < chance else issued + timedelta(days=rng.randint(5, 40))
+        if number in charged:
+            paid = charged[number] - timedelta(days=1)
         settled = paid is not None and paid < today
         rows.append([number, customer, product, seats, issued.isoformat(), None,
                      round(3 * seats * PRICES[product], 2),
@@ -99,7 +102,9 @@ def renewals(rng: random.Random, company: Company, today: date) -> dict[str, Tab
         ["Customer", "Contact", "Address", "Product", "Seats", "Ends", "Account manager"]
     ]
     for customer in company.customers:
-        contact = rng.choice(company.contacts[customer])
+        # Nobody looks after the list: where somebody has left, it is they who stand in it.
+        known = rng.sample(company.contacts[customer], len(company.contacts[customer]))
+        contact = max(known, key=lambda person: person["status"] == "left")
         product, seller = rng.choice(company.products[customer]), rng.choice(sellers)
         ends = today + timedelta(days=rng.randint(5, 300))
         rows.append([customer, contact["name"], contact["email"], product, rng.randint(5, 150),
