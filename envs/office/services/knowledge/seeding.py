@@ -60,7 +60,8 @@ def _due_times(service: Service) -> str:
     """Return the help desk's due times by plan and priority, as its tickets have them."""
     hours = service.db.all(
         "SELECT c.plan, t.priority,"
-        " min(round((julianday(t.due_at) - julianday(t.created_at)) * 24)) AS hours FROM tickets_ticket t JOIN tickets_customer c ON c.id = t.customer_id"
+        " min(round((julianday(t.due_at) - julianday(t.created_at)) * 24)) AS hours"
+        " FROM tickets_ticket t JOIN tickets_customer c ON c.id = t.customer_id"
         " GROUP BY c.plan, t.priority ORDER BY c.plan, hours"
     )
     lines: dict[str, list[str]] = {}
