@@ -41,7 +41,7 @@ class Orders(Service):
     def fill(self, rng: random.Random) -> None:
         for number in range(1, 40):
             self.db.insert(
-                "orders_order", id=number, email=f"p{number}@shop.example", total=20, status="paid"
+                "orders_order", id=number, email=f"p{number}@x.example", total=20, status="paid"
             )
 
     @reads
@@ -92,7 +92,7 @@ env = "shop"
 max_steps = 12
 
 [params]
-case = { choice = [{ order = 17, email = "p17@shop.example" }, { order = 23, email = "p23@shop.example" }] }
+case = { choice = [{ order = 17, email = "p17@x.example" }, { order = 23, email = "p23@x.example" }] }
 
 [user]
 """
@@ -168,7 +168,8 @@ CHECKS = """\
 def paid_back(evidence):
     order = evidence.params["case"]["order"]
     others = [r for r in evidence.row_changes if r.table == "orders_order" and r.key != (order,)]
-    return not others and evidence.tables_after.one("orders_order", id=order)["status"] == "refunded"
+    row = evidence.tables_after.one("orders_order", id=order)
+    return not others and row["status"] == "refunded"
 
 
 def asked(evidence):

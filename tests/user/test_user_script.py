@@ -20,7 +20,9 @@ def test_a_sound_one_is_part_of_the_task(tmp_path):
 
 
 def test_a_fact_is_asked_for_by_its_name(tmp_path):
-    script = load(tmp_path, USER.replace('asked = ["order (number|no|id)", "which order"]\n', "")).user
+    script = load(
+        tmp_path, USER.replace('asked = ["order (number|no|id)", "which order"]\n', "")
+    ).user
     assert script.fact[0].patterns == ("order number",)
 
 
@@ -30,18 +32,37 @@ def test_a_fact_is_asked_for_by_its_name(tmp_path):
         ('to = "credit"', 'to = "credits"', 45, "state.0.rule.2.to: no state named 'credits'; did"),
         ('id = "credit"\n', 'id = "asking"\n', 48, "state.1.id: expected another id, 'asking'"),
         ('to = "credit"\n', "", 47, "state.1.id: no rule leads to state 'credit'"),
-        ('patience = 3', 'start = "gone"', 8, "start: no state named 'gone'; known: asking, credit"),
+        (
+            "patience = 3",
+            'start = "gone"',
+            8,
+            "start: no state named 'gone'; known: asking, credit",
+        ),
         ('say = "Bye."', "", 51, "always.0.say: required, but absent"),
-        ('say = "Bye."', 'say = []', 53, "always.0.say: Value should have at least 1 item"),
+        ('say = "Bye."', "say = []", 53, "always.0.say: Value should have at least 1 item"),
         ('said = ["good ?bye"]', 'said = ["good("]', 52, "always.0.said.0: expected a regular"),
-        ('said = ["good ?bye"]', 'told = ["mail"]', 52, "always.0.told.0: no fact named 'mail'; did"),
-        ("{{case.email}}\",", "{{case.mail}}\",", 18, "fact.1.say.0: unknown slot {{case.mail}}"),
+        (
+            'said = ["good ?bye"]',
+            'told = ["mail"]',
+            52,
+            "always.0.told.0: no fact named 'mail'; did",
+        ),
+        ('{{case.email}}",', '{{case.mail}}",', 18, "fact.1.say.0: unknown slot {{case.mail}}"),
         ('say = "Bye."', 'say = "{{result.x}}"', 53, "always.0.say.0: {{result.x}} comes from a"),
         ('say = "Bye."', 'say = "{{error}}"', 53, "always.0.say.0: {{error}} comes from a call"),
-        ('leave = true\n\n[[state.rule]]', 'leave = true\nto = "credit"\n\n[[state.rule]]', 31,
-         "state.0.rule.0: expected either to"),
+        (
+            "leave = true\n\n[[state.rule]]",
+            'leave = true\nto = "credit"\n\n[[state.rule]]',
+            31,
+            "state.0.rule.0: expected either to",
+        ),
         ("most = 2", "most = 0", 40, "state.0.rule.1.most: "),
-        ("most = 2", "mots = 2", 40, "state.0.rule.1.mots: unknown field 'mots'; did you mean 'most'"),
+        (
+            "most = 2",
+            "mots = 2",
+            40,
+            "state.0.rule.1.mots: unknown field 'mots'; did you mean 'most'",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_where_it_stands(tmp_path, old, new, line, told):

@@ -173,7 +173,9 @@ def test_without_idle_lines_they_do_not_follow(tmp_path):
 
 
 def test_a_fact_may_be_another_one_in_another_state(tmp_path):
-    lie = '[[fact]]\nid = "email"\nsay = "x@y.example"\nstates = ["credit"]\n\n[[fact]]\nid = "email"'
+    lie = (
+        '[[fact]]\nid = "email"\nsay = "x@y.example"\nstates = ["credit"]\n\n[[fact]]\nid = "email"'
+    )
     ada = meet(tmp_path, '[[fact]]\nid = "email"', lie)
     assert ada.says("Your email?").text == ada.instance.params["case"]["email"]
     for _ in range(3):
