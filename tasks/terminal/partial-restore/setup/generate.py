@@ -19,8 +19,8 @@ from pathlib import Path
 
 KINDS = ("plan", "letter", "minutes", "photo", "invoice", "notice", "survey", "appeal")
 PEOPLE = ("a.lindqvist", "m.okoro", "j.petersen", "s.dubois", "r.kamal")
-WORDS = """the applicant was told by phone that the north wall needs a second drawing and that the fee
-is due before the hearing in may see also the letter of the neighbour and the
+WORDS = """the applicant was told by phone that the north wall needs a second drawing and that the
+fee is due before the hearing in may see also the letter of the neighbour and the
 minutes""".split()  # noqa: SIM905
 SERVICE, DATE = os.environ["PARAM_SERVICE"], os.environ["PARAM_DATE"]
 ROOT = Path("/srv") / SERVICE
