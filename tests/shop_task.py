@@ -92,7 +92,11 @@ env = "shop"
 max_steps = 12
 
 [params]
-case = { choice = [{ order = 17, email = "p17@x.example" }, { order = 23, email = "p23@x.example" }] }
+case = { choice = [
+  { order = 17, email = "p17@x.example" },
+  { order = 23, email = "p23@x.example" },
+  { order = 5, email = "p5@x.example" },
+] }
 
 [user]
 """

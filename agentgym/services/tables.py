@@ -8,7 +8,7 @@ from typing import Any
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.records import Json
-from agentgym.services.layout import Layout, quoted
+from agentgym.services.layout import Layout, Table, quoted
 from agentgym.services.state import Snapshot
 
 
@@ -23,16 +23,20 @@ def select(layout: Layout, table: str, columns: Sequence[str]) -> str:
     Raises:
         NotFoundError: There is no such table or column.
     """
-    tables = {known.name: known for known in layout.tables}
-    if table not in tables:
-        raise NotFoundError("table", table, tables)
-    known = tables[table]
+    known = _table(layout, table)
     for column in columns:
         if column not in known.columns:
             raise NotFoundError(f"column of {table}", column, known.columns)
     conditions = " AND ".join(f"{quoted(column)} IS ?" for column in columns) or "1"
     order = ", ".join(map(quoted, known.key)) or "rowid"
     return f"SELECT * FROM {quoted(table)} WHERE {conditions} ORDER BY {order}"
+
+
+def _table(layout: Layout, name: str) -> Table:
+    tables = {table.name: table for table in layout.tables}
+    if name not in tables:
+        raise NotFoundError("table", name, tables)
+    return tables[name]
 
 
 class SnapshotTables:
@@ -49,6 +53,17 @@ class SnapshotTables:
     def names(self) -> Sequence[str]:
         """Return the names of the tables."""
         return [table.name for table in self._snapshot.layout.tables]
+
+    def columns(self, table: str) -> Sequence[str]:
+        """Return the names of the columns of a table.
+
+        Raises:
+            VerifierError: There is no such table.
+        """
+        try:
+            return list(_table(self._snapshot.layout, table).columns)
+        except NotFoundError as error:
+            raise VerifierError(str(error)) from None
 
     def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
         """Return the rows of a table whose columns have these values, by primary key.

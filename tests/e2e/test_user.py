@@ -66,7 +66,7 @@ def test_what_keeps_a_user_from_answering_is_told_before_anything_runs(cli, fold
 
 
 def test_a_task_with_a_user_can_be_proved_sound(cli, folder):
-    done = cli("task", "check", str(folder), AGENTGYM_USER="openai:nobody")
+    done = cli("task", "check", str(folder), "--seeds", 3, AGENTGYM_USER="openai:nobody")
     assert done.returncode == 0, done.stdout + done.stderr
     (folder / "user.toml").write_text(USER.replace('say = "Bye."', 'say = "{{byte}}"'))
     done = cli("task", "check", str(folder))
