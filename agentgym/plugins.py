@@ -53,7 +53,14 @@ def load(group: str, name: str) -> Any:
         ) from error
 
 
-def make(group: str, spec: str, *others: object, like: type, methods: Sequence[str]) -> Any:
+def make(
+    group: str,
+    spec: str,
+    *others: object,
+    like: type,
+    methods: Sequence[str],
+    texts: Sequence[str] = (),
+) -> Any:
     """Make what a spec names: ``factory(argument, *others)`` of the entry point.
 
     Args:
@@ -62,6 +69,7 @@ def make(group: str, spec: str, *others: object, like: type, methods: Sequence[s
         others: What the factory gets beside the argument.
         like: The protocol it is to keep, for the message.
         methods: What it must have.
+        texts: Attributes that must hold text.
 
     Raises:
         NotFoundError: No installed package offers the name.
@@ -76,13 +84,18 @@ def make(group: str, spec: str, *others: object, like: type, methods: Sequence[s
         raise
     except Exception as error:  # whatever a plug-in raises is its failure
         raise PluginError(f"{noun} {name!r} cannot be made from {spec!r}: {error}") from error
-    missing = [method for method in methods if not callable(getattr(made, method, None))]
+    missing = [name for name in texts if not _is_text(getattr(made, name, None))]
+    missing += [f"{name}()" for name in methods if not callable(getattr(made, name, None))]
     if missing:
         raise PluginError(
-            f"{noun} {name!r} is a {type(made).__name__} without {missing[0]}(); "
+            f"{noun} {name!r} is a {type(made).__name__} without {missing[0]}; "
             f"see agentgym.protocols.{like.__name__}"
         )
     return made
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 @cache

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from agentgym.env.control import MESSAGE_USER
-from agentgym.errors import AgentGymError, NotFoundError, TaskError, UserError
+from agentgym.errors import ActionError, AgentGymError, NotFoundError, TaskError, UserError
 from agentgym.manifest import Location, locate, read_text, show_path
 from agentgym.protocols import User
 from agentgym.records import (
@@ -27,9 +27,11 @@ from agentgym.records import (
 )
 from agentgym.services.backend import Backend, ServiceSet
 from agentgym.services.tables import select
+from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance, Task
-from agentgym.task.user import FILE, RowCondition, UserScript
+from agentgym.task.user import FILE, Deed, RowCondition, UserScript
 from agentgym.user.registry import create, user_spec
+from agentgym.user.slots import Slots, UnfilledError
 from agentgym.user.world import ServicesOfUser
 
 TURN_S: Final = 1800.0
@@ -139,31 +141,45 @@ def check_user(task: Task, services: ServiceSet | None) -> None:
     text = read_text(path, TaskError)
     problems = [
         f"{show_path(path)}:{locate(text, at)}: {'.'.join(map(str, at))}: {what}"
-        for at, what in _strangers(task.user, services)
+        for at, what in _strangers(task.user, services, Slots(task.instance(0).params, FILE))
     ]
     if problems:
         raise TaskError("\n".join(problems))
 
 
-def _strangers(script: UserScript, services: ServiceSet | None) -> Iterator[tuple[Location, str]]:
+def _strangers(
+    script: UserScript, services: ServiceSet | None, slots: Slots
+) -> Iterator[tuple[Location, str]]:
     functions: Mapping[str, object] = {} if services is None else services.functions
     for field, globs in (("tools", script.tools), ("own", script.own)):
         for index, glob in enumerate(globs):
             if not any(fnmatchcase(name, glob) for name in functions):
                 yield (field, index), f"{glob!r} picks none of {len(functions)} tools"
-    named = [
-        ((*at, "do", index, "tool"), deed.tool)
-        for at, doing in script.doings()
-        for index, deed in enumerate(doing.do)
-    ]
+    for at, doing in script.doings():
+        for index, deed in enumerate(doing.do):
+            if what := _stranger_deed(deed, services, slots):
+                yield (*at, "do", index), what
     for at, rule in script.rules():
-        if rule.called is not None:
-            named.append(((*at, "called", "tool"), rule.called.tool))
+        if rule.called is not None and rule.called.tool not in functions:
+            told = str(NotFoundError("tool", rule.called.tool, functions))
+            yield (*at, "called", "tool"), told
         if rule.row is not None and (what := _stranger_row(rule.row, services)):
             yield (*at, "row"), what
-    for at, name in named:
-        if name not in functions:
-            yield at, str(NotFoundError("tool", name, functions))
+
+
+def _stranger_deed(deed: Deed, services: ServiceSet | None, slots: Slots) -> str:
+    tools = () if services is None else services.tools
+    try:
+        arguments = slots.object(deed.arguments)
+    except UnfilledError:
+        # What another call returns is known when it has been made.
+        known = [tool.name for tool in tools]
+        return "" if deed.tool in known else str(NotFoundError("tool", deed.tool, known))
+    try:
+        check_call(Action(deed.tool, arguments), tools)
+    except ActionError as error:
+        return str(error)
+    return ""
 
 
 def _stranger_row(row: RowCondition, services: ServiceSet | None) -> str:

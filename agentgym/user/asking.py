@@ -18,10 +18,14 @@ _POINT: Final = re.compile(r"\s*(?:[-*•·]|\(?\w{1,2}[.)])\s+\S")
 _MARK: Final = re.compile(r"[?？]")
 
 _REQUEST: Final = re.compile(
-    r"\b(?:"
+    r"^(?:just |now |then |first,? |so,? )?"
+    r"(?:send|reply|give|tell|enter|type|name|check|look|read)\b"
+    r"|\b(?:"
     # English
-    r"(?:can|could|would|will|may|might) (?:you|i|we)|please|provide|tell (?:me|us)|give (?:me|us)"
-    r"|send (?:me|us)|share|let (?:me|us) (?:know|have)|(?:i|we)(?:'ll| will|'d| would)? (?:also )?"
+    r"(?:can|could|would|will|may|might) (?:you|i|we)|if you (?:can|could|would)|please|kindly"
+    r"|provide|share|tell (?:me|us)|give (?:me|us)|send (?:me|us)|let (?:me|us) (?:know|have)"
+    r"|(?:is|are) (?:still |also )?(?:required|needed|necessary)"
+    r"|(?:i|we)(?:'ll| will|'d| would)? (?:also |still |only |just )?"
     r"(?:need|require|want|like) (?:to know|to have|to ask|the|your|a|an|some|you to)"
     r"|confirm|verify|specify|state (?:the|your)|remind (?:me|us)|what(?:'s| is| are)|which|"
     r"who(?:'s| is)|where(?:'s| is)|when (?:is|was|did|do)|how (?:many|much|old|long)|missing"
@@ -109,7 +113,8 @@ def _asks(sentence: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    return plain.replace("**", "").replace("__", "")
 
 
 def _one_space(text: str) -> str:

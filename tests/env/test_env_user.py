@@ -139,7 +139,7 @@ async def test_a_message_can_be_lost_like_any_call(make, fault, seen, reached):
         (
             'tool = "orders_inbox"',
             'tool = "orders_inbocks"',
-            ":22: fact.2.do.0.tool: no tool named 'orders_inbocks'; did you mean 'orders_inbox'",
+            ":22: fact.2.do.0: .*orders_inbocks.*did you mean 'orders_inbox'",
         ),
         (
             'table = "orders_order"',
@@ -150,6 +150,11 @@ async def test_a_message_can_be_lost_like_any_call(make, fault, seen, reached):
             'status = "refunded"',
             'state = "refunded"',
             ":32: .*no column of orders_order named 'state'",
+        ),
+        (
+            '{ tool = "orders_inbox" }',
+            '{ tool = "orders_get", with = { order = "{{case.email}}" } }',
+            ":22: fact.2.do.0: tool 'orders_get': .*order",
         ),
         (
             'said = ["good ?bye"]',

@@ -24,6 +24,9 @@ EMAIL = (compile_pattern("e-?mail"),)
         "Which order? I need the order no before I can do anything.",
         "May I have your order number",
         "I don't see it. Confirm the order number.",
+        "Your email and **order** number are required to go on.",
+        "I'd appreciate it if you could send me your order number.",
+        "Just reply with the order number.",
     ],
 )
 def test_a_request_is_heard_however_it_is_put(message):
@@ -51,6 +54,7 @@ def test_other_languages_ask_too(message, pattern):
         "I have found your order number, and the refund is on its way.",
         "Your order number 17 was refunded. Is there anything else?",
         "We ship every order on Mondays.",
+        "I checked the order number you gave me and sent an email.",
     ],
 )
 def test_to_mention_is_not_to_ask(message):

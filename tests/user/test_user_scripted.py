@@ -50,7 +50,7 @@ def test_they_open_and_tell_what_they_are_asked_for(ada):
     order = ada.instance.params["case"]["order"]
     assert ada.opening == "Hi, I'd like my money back, please."
     turn = ada.says("Sorry to hear that! Please provide:\n- your email\n- the order number")
-    assert turn.text == f"It's {order}. p{order}@shop.example"
+    assert turn.text == f"It's {order}. p{order}@x.example"
     assert (turn.left, turn.calls, turn.state) == (False, (), "asking")
 
 

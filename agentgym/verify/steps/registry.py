@@ -7,7 +7,7 @@ follows it is that grader's own business.
 from __future__ import annotations
 
 from agentgym import plugins
-from agentgym.errors import ConfigError, PluginError
+from agentgym.errors import ConfigError
 from agentgym.protocols import StepGrader
 
 GROUP = "agentgym.step_graders"
@@ -27,14 +27,9 @@ def create(spec: str) -> StepGrader:
         ConfigError: The grader does not accept the argument.
         PluginError: The entry point cannot be loaded or does not make a step grader.
     """
-    grader: StepGrader = plugins.make(GROUP, spec, like=StepGrader, methods=("grade",))
-    name = spec.partition(":")[0]
-    for attribute in ("name", "version"):
-        if not isinstance(getattr(grader, attribute, None), str) or not getattr(grader, attribute):
-            raise PluginError(
-                f"step grader {name!r} is a {type(grader).__name__} without {attribute}; "
-                "see agentgym.protocols.StepGrader"
-            )
+    grader: StepGrader = plugins.make(
+        GROUP, spec, like=StepGrader, methods=("grade",), texts=("name", "version")
+    )
     return grader
 
 
