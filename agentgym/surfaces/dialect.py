@@ -1,4 +1,4 @@
-"""Schemas that others wrote, made fit for `agentgym.surfaces.calls`: JSON Schema 2020-12, self-contained.
+"""Schemas of other people's tools as `agentgym.surfaces.calls` wants them: whole, of draft 2020-12.
 
 Owns what becomes of ``$ref``, of older drafts (4 to 2019-09) and of what cannot be used here. A
 part that cannot be used accepts everything: who wrote the schema checks the call once more.
@@ -169,4 +169,3 @@ def _both(referred: Any, own: dict[str, Any]) -> Any:
     if referred is False or {key for key in shared or () if referred[key] != own[key]} - _TOLD:
         return {"allOf": [referred, own]}
     return {**referred, **own}
-

@@ -24,7 +24,9 @@ VALUES = [
 
 # What a property may be, in drafts 4 to 2020-12, with the class that reads it as it was written.
 PROPERTIES = {
-    "reference": ({"$ref": "#/$defs/A"}, {"$defs": {"A": ADDRESS}}, jsonschema.Draft202012Validator),
+    "reference": (
+        {"$ref": "#/$defs/A"}, {"$defs": {"A": ADDRESS}}, jsonschema.Draft202012Validator,
+    ),
     "definitions": (
         {"$ref": "#/definitions/A"}, {"definitions": {"A": ADDRESS}}, jsonschema.Draft7Validator,
     ),
@@ -112,7 +114,10 @@ class Tree(BaseModel):
 
 
 def test_a_schema_that_contains_itself_is_checked_once_around():
-    model = {"properties": {"tree": {"$ref": "#/$defs/Tree"}}, "$defs": Tree.model_json_schema()["$defs"]}
+    model = {
+        "properties": {"tree": {"$ref": "#/$defs/Tree"}},
+        "$defs": Tree.model_json_schema()["$defs"],
+    }
     ours = jsonschema.Draft202012Validator(adapt(model))
     assert ours.is_valid({"tree": {"value": 1, "children": [{"value": 2, "children": []}]}})
     assert not ours.is_valid({"tree": {"value": "x"}})
@@ -137,7 +142,10 @@ def test_what_cannot_be_used_accepts_everything(schema):
 
 def test_references_that_multiply_are_cut():
     defs = {
-        f"D{k}": {"type": "object", "properties": dict.fromkeys("abcd", {"$ref": f"#/$defs/D{k + 1}"})}
+        f"D{k}": {
+            "type": "object",
+            "properties": dict.fromkeys("abcd", {"$ref": f"#/$defs/D{k + 1}"}),
+        }
         for k in range(30)
     }
     adapted = adapt({"properties": {"x": {"$ref": "#/$defs/D0"}}, "$defs": defs})
