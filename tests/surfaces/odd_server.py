@@ -1,7 +1,7 @@
 """An MCP server with state, odd names and bad manners: what a client has to put up with.
 
-Run over stdio; ``odd_server.py silent`` answers nothing, ``odd_server.py stubborn`` outlives the end of its
-input and SIGTERM.
+Run over stdio; ``odd_server.py silent`` answers nothing, ``odd_server.py stubborn`` outlives the
+end of its input and SIGTERM.
 """
 
 import asyncio
