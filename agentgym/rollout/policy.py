@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class OutOfTimeError(Exception):
-    """The agent's wall time is over; its episode is not a failure."""
+    """The agent has had its time, and the text says what time; its episode is not a failure."""
 
 
 class Policy:
@@ -37,6 +37,7 @@ class Policy:
     def __init__(self, agent: Agent, env: Environment, timeout_s: float) -> None:
         self._agent = agent
         self._env = env
+        self._timeout_s = timeout_s
         self._deadline = asyncio.get_running_loop().time() + timeout_s
 
     async def start(self) -> None:
@@ -78,18 +79,22 @@ class Policy:
 
         return await self._bounded(ask)
 
+    @property
+    def _had(self) -> str:
+        return f"the agent had {self._timeout_s:g} s"
+
     async def _bounded(self, call: Callable[[], Awaitable[T]]) -> T:
         # A timeout interrupts only what waits; an agent that never does is stopped here.
         if asyncio.get_running_loop().time() >= self._deadline:
-            raise OutOfTimeError
+            raise OutOfTimeError(self._had)
         scope = asyncio.timeout_at(self._deadline)
         try:
             async with scope:
                 return await call()
         except Exception as error:
             if scope.expired():
-                raise OutOfTimeError from error
-            if isinstance(error, AgentError):
+                raise OutOfTimeError(self._had) from error
+            if isinstance(error, AgentError | OutOfTimeError):
                 raise
             raise AgentError(f"{type(error).__name__}: {error}") from error
 
