@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -122,12 +124,15 @@ async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
     venue = Venue(terms.task, make, store, terms.seed, terms.idle_s, terms.timeout_s)
     instruction = task.instance(terms.seed).instruction
     reception = Reception(venue, instruction, make().tools, tell=terms.tell)
+    ending = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
     try:
         if terms.port is None:
-            await serve_stdio(reception)
+            await serve_stdio(reception, ending)
         else:
             await serve_http(
-                reception, terms.port, lambda url: tell(f"serving {terms.task} at {url}")
+                reception, terms.port, ending, lambda url: tell(f"serving {terms.task} at {url}")
             )
     finally:
         await provider.close()

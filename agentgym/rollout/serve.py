@@ -1,9 +1,8 @@
-"""Serving a venue until the client leaves, the input ends or a signal comes; all ends recorded."""
+"""Serving a reception until its client leaves or somebody ends it; then all is recorded."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -18,24 +17,36 @@ _PARTING_S = 2
 """How long connections may last on when the server ends."""
 
 
-async def serve_stdio(reception: Reception) -> None:
-    """Serve one client over standard input and output until the input ends, or a signal comes."""
+async def serve_stdio(reception: Reception, ending: asyncio.Event) -> None:
+    """Serve one client over standard input and output until the input ends.
+
+    Args:
+        reception: Who is served.
+        ending: Once it is set, the end comes before that.
+    """
     serving = asyncio.create_task(over_stdio(reception.server))
-    _at_signals(serving.cancel)
-    try:
-        await asyncio.wait({serving})
-    finally:
-        await reception.close("the client left without submit or give_up")
-    if not serving.cancelled():
+    waiting = asyncio.create_task(ending.wait())
+    await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    left = serving.done()
+    await reception.close(
+        "the client left without submit or give_up" if left else "the server was stopped"
+    )
+    for task in (serving, waiting):
+        task.cancel()
+    await asyncio.gather(serving, waiting, return_exceptions=True)
+    if left:
         serving.result()
 
 
-async def serve_http(reception: Reception, port: int, tell: Callable[[str], None]) -> None:
-    """Serve any number of clients on 127.0.0.1 until a signal comes.
+async def serve_http(
+    reception: Reception, port: int, ending: asyncio.Event, tell: Callable[[str], None]
+) -> None:
+    """Serve any number of clients on 127.0.0.1.
 
     Args:
         reception: Who is served.
         port: Where; 0 for any port that is free.
+        ending: Once it is set, the end comes.
         tell: Hears the address.
 
     Raises:
@@ -54,28 +65,23 @@ async def serve_http(reception: Reception, port: int, tell: Callable[[str], None
             timeout_graceful_shutdown=_PARTING_S,
         )
     )
-
-    def end() -> None:
-        server.should_exit = True
-
-    _at_signals(end)
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    waiting = asyncio.create_task(ending.wait())
     tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     try:
-        await server.serve(sockets=[listening])
-    finally:
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
         await reception.close("the server was stopped")
+    finally:
+        server.should_exit = True
+        waiting.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
         listening.close()
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to us: what is under way has to be recorded first."""
+    """Leaves signals to whoever serves: what is under way has to be recorded first."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Capture none."""
         yield
-
-
-def _at_signals(end: Callable[[], object]) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end)

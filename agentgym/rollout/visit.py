@@ -223,10 +223,13 @@ class Visit:
             result = self._playing.result()
         except (AgentGymError, asyncio.CancelledError) as error:
             return Answer(_complaint(str(error) or "the episode was stopped"), over=True)
-        verdict = result.verdict if result.verdict.scored else None
-        if why or verdict is None or self._env is None or not self._env.steps:
-            return Answer(_complaint(why or result.error), over=True, verdict=verdict)
-        return Answer(self._env.steps[-1].observation, over=True, verdict=verdict)
+        if not result.verdict.scored:
+            # What a broken check says may give away what it looks for.
+            told = "" if result.verdict.status == "error:verifier" else f": {result.error}"
+            return Answer(_complaint(f"{result.verdict.status}{told}"), over=True)
+        if why or self._env is None or not self._env.steps:
+            return Answer(_complaint(why), over=True, verdict=result.verdict)
+        return Answer(self._env.steps[-1].observation, over=True, verdict=result.verdict)
 
     def _with_news(self, observation: Observation) -> Observation:
         news = self._visitor.instruction.removeprefix(self._told).strip()

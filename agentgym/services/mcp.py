@@ -83,7 +83,7 @@ def tool_of(spec: ToolSpec, hints: types.ToolAnnotations | None = None) -> types
     return types.Tool(
         name=spec.name,
         description=spec.description,
-        input_schema=dict(spec.parameters),
+        input_schema={"type": "object", **spec.parameters},
         annotations=hints,
     )
 
