@@ -12,11 +12,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import ServiceError, moment, reads, time_of, writes
+from agentgym.services.arguments import Day
 
 from . import diary
 from .rules import ME, _Rules
 from .seeding import fill
-from .shapes import Answer, Day, Event, Item, Repeat, Room, Slot, Text, Time, Title, Zone
+from .shapes import Answer, Event, Item, Repeat, Room, Slot, Text, Time, Title, Zone
 
 People = Annotated[list[int], Field(max_length=100)]
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import ServiceError, reads, writes
+from agentgym.services.arguments import Day, Limit, Offset, Tag
 
 from .ranking import around, matches
 from .rules import SUMMARY, _Rules
@@ -20,9 +21,6 @@ from .shapes import Article, Category, Content, Page, Status
 
 Line = Annotated[str, Field(min_length=1, max_length=200)]
 Body = Annotated[str, Field(min_length=1, max_length=100_000)]
-Day = Annotated[str, Field(pattern=r"^20\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$")]
-Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
-Limit = Annotated[int, Field(ge=1, le=100)]
 
 
 class Knowledge(_Rules):
@@ -58,7 +56,7 @@ class Knowledge(_Rules):
         tag: str | None = None,
         review_overdue: bool = False,
         limit: Limit = 10,
-        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+        offset: Offset = 0,
     ) -> Page:
         """Find articles that have every word in title, tags or latest body. Best matches first.
 

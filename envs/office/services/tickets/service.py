@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from agentgym.services import Image, ServiceError, reads, writes
+from agentgym.services.arguments import Limit, Offset, Tag
 
 from .rules import SUMMARY, _Rules
 from .seeding import fill
@@ -21,8 +22,6 @@ from .sla import due_at
 LinkKind = Literal["relates_to", "blocks", "duplicates"]
 Text = Annotated[str, Field(min_length=1, max_length=100_000)]
 Line = Annotated[str, Field(min_length=1, max_length=200)]
-Limit = Annotated[int, Field(ge=1, le=100)]
-Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
 
 
 class Tickets(_Rules):
@@ -47,7 +46,7 @@ class Tickets(_Rules):
         tag: str | None = None,
         overdue: bool = False,
         limit: Limit = 20,
-        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+        offset: Offset = 0,
     ) -> Page:
         """Find tickets; all conditions must hold. Newest first.
 
