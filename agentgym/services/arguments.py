@@ -24,6 +24,8 @@ Limit = Annotated[int, Field(ge=1, le=100)]
 Offset = Annotated[int, Field(ge=0, le=100_000)]
 """How many to leave out first."""
 
+_SPELT_OUT = {ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("ł"): "l"}
+
 
 def plain_letters(name: str) -> str:
     """Return a name as addresses and handles spell it: small, without marks or blanks.
@@ -32,6 +34,5 @@ def plain_letters(name: str) -> str:
         >>> plain_letters("Zoë O'Brien-König")
         'zoeobrien-koenig'
     """
-    letters = name.lower().translate(str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ł": "l"}))
-    marked = unicodedata.normalize("NFKD", letters)
+    marked = unicodedata.normalize("NFKD", name.lower().translate(_SPELT_OUT))
     return "".join(letter for letter in marked if letter.isascii() and letter not in "' ")
