@@ -30,7 +30,7 @@ def cli(demo: Path, tmp_path: Path) -> Cli:
             input=lines,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
 
