@@ -116,14 +116,15 @@ class _Episodes:
         finally:
             await env.close()
 
-    async def prepare(self, row: EpisodeRow) -> Ground:
-        """Run the setup of an episode ahead of it."""
+    async def prepare(self, row: EpisodeRow) -> Ground | None:
+        """Run the setup of an episode ahead of it; None where that leads to no sandbox."""
         task = self._task(row)
         # It prepares episodes and runs none, so one a task will do.
         if task.id not in self._preparing:
             offline = self._settings.offline
             self._preparing[task.id] = Environment(task, self._provider, offline=offline)
-        return await self._preparing[task.id].prepare(row.plan.seed)
+        env = self._preparing[task.id]
+        return await env.prepare(row.plan.seed) if env.provider is self._provider else None
 
     def _task(self, row: EpisodeRow) -> Task:
         name = row.plan.task

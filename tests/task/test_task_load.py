@@ -147,7 +147,7 @@ def edited(old: str, new: str) -> dict[str, str]:
         (
             edited("{ range = [20, 90] }", "{ choice = [1, [2]] }"),
             "task.toml:19: params.count.choice.1: "
-            "expected text, a number, true or false in a choice",
+            "expected text, a number, true or false in a choice, or a table of such",
         ),
         (
             edited("{ range = [20, 90] }", '{ choice = ["a\\u0000"] }'),
