@@ -56,6 +56,10 @@ def test_a_suite_runs_as_far_as_it_can(cli: Cli, tmp_path):
     assert results["settings"]["offline"] is True
     replayed = cli("replay", "run", "3", "--verify")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+    graded = cli("grade", "run", "--episode", "3", "--grader", "validity")
+    assert graded.returncode == 0 and "regrade" not in graded.stdout + graded.stderr
+    again = cli("regrade", "run", "--episode", "3")
+    assert "verdicts: 0 replaced, 1 current" in again.stdout + again.stderr
 
 
 def test_a_check_says_which_foreign_task_is_unsound(cli: Cli, tmp_path):
