@@ -98,6 +98,7 @@ class _Episodes:
                 self._provider,
                 max_steps=settings.max_steps,
                 judge=self._judge,
+                user=settings.user,
                 offline=settings.offline,
             )
             agent = registry.create(row.plan.agent)
