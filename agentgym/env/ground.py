@@ -53,6 +53,15 @@ def ground_of(task: Task) -> Ground:
     return Ground(spec, replace(recipe, user=user))
 
 
+def needs_sandbox(task: Task) -> bool:
+    """Whether episodes of a task happen in a sandbox.
+
+    Raises:
+        AgentGymError: The environment cannot be read.
+    """
+    return task.foreign is not None or load_env_spec(task.manifest.env).sandbox is not None
+
+
 def whole_wall_s(rules: ForeignRules) -> float:
     """Seconds that a sandbox may live in which agent and tests share their time."""
     spent = sum(stage.agent_timeout_s + stage.test_timeout_s for stage in rules.stages)
