@@ -62,8 +62,11 @@ def show(findings: Iterable[Finding]) -> list[Finding]:
 
 def _findings() -> Iterator[Finding]:
     yield Finding(True, "python", f"{platform.python_version()} on {platform.platform()}")
-    yield from providers()
-    yield from _tasks()
+    works = False
+    for finding in providers():
+        works |= finding.what == f"sandbox {DEFAULT_PROVIDER}" and finding.ok is True
+        yield finding
+    yield from _tasks(sandboxes=works)
     yield docker_daemon()
     yield _browser()
 
@@ -113,8 +116,9 @@ async def _try_out(provider: SandboxProvider) -> str:
     return f"{walls}started and ran a command in {took_ms:.0f} ms; limits: {limits or 'none'}"
 
 
-def _tasks() -> Iterator[Finding]:
+def _tasks(*, sandboxes: bool) -> Iterator[Finding]:
     from agentgym import catalogue
+    from agentgym.env.ground import needs_sandbox
     from agentgym.eval.needs import missing_commands
     from agentgym.task.load import find_task
 
@@ -126,7 +130,10 @@ def _tasks() -> Iterator[Finding]:
             yield Finding(False, f"task {task_id}", str(error))
     missing = missing_commands(tasks)
     stuck = {task_id for need in missing for task_id in need.tasks}
-    yield Finding(not stuck, "tasks", f"{len(tasks) - len(stuck)} of {len(tasks)} can run")
+    boxed = set() if sandboxes else {task.id for task in tasks if needs_sandbox(task)}
+    stuck |= boxed
+    why = f"; {len(boxed)} need a sandbox" if boxed else ""
+    yield Finding(not stuck, "tasks", f"{len(tasks) - len(stuck)} of {len(tasks)} can run{why}")
     for need in missing:
         yield Finding(False, f"command {need.command}", need.wanted_by, need.install)
 

@@ -116,7 +116,7 @@ def _check(
     from agentgym.authoring.stage import open_stage
     from agentgym.cli.console import stderr_console
 
-    _build_images(folders)
+    needed = _make_ready(folders)
     progress = CheckProgress(stderr_console(), len(folders))
 
     async def run() -> Sequence[Report]:
@@ -124,7 +124,8 @@ def _check(
         assert task is not None
         # asyncio.run does the same for SIGINT.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        stage = open_stage(sandbox, jobs or default_jobs(), progress.episode, judge)
+        at_a_time = jobs or default_jobs()
+        stage = open_stage(sandbox, at_a_time, progress.episode, judge, needed=needed)
         try:
             return await check_tasks(
                 folders, stage, seeds=seeds, on_begin=progress.begin, on_report=progress.end
@@ -140,12 +141,15 @@ def _check(
         raise typer.Exit(128 + (signal.SIGINT if interrupted else signal.SIGTERM)) from None
 
 
-def _build_images(folders: Sequence[Path]) -> None:
-    """Build the images that tasks need; a task that cannot be read is left to its check."""
+def _make_ready(folders: Sequence[Path]) -> bool:
+    """Build the images that tasks need, and return whether one of them needs a sandbox.
+
+    A task that cannot be read is left to its check.
+    """
     import contextlib
 
     from agentgym.cli.console import stderr_console
-    from agentgym.env.ground import ground_of
+    from agentgym.env.ground import ground_of, needs_sandbox
     from agentgym.eval.needs import build_images_of
     from agentgym.task.load import load_folder
 
@@ -157,6 +161,7 @@ def _build_images(folders: Sequence[Path]) -> None:
             tasks.append(task)
     console = stderr_console()
     build_images_of(tasks, lambda line: console.print(line, markup=False, soft_wrap=True))
+    return any(map(needs_sandbox, tasks))
 
 
 @app.command("try", epilog="Example:  [bold]agentgym task try terminal/git-repair[/]")
@@ -165,11 +170,12 @@ def try_out(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the instance.")] = 0,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
 ) -> None:
-    """Try a task out in its sandbox while its checkpoints light up.
+    """Try a task out by hand while its checkpoints light up.
 
-    Every command is run as the agent's would be, and everything is judged after it. `:help`
-    lists what else can be asked; Ctrl-D ends the session with the final verdict, and nothing is
-    kept. Commands that do not come from a terminal are read line by line.
+    A line is a command for its shell, or a call: a tool's name and its arguments as JSON, such as
+    `tickets_get {"ticket": 17}`. Every one is done as the agent's would be, and everything is
+    judged after it. `:help` lists what else can be asked; Ctrl-D ends the session with the final
+    verdict, and nothing is kept. What does not come from a terminal is read line by line.
     """
     from agentgym.authoring.attempt import Attempt
     from agentgym.authoring.choose import one_task
@@ -181,8 +187,8 @@ def try_out(
 
     folder = one_task(task)
     chosen = load_task(folder)
-    _build_images([folder])
-    attempt = Attempt(chosen, open_provider(sandbox), seed)
+    needed = _make_ready([folder])
+    attempt = Attempt(chosen, open_provider(sandbox, needed=needed), seed)
     try:
         Session(attempt, stdout_console()).converse()
     finally:

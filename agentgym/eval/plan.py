@@ -16,6 +16,7 @@ from typing import Any
 from agentgym import __version__, catalogue, plugins
 from agentgym.agents import registry
 from agentgym.env.environment import Environment
+from agentgym.env.ground import needs_sandbox
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.judges import judge_problems, judged_tasks
 from agentgym.eval.needs import missing_commands
@@ -107,7 +108,6 @@ def check(settings: Settings) -> list[str]:
     provider: SandboxProvider | None = None
     try:
         provider = plugins.load("agentgym.sandboxes", settings.sandbox)()
-        problems += [f"sandbox {settings.sandbox}: {p.what}; {p.fix}" for p in provider.problems()]
     except AgentGymError as error:
         problems.append(str(error))
     for task_id in settings.tasks:
@@ -117,6 +117,9 @@ def check(settings: Settings) -> list[str]:
             # Of a suite that others wrote a part may not run here; its episodes say why.
             if catalogue.path_of(task_id) is None or len(settings.tasks) == 1:
                 problems.append(str(error))
+    if provider is not None and (not tasks or any(map(needs_sandbox, tasks))):
+        lacking = provider.problems()
+        problems += [f"sandbox {settings.sandbox}: {p.what}; {p.fix}" for p in lacking]
     for spec in settings.agents:
         try:
             registry.create(spec)
