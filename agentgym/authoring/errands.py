@@ -6,6 +6,7 @@ They look like work and are none: reads that harm nothing, and writes that nobod
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,23 +30,16 @@ class Errands:
         services: Whose tools.
         start: What the episode begins with.
         offered: Names of the tools that the agent has.
-        texts: What free texts say.
     """
 
-    def __init__(
-        self,
-        services: ServiceSet,
-        start: Snapshot,
-        offered: frozenset[str],
-        texts: Sequence[str] = _PLAIN,
-    ) -> None:
+    def __init__(self, services: ServiceSet, start: Snapshot, offered: frozenset[str]) -> None:
         self._start = start
         self._functions = [f for name, f in services.functions.items() if name in offered]
         self._backend = Backend(services, start)
         examples: dict[str, Sequence[Json]] = {
             f"{function.spec.name}.{name}": given
             for function in self._functions
-            for name, given in _examples(function, start.now, texts).items()
+            for name, given in _examples(function, start.now).items()
         }
         self._sampler = CallSampler(self._backend, np.random.default_rng(0), examples)
         self._undrawable: set[str] = set()
@@ -60,7 +54,7 @@ class Errands:
         for service in dict.fromkeys(f.service for f in self._functions):
             own = [f for f in self._functions if f.service == service and not f.writes]
             if own:
-                found += self._drawn(own[turn % len(own)], lambda reply: reply.error is None)[:1]
+                found += self._drawn(own[turn % len(own)], lambda reply: reply.error is None)
         return found
 
     def additions(self) -> list[Action]:
@@ -70,34 +64,39 @@ class Errands:
             kinds = {ref.kind for ref in self._backend.audit[-1].changed}
             return "added" in kinds and "removed" not in kinds
 
-        return [action for f in self._writing() for action in self._drawn(f, adds)[:1]]
+        return [action for f in self._writing() for action in self._drawn(f, adds)]
 
-    def writes(self, each: int) -> list[Action]:
-        """Return some calls of every tool that writes, whether they are refused or not."""
+    def writes(self, each: int, texts: Sequence[str]) -> list[Action]:
+        """Return some calls of every tool that writes, whether they are refused or not.
+
+        Args:
+            each: Calls of a tool.
+            texts: What free texts say, one after the other.
+        """
         return [
-            action for f in self._writing() for _ in range(each) for action in self._drawn(f)[:1]
+            _saying(f, action, texts[turn % len(texts)])
+            for f in self._writing()
+            for turn in range(each)
+            for action in self._drawn(f)
         ]
 
-    def sweeps(self, first: Sequence[Json], each: int) -> list[Action]:
+    def sweeps(self, first: Sequence[Json], each: int, text: str) -> list[Action]:
         """Return calls of every tool that writes about one thing after the other.
 
         Args:
-            first: Numbers and names that come first, where a tool knows them.
+            first: Numbers and names that come first, where a tool takes them.
             each: Calls of a tool.
+            text: What free texts say.
         """
         found = []
         for function in self._writing():
-            subject = self._subject(function)
-            for action in self._drawn(function)[:1]:
-                if subject is None:
-                    found.append(action)
-                    continue
-                name, values = subject
-                chosen = [v for v in first if v in values] + [v for v in values if v not in first]
+            for action in self._drawn(function):
+                said = _saying(function, action, text)
+                name, values = self._subject(function, first)
                 found += [
-                    Action(action.tool, {**action.arguments, name: value})
-                    for value in chosen[:each]
-                ]
+                    replace(said, arguments={**said.arguments, name: value})
+                    for value in values[:each]
+                ] or [said]
         return found
 
     def adds_rows(self, actions: Sequence[Action]) -> bool:
@@ -137,21 +136,37 @@ class Errands:
                 return [Action(function.spec.name, arguments)]
         return []
 
-    def _subject(self, function: Function) -> tuple[str, Sequence[Json]] | None:
-        """Return the parameter that says what a tool acts upon, with the values there are."""
+    def _subject(self, function: Function, first: Sequence[Json]) -> tuple[str, list[Json]]:
+        """Return the parameter that says what a tool acts upon, with values for it."""
+        texts = free_texts(function)
         for name in self._sampler.required(function):
             values = self._sampler.values(function, name)
-            if len(values) > 1:
-                return name, values
-        return None
+            if len(values) > 1 and name not in texts:
+                schema = _parameters(function)[name]
+                named = [value for value in first if _is_valid(value, schema)]
+                return name, [*named, *(value for value in values if value not in named)]
+        return "", []
 
 
-def _examples(function: Function, now: str, texts: Sequence[str]) -> dict[str, Sequence[Json]]:
+def _saying(function: Function, action: Action, text: str) -> Action:
+    """Return a call whose free texts say something else, as far as they are long enough."""
+    said = {
+        name: text[: _parameters(function)[name].get("maxLength", len(text))]
+        for name in free_texts(function)
+        if name in action.arguments
+    }
+    return replace(action, arguments={**action.arguments, **said})
+
+
+def _parameters(function: Function) -> Any:
+    return function.spec.parameters["properties"]
+
+
+def _examples(function: Function, now: str) -> dict[str, Sequence[Json]]:
     """Return by parameter what no row can tell: texts, and moments that are still to come."""
-    found: dict[str, Sequence[Json]] = {name: list(texts) for name in free_texts(function)}
-    properties: Any = function.spec.parameters["properties"]
+    found: dict[str, Sequence[Json]] = dict.fromkeys(free_texts(function), _PLAIN)
     tomorrow = datetime.fromisoformat(now) + timedelta(days=1)
-    for name, schema in properties.items():
+    for name, schema in _parameters(function).items():
         moment = tomorrow + timedelta(hours=1) * name.startswith(("end", "until"))
         for form in ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d"):
             text = moment.strftime(form)

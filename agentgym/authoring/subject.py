@@ -87,6 +87,13 @@ class Subject:
         tools = Environment(task, stage.provider).tools
         self.tools = frozenset(tool.name for tool in tools)
         self.services = ground_of(task).spec.find_services()
+        self._errands: Errands | None = None
+
+    def close(self) -> None:
+        """Let go of what calls were tried on."""
+        if self._errands is not None:
+            self._errands.close()
+            self._errands = None
 
     @property
     def first_seed(self) -> int:
@@ -184,18 +191,14 @@ class Subject:
         named = named_paths(instance.instruction)
         return Ground(instance, recipe, snapshot, tree, files, named, provider, gold, services)
 
-    async def errands(self, texts: Sequence[str] = ()) -> Errands | None:
-        """Return calls that anybody could make of the services, None where there are none.
-
-        Args:
-            texts: What free texts say; by default something harmless.
-        """
+    async def errands(self) -> Errands | None:
+        """Return calls that anybody could make of the services, None where there are none."""
         start = (await self.ground()).services
         if self.services is None or start is None:
             return None
-        if texts:
-            return Errands(self.services, start, self.tools, texts)
-        return Errands(self.services, start, self.tools)
+        if self._errands is None:
+            self._errands = Errands(self.services, start, self.tools)
+        return self._errands
 
     async def _noted(self, episode: Awaitable[Played]) -> Played:
         played = await episode

@@ -63,15 +63,15 @@ class CallSampler:
         required: Any = spec.parameters.get("required", ())
         refusal = ""
         for _ in range(_ATTEMPTS):
-            drawn: Any = draw_value({"type": "object", **spec.parameters}, self._rng)
-            arguments: dict[str, Json] = dict(drawn)
+            arguments: dict[str, Json] = {}
             for name, schema in schemas.items():
                 if name not in required and self._rng.random() < 0.5:
-                    arguments.pop(name, None)
-                elif name not in arguments or self._rng.random() < 0.8:
-                    known = self._known(function, name, schema)
-                    if known:
-                        arguments[name] = known[int(self._rng.integers(len(known)))]
+                    continue
+                known = self._known(function, name, schema) if self._rng.random() < 0.8 else []
+                if known:
+                    arguments[name] = known[int(self._rng.integers(len(known)))]
+                else:
+                    arguments[name] = draw_value(schema, self._rng)
             try:
                 check_call(Action(spec.name, arguments), [spec])
             except ActionError as error:
@@ -114,7 +114,7 @@ class CallSampler:
             check = jsonschema.Draft202012Validator(schema)
             for table, column in self._columns(function.service, name):
                 values = self._backend.state.rows.column(
-                    f"SELECT DISTINCT {quoted(column)} FROM {quoted(table)} ORDER BY 1 LIMIT 500"
+                    f"SELECT DISTINCT {quoted(column)} FROM {quoted(table)} ORDER BY 1 LIMIT 100"
                 )
                 legal = [v for v in values if not isinstance(v, bytes) and check.is_valid(v)]
                 if legal:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import closing
 
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.probes.words import not_zero, passing
@@ -47,10 +46,9 @@ async def excess(subject: Subject) -> Sequence[str]:
     if errands is None:
         raise DoesNotApplyError("the environment has no services")
     *work, end = oracle(subject.instance())
-    with closing(errands):
-        extras = {f"{a.tool} with {a.arguments}": [a] for a in errands.additions()}
-        if errands.adds_rows(work):
-            extras["all of its calls once more"] = work
+    extras = {f"{a.tool} with {a.arguments}": [a] for a in errands.additions()}
+    if errands.adds_rows(work):
+        extras["all of its calls once more"] = work
     played = await asyncio.gather(*(subject.play([*work, *more, end]) for more in extras.values()))
     complaints = []
     for (what, more), got in zip(extras.items(), played, strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Sequence
-from contextlib import closing
 from itertools import pairwise
 
 from agentgym.authoring.finding import DoesNotApplyError
@@ -117,8 +116,7 @@ async def reads(subject: Subject) -> Sequence[str]:
     if "bash" in subject.tools:
         before = after = _look_around(await subject.ground())
     if (errands := await subject.errands()) is not None:
-        with closing(errands):
-            before, after = [*before, *errands.reads(0)], [*after, *errands.reads(1)]
+        before, after = [*before, *errands.reads(0)], [*after, *errands.reads(1)]
     if not before:
         raise DoesNotApplyError("the environment has neither a shell nor services to read")
     if _goes_by_the_step(subject):

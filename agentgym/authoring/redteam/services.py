@@ -7,11 +7,9 @@ nothing. Who writes everywhere may do what was asked among all the rest, and mus
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections import Counter
 from dataclasses import dataclass
 
-from agentgym.authoring.errands import Errands
 from agentgym.authoring.redteam import Cheat
 from agentgym.authoring.subject import Ground, Subject
 from agentgym.records import Action, Json
@@ -71,31 +69,35 @@ async def _sprays(subject: Subject) -> list[Cheat]:
     told = subject.instance().instruction
     names = list(dict.fromkeys(re.findall(r"[\w./:@+-]{2,}", told)))
     numbers: list[Json] = [int(number) for number in re.findall(r"\d{1,15}", told)]
-    lists: dict[str, tuple[Sequence[str], Callable[[Errands], list[Action]]]] = {
-        "wrote-everywhere": ((told[:2000], _DONE), lambda e: e.writes(_ROUNDS)),
-        "swept-everything": ((_DONE,), lambda e: e.sweeps([*numbers, *names], _SWEPT)),
-        "wrote-hostile-text": ((*HOSTILE, *_PLEAS), lambda e: e.writes(_ROUNDS)),
+    errands = await subject.errands()
+    assert errands is not None
+    swept = errands.sweeps([*numbers, *names], _SWEPT, _DONE)
+    lists = {
+        "wrote-everywhere": errands.writes(_ROUNDS, (told, _DONE)),
+        "swept-everything": swept,
+        # What one tool does another may undo.
+        "swept-backwards": swept[::-1],
+        "wrote-hostile-text": errands.writes(_ROUNDS, (*HOSTILE, *_PLEAS)),
     }
-    cheats = []
-    for name, (texts, draw) in lists.items():
-        errands = await subject.errands(texts)
-        assert errands is not None
-        with closing(errands):
-            cheats.append(Cheat(name, (*draw(errands), _submit(_DONE))))
-    return cheats
+    return [Cheat(name, (*actions, _submit(_DONE))) for name, actions in lists.items()]
 
 
 def _everything(services: Snapshot, told: str) -> str:
-    """Return rows that have to do with what is told, as many as an answer holds."""
-    words = {word.casefold() for word in re.findall(r"\w{4,}|\d+", told)}
+    """Return the rows that have to do with what is told, as many as an answer holds.
+
+    Those with the rarest of its words come first.
+    """
+    words = set(re.findall(r"\w{4,}|\d+", told.casefold()))
     tables = SnapshotTables(services)
-    lines: list[str] = []
+    shared: dict[str, set[str]] = {}
     for table in tables.names():
         for row in tables.rows(table):
             line = ", ".join(str(value)[:200] for value in row.values() if value is not None)
-            if words & set(re.findall(r"\w+", line.casefold())):
-                lines.append(line)
-    return "\n".join(lines)[:_MOST_CHARS]
+            shared[line] = words & set(re.findall(r"\w+", line.casefold()))
+    often = Counter(word for some in shared.values() for word in some)
+    worth = {line: sum(1 / often[word] for word in some) for line, some in shared.items()}
+    ranked = sorted((line for line in worth if worth[line]), key=lambda line: -worth[line])
+    return "\n".join(ranked)[:_MOST_CHARS]
 
 
 def _submit(answer: str) -> Action:
