@@ -32,6 +32,7 @@ from agentgym.records import (
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.pool import PooledProvider
 from agentgym.task.model import Task
+from agentgym.user.registry import SCRIPTED
 from agentgym.verify.judge import open_judge
 from agentgym.verify.memory import RoomMemory
 
@@ -48,12 +49,14 @@ class Played:
         steps: What was done and seen.
         error: Why it has no score, else empty.
         contacted: Hosts that this process asked for meanwhile.
+        duration_s: Wall time, from the reset to the verdict.
     """
 
     verdict: Verdict
     steps: tuple[Step, ...]
     error: str
     contacted: tuple[str, ...]
+    duration_s: float
 
 
 class Player:
@@ -142,8 +145,13 @@ class Stage:
         """Play one episode to its verdict; every failure is part of what is returned."""
         async with self._seats:
             with listening() as contacted:
+                # What is proved of a task must not hang on what a model says.
                 env = Environment(
-                    *(task, self.provider), max_steps=max_steps, judge=self.judge, memory=memory
+                    *(task, self.provider),
+                    max_steps=max_steps,
+                    judge=self.judge,
+                    memory=memory,
+                    user=SCRIPTED,
                 )
                 try:
                     result = await run_episode(
@@ -156,7 +164,13 @@ class Stage:
                 finally:
                     await env.close()
             self._on_episode(task.id)
-            return Played(result.verdict, tuple(env.steps), result.error, tuple(contacted))
+            return Played(
+                verdict=result.verdict,
+                steps=tuple(env.steps),
+                error=result.error,
+                contacted=tuple(contacted),
+                duration_s=result.duration_s,
+            )
 
     async def bare(self, recipe: Recipe) -> Snapshot:
         """Return the files of a sandbox in which nothing has happened yet."""

@@ -13,7 +13,7 @@ from agentgym.agents import registry
 from agentgym.authoring.errands import Errands
 from agentgym.authoring.stage import Played, Player, Stage
 from agentgym.env.environment import Environment
-from agentgym.env.ground import ground_of, needs_sandbox
+from agentgym.env.ground import ground_of
 from agentgym.env.hosting import prepare_services
 from agentgym.protocols import FileTree, SandboxProvider
 from agentgym.records import Action, ChangeKind, Recipe, Snapshot
@@ -77,6 +77,10 @@ class Subject:
         task: The task.
         seeds: Of the instances that are looked at; the first one stands for all where one does.
         stage: Plays the episodes.
+
+    Attributes:
+        tools: Names of the agent's tools.
+        has_sandbox: Its environment has one.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], stage: Stage) -> None:
@@ -84,8 +88,9 @@ class Subject:
         self.played: list[Played] = []
         self._memory = RoomMemory()
         self._once: dict[tuple[str, int], asyncio.Future[Any]] = {}
-        tools = Environment(task, stage.provider).tools
-        self.tools = frozenset(tool.name for tool in tools)
+        env = Environment(task, stage.provider)
+        self.tools = frozenset(tool.name for tool in env.tools)
+        self.has_sandbox = env.provider is stage.provider
         self.services = ground_of(task).spec.find_services()
         self._errands: Errands | None = None
 
@@ -110,7 +115,20 @@ class Subject:
         replay = manifest.replay.model_copy(
             update={"volatile_paths": (*manifest.replay.volatile_paths, *_SCRATCH)}
         )
-        task = replace(self.task, manifest=manifest.model_copy(update={"replay": replay}))
+        return self._altered(
+            replace(self.task, manifest=manifest.model_copy(update={"replay": replay}))
+        )
+
+    def with_tests_within(self, limit_s: float) -> Subject:
+        """Return the same foreign task with less time for its tests, where they have more."""
+        assert self.task.foreign is not None
+        stages = tuple(
+            replace(stage, test_timeout_s=min(stage.test_timeout_s, limit_s))
+            for stage in self.task.foreign.stages
+        )
+        return self._altered(replace(self.task, foreign=replace(self.task.foreign, stages=stages)))
+
+    def _altered(self, task: Task) -> Subject:
         other = Subject(task, self.seeds, self.stage)
         other.played = self.played
         return other
@@ -172,7 +190,7 @@ class Subject:
         recipe, snapshot = await env.prepare(seed)
         gold: dict[str, bytes] = {}
         bare = snapshot
-        if needs_sandbox(self.task):
+        if self.has_sandbox:
             bare = await self.stage.bare(recipe)
             gold |= (await prepare(instance, provider, recipe)).gold
         services = None

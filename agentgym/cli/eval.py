@@ -7,6 +7,7 @@ import shlex
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,6 +71,14 @@ def evaluate(
             help="Who judges what checks ask a judge. Default: $AGENTGYM_JUDGE.",
         ),
     ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            metavar="openai:MODEL",
+            help="Who plays the users that tasks have. Default: $AGENTGYM_USER, else their script.",
+        ),
+    ] = None,
     offline: Annotated[
         bool | None,
         typer.Option("--offline", help="Give sandboxes no network, whatever a task allows."),
@@ -94,6 +103,7 @@ def evaluate(
         "max_steps": max_steps,
         "timeout_s": timeout,
         "judge": judge,
+        "user": user,
         "offline": offline,
     }
     asked = {name: value for name, value in given.items() if value is not None}
@@ -133,6 +143,12 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
     from agentgym.eval.settings import read_settings
 
     settings = read_settings(store)
+    # Who goes on with a run may want other numbers than it was started with.
+    settings = replace(
+        settings,
+        jobs=jobs or settings.jobs,
+        pool=settings.pool if pool is None else pool,
+    )
     console = stderr_console()
 
     unrunnable: dict[str, str] = {}
@@ -143,16 +159,7 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
         # asyncio.run does the same for SIGINT.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         did = await run_episodes(
-            store,
-            jobs=jobs or settings.jobs,
-            pool=settings.pool if pool is None else pool,
-            sandbox=settings.sandbox,
-            max_steps=settings.max_steps,
-            timeout_s=settings.timeout_s,
-            offline=settings.offline,
-            unrunnable=unrunnable,
-            progress=make_progress(console),
-            judge=settings.judge,
+            store, settings, progress=make_progress(console), unrunnable=unrunnable
         )
         if did.faults:
             told = f"{did.faults} starts of sandboxes ahead failed, the last: {did.last_fault}"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentgym.authoring.finding import Report
+    from agentgym.task.model import Task
 
 app = typer.Typer(help="Write tasks: begin one, try it out, prove it sound.", no_args_is_help=True)
 
@@ -115,17 +116,20 @@ def _check(
     from agentgym.authoring.progress import CheckProgress
     from agentgym.authoring.stage import open_stage
     from agentgym.cli.console import stderr_console
+    from agentgym.env.ground import needs_sandbox
 
-    needed = _make_ready(folders)
     progress = CheckProgress(stderr_console(), len(folders))
+    tasks = _readable(folders)
+    at_a_time, needed = jobs or default_jobs(), any(map(needs_sandbox, tasks))
+    # Before anything is built: a name may be mistyped.
+    stage = open_stage(sandbox, at_a_time, progress.episode, judge, needed=needed)
+    _build_images(tasks)
 
     async def run() -> Sequence[Report]:
         task = asyncio.current_task()
         assert task is not None
         # asyncio.run does the same for SIGINT.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        at_a_time = jobs or default_jobs()
-        stage = open_stage(sandbox, at_a_time, progress.episode, judge, needed=needed)
         try:
             return await check_tasks(
                 folders, stage, seeds=seeds, on_begin=progress.begin, on_report=progress.end
@@ -141,16 +145,11 @@ def _check(
         raise typer.Exit(128 + (signal.SIGINT if interrupted else signal.SIGTERM)) from None
 
 
-def _make_ready(folders: Sequence[Path]) -> bool:
-    """Build the images that tasks need, and return whether one of them needs a sandbox.
-
-    A task that cannot be read is left to its check.
-    """
+def _readable(folders: Sequence[Path]) -> list[Task]:
+    """Return the tasks that can be read; any other is left to its check."""
     import contextlib
 
-    from agentgym.cli.console import stderr_console
-    from agentgym.env.ground import ground_of, needs_sandbox
-    from agentgym.eval.needs import build_images_of
+    from agentgym.env.ground import ground_of
     from agentgym.task.load import load_folder
 
     tasks = []
@@ -159,9 +158,16 @@ def _make_ready(folders: Sequence[Path]) -> bool:
             task = load_folder(folder)
             ground_of(task)
             tasks.append(task)
+    return tasks
+
+
+def _build_images(tasks: Sequence[Task]) -> None:
+    """Build the images that tasks need."""
+    from agentgym.cli.console import stderr_console
+    from agentgym.eval.needs import build_images_of
+
     console = stderr_console()
     build_images_of(tasks, lambda line: console.print(line, markup=False, soft_wrap=True))
-    return any(map(needs_sandbox, tasks))
 
 
 @app.command("try", epilog="Example:  [bold]agentgym task try terminal/git-repair[/]")
@@ -182,13 +188,16 @@ def try_out(
     from agentgym.authoring.stage import open_provider
     from agentgym.cli.attempt import Session
     from agentgym.cli.console import stdout_console
+    from agentgym.env.ground import needs_sandbox
     from agentgym.env.portal import portal
-    from agentgym.task.load import load_task
+    from agentgym.task.load import load_folder
 
     folder = one_task(task)
-    chosen = load_task(folder)
-    needed = _make_ready([folder])
-    attempt = Attempt(chosen, open_provider(sandbox, needed=needed), seed)
+    # Before anything is built: a name may be mistyped.
+    chosen = load_folder(folder)
+    provider = open_provider(sandbox, needed=needs_sandbox(chosen))
+    _build_images([chosen])
+    attempt = Attempt(chosen, provider, seed)
     try:
         Session(attempt, stdout_console()).converse()
     finally:

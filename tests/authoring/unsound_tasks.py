@@ -133,6 +133,9 @@ def change(desk):
 OTHER_TAG = '{"tool": "tickets_tag", "arguments": {"ticket": 9002, "add": ["done"]}}\n'
 JUST_CLOSE = '{"tool": "tickets_close", "arguments": {"ticket": 9001, "resolution": "Done."}}\n'
 COMMENT = '{"tool": "tickets_comment", "arguments": {"ticket": 9001, "body": "Done."}}\n'
+NO_PATCHES = {
+    f"mutants/{name}.patch": None for name in ("closes_both", "comments_too", "sum_untold")
+}
 
 SERVICES = (
     Broken(
@@ -155,7 +158,11 @@ SERVICES = (
     Broken(
         "partial",
         "the first 1 of 2 actions: passes already, though the rest of the solution changes",
-        {"checks/rubric.toml": CLOSED, "solution/actions.jsonl": JUST_CLOSE + OTHER_TAG},
+        {
+            "checks/rubric.toml": CLOSED,
+            "solution/actions.jsonl": JUST_CLOSE + OTHER_TAG,
+            **NO_PATCHES,
+        },
     ),
     Broken(
         "gold",
@@ -180,13 +187,14 @@ SERVICES = (
             "instruction.md": "Close ticket 9001.\n",
             "checks/rubric.toml": CLOSED,
             "solution/actions.jsonl": JUST_CLOSE,
+            **NO_PATCHES,
         },
     ),
     Broken("excess", "scores 1 without a violation", {"checks/rubric.toml": CLOSED}),
     Broken(
         "excess",
         "the solution and then 'all of its calls once more'",
-        {"checks/rubric.toml": COMMENTED, "solution/actions.jsonl": COMMENT},
+        {"checks/rubric.toml": COMMENTED, "solution/actions.jsonl": COMMENT, **NO_PATCHES},
     ),
 )
 
@@ -210,7 +218,7 @@ UNSOUND = (
     ),
     Broken(
         "oracle",
-        "event tidied after step 0: 2026-01-01T00:01:00Z, events/tidy.sh failed",
+        "event tidied after step 0: 2026-03-02T09:01:00Z, events/tidy.sh failed",
         {
             "task.toml": '…\n[[event]]\nid = "tidied"\nwhen = "total"\nrun = "events/tidy.sh"\n',
             "checks/rubric.toml": NUMBERS.replace(

@@ -4,6 +4,9 @@ Cheats that only plant files are played in one episode, for a task has many and 
 Where the whole scores, or a checkpoint of the outcome gives credit behind a gate that is shut,
 each is played alone: a gate that one of them shut must not hide another. Where there are services,
 what is done beside the work must cost, too.
+
+Some cheats keep the tests of a foreign task waiting (at a pipe that nobody fills), and those may
+have a quarter of an hour: here they get a multiple of what the solution took with its tests.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from agentgym.records import Effect, Phase
 from agentgym.task.playbook import oracle
 from agentgym.verify.values import brief
 
+_TESTS_S, _TESTS_FACTOR = 60.0, 4.0
+
 
 async def cheats(subject: Subject) -> Sequence[str]:
     """Play every cheat."""
@@ -28,6 +33,9 @@ async def cheats(subject: Subject) -> Sequence[str]:
         raise DoesNotApplyError("the environment has neither a shell nor services")
     teams = load_cheats(await subject.ground()) if "bash" in subject.tools else []
     callers = [(team, cheat) for team in await service_cheats(subject) for cheat in team.cheats]
+    if subject.task.foreign is not None:
+        solved = await subject.oracle()
+        subject = subject.with_tests_within(max(_TESTS_S, _TESTS_FACTOR * solved.duration_s))
     found = await asyncio.gather(
         *(_team(subject, team) for team in teams),
         *(_caller(subject, cheat, claims=team.claims) for team, cheat in callers),

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.subject import Ground, Subject
-from agentgym.env.ground import needs_sandbox
 from agentgym.errors import GuestFileError
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
@@ -44,7 +43,7 @@ async def gold(subject: Subject) -> Sequence[str]:
     complaints = await asyncio.to_thread(_search, ground, telling)
     if ground.services is not None:
         complaints += await asyncio.to_thread(_search_rows, ground.services, telling)
-    if needs_sandbox(subject.task):
+    if subject.has_sandbox:
         complaints += await _environment(subject, ground, telling)
     return complaints
 

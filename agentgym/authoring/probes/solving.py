@@ -14,11 +14,14 @@ from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import Ground, Subject
 from agentgym.env.world import FAILED
 from agentgym.errors import TaskError
-from agentgym.manifest import show_path
+from agentgym.manifest import read_text, show_path
 from agentgym.records import Action
 from agentgym.rollout.retrace import compare
 from agentgym.services.desk import load_change
+from agentgym.task.model import Instance
 from agentgym.task.playbook import oracle, solution
+from agentgym.task.template import fill
+from agentgym.task.user import FILE, RESULT
 from agentgym.verify.checking import bind_checks
 from agentgym.verify.judge.needs import judged_checks
 from agentgym.verify.judge.opening import HOW, judge_from_environment
@@ -213,10 +216,17 @@ async def template(subject: Subject) -> Sequence[str]:
 async def _alike(subject: Subject, first: Ground, second: Ground) -> bool:
     if first.instance.instruction != second.instance.instruction:
         return False
+    if subject.task.user is not None and _user(first.instance) != _user(second.instance):
+        return False
     rows = [ground.services.hash for ground in (first, second) if ground.services is not None]
     if len(set(rows)) > 1:
         return False
     return not await first.provider.compare(first.snapshot, second.snapshot)
+
+
+def _user(instance: Instance) -> str:
+    path = instance.task.folder / FILE
+    return fill(RESULT.sub("", read_text(path, TaskError)), instance.params, path)
 
 
 def _listed(seeds: Sequence[int]) -> str:
