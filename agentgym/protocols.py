@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from agentgym.records import (
     Action,
+    Actor,
     Audit,
+    AuditEntry,
     Briefing,
     Capability,
     Change,
@@ -26,12 +29,15 @@ from agentgym.records import (
     ExecResult,
     Exhibit,
     FileStat,
+    Fittings,
     Json,
     Judgement,
     Observation,
     Problem,
     Process,
     Recipe,
+    Reply,
+    RowChange,
     ShellResult,
     Snapshot,
     Step,
@@ -247,13 +253,59 @@ class SandboxProvider(Protocol):
 # --- surfaces ------------------------------------------------------------------------------
 
 
+class Picture(Protocol):
+    """An image file that a tool returned."""
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        ...
+
+    @property
+    def mime(self) -> str:
+        """Its media type."""
+        ...
+
+
+class Services(Protocol):
+    """The live services of an episode, whoever calls them."""
+
+    now: str
+
+    def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
+        """Call a tool; what goes wrong is in the reply and in the audit."""
+        ...
+
+    def picture(self, name: str) -> Picture | None:
+        """Return the image of a name such as ``image:0123456789ab``, None where there is none."""
+        ...
+
+    @property
+    def hash(self) -> str:
+        """Hash of the state, 64 hex digits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an episode happens: what surfaces attach to.
+
+    Attributes:
+        sandbox: The computer; one without files and commands where the environment has none.
+        services: The stateful services, None where the environment has none.
+    """
+
+    sandbox: Sandbox
+    services: Services | None = None
+
+
 class Surface(Protocol):
     """What an agent can do and see. Offered by the `agentgym.surfaces` door."""
 
     name: str
 
-    async def open(self, sandbox: Sandbox) -> None:
-        """Attach to a running sandbox."""
+    async def open(self, site: Site) -> None:
+        """Attach to where the episode happens."""
         ...
 
     def tools(self) -> Sequence[ToolSpec]:
@@ -277,8 +329,12 @@ class Surface(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of the sandbox. Never raises."""
+        """Let go of the site. Never raises."""
         ...
+
+
+SurfaceFactory: TypeAlias = Callable[[Fittings], Surface]
+"""Makes a surface, whose tools are then known."""
 
 
 # --- agents --------------------------------------------------------------------------------
@@ -340,6 +396,30 @@ class Room(Protocol):
         ...
 
 
+class Tables(Protocol):
+    """The rows of services at one moment, for reading."""
+
+    def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
+        """Return the rows of a table whose columns have these values, by primary key.
+
+        Raises:
+            VerifierError: There is no such table or column.
+        """
+        ...
+
+    def one(self, table: str, **where: Json) -> dict[str, Json] | None:
+        """Return the only such row, None where there is none.
+
+        Raises:
+            VerifierError: There are several, or no such table or column.
+        """
+        ...
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the tables."""
+        ...
+
+
 class Judge(Protocol):
     """A model that decides one criterion at a time: a cached, schema-validated call.
 
@@ -380,9 +460,12 @@ class Judge(Protocol):
 class Evidence(Protocol):
     """Everything a check may look at. The channels are kept apart.
 
-    Trace: `steps`, `answer`, `gave_up`. State: `before`, `after`, `changes`. Audit:
-    `processes`, listed by the supervisor when the episode ended, `connections`, noted by
-    the proxy, and `killed_for_memory`, counted by the kernel (None where nobody counts).
+    Trace: `steps`, `answer`, `gave_up`. State: `before`, `after` and `changes` of the files;
+    `tables_before`, `tables_after` and `row_changes` of the services. Audit: `processes`,
+    listed by the supervisor when the episode ended, `connections`, noted by the proxy,
+    `killed_for_memory`, counted by the kernel (None where nobody counts), and `calls`, written
+    by the services, whoever called. Where the environment has no services, asking for what is
+    theirs is a VerifierError.
     Which of them a check looked at is noted in its result.
     """
 
@@ -398,6 +481,10 @@ class Evidence(Protocol):
     processes: Sequence[Process]
     connections: Sequence[Connection]
     killed_for_memory: int | None
+    tables_before: Tables
+    tables_after: Tables
+    row_changes: Sequence[RowChange]
+    calls: Sequence[AuditEntry]
 
     def gold(self, name: str) -> bytes:
         """Return a gold file the setup left on the host. Raises VerifierError."""

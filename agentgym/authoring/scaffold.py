@@ -6,7 +6,7 @@ import re
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from agentgym import catalogue, plugins
+from agentgym import catalogue
 from agentgym.env.spec import EnvSpec, load_env_spec
 from agentgym.errors import ConfigError
 
@@ -47,11 +47,7 @@ def new_task(name: str, *, env: str, template: bool, root: Path) -> Path:
 
 
 def _require_shell(env: str, spec: EnvSpec) -> None:
-    tools = {
-        tool.name
-        for surface in spec.surfaces
-        for tool in plugins.load("agentgym.surfaces", surface)().tools()
-    }
+    tools = {tool.name for surface in spec.make_surfaces() for tool in surface.tools()}
     if "bash" not in tools:
         raise ConfigError(
             f"environment {env!r} has no shell and the example acts through one; choose another "

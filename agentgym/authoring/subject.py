@@ -148,10 +148,10 @@ class Subject:
         return await self._only_once("ground", chosen, functools.partial(self._ground, chosen))
 
     async def _ground(self, seed: int) -> Ground:
-        provider = self.stage.provider
-        instance = self.task.instance(seed)
-        recipe, snapshot = await Environment(self.task, provider).prepare(seed)
-        bare = await self.stage.bare(recipe)
+        env = Environment(self.task, self.stage.provider)
+        provider, instance = env.provider, self.task.instance(seed)
+        recipe, snapshot = await env.prepare(seed)
+        bare = await self.stage.bare(recipe) if provider is self.stage.provider else snapshot
         changes = await provider.compare(bare, snapshot)
         tree = await provider.open_tree(snapshot)
 

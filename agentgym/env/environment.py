@@ -10,10 +10,10 @@ import contextlib
 import time
 from dataclasses import dataclass, replace
 
-from agentgym import plugins
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.foreign import ForeignEpisode
 from agentgym.env.ground import ground_of, whole_wall_s
+from agentgym.env.hosting import ServicesStart, prepare_services
 from agentgym.env.world import World, check_world
 from agentgym.errors import (
     ActionError,
@@ -22,7 +22,7 @@ from agentgym.errors import (
     SandboxError,
     SurfaceError,
 )
-from agentgym.protocols import Judge, Sandbox, SandboxProvider, Surface
+from agentgym.protocols import Judge, Sandbox, SandboxProvider, Site, Surface
 from agentgym.records import (
     Action,
     Audit,
@@ -35,6 +35,8 @@ from agentgym.records import (
     ToolSpec,
     Verdict,
 )
+from agentgym.sandbox.absent import NOTHING, NoSandboxProvider
+from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance, Task
 from agentgym.task.setup import Prepared, prepare
@@ -67,7 +69,8 @@ class Environment:
 
     Args:
         task: The task.
-        provider: Starts the sandboxes; shared by many environments, closed by its owner.
+        provider: Starts the sandboxes; shared by many environments, closed by its owner. Not
+            asked where the environment has no sandbox.
         max_steps: Overrides the task's and the environment's own limit.
         judge: Who decides what checks ask a judge; None: whom AGENTGYM_JUDGE names.
         offline: Sandboxes have no network, whatever the task allows.
@@ -106,6 +109,8 @@ class Environment:
             raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
         ground = ground_of(task)
         spec, recipe = ground.spec, ground.recipe
+        if spec.sandbox is None and task.foreign is None:
+            provider = NoSandboxProvider()
         self.task = task
         self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
         self.instance: Instance | None = None
@@ -124,17 +129,17 @@ class Environment:
             lasting = replace(self.limits, wall_s=whole_wall_s(task.foreign))
             self._recipe = replace(self._recipe, limits=lasting)
         self._foreign: ForeignEpisode | None = None
-        self.surfaces: list[Surface] = [
-            plugins.load("agentgym.surfaces", name)() for name in spec.surfaces
-        ]
+        self.surfaces: list[Surface] = spec.make_surfaces()
         self._owners = {tool.name: s for s in self.surfaces for tool in s.tools()}
         self.tools: tuple[ToolSpec, ...] = (
             *(tool for surface in self.surfaces for tool in surface.tools()),
             SUBMIT,
             GIVE_UP,
         )
-        check_world(task, list(self._owners), provider)
+        check_world(task, spec, list(self._owners), provider)
         self.world: World | None = None
+        self._services = spec.find_services()
+        self._backend: Backend | None = None
         self._sandbox: Sandbox | None = None
         self._prepared: Prepared | None = None
         self._answer: str | None = None
@@ -151,13 +156,23 @@ class Environment:
         self.steps, self._answer, self._gave_up = [], None, None
         self.audit = Audit()
         self.instance = self.task.instance(seed)
-        self._prepared = await prepare(self.instance, self.provider, self._recipe)
+        self._prepared = await self._prepare_files(self.instance)
+        start: ServicesStart | None = None
+        if self._services is not None:
+            start = prepare_services(self._services, self.instance)
+            gold = {**self._prepared.gold, **start.gold}
+            self._prepared = replace(self._prepared, gold=gold)
         milestones = await open_milestones(self.instance, self._prepared, self.provider)
         snapshot = self._prepared.snapshot
-        self.world = World(
-            self.instance, milestones, lambda: self.provider.start(self._recipe, snapshot)
-        )
         started = time.perf_counter()
+        if self._services is not None and start is not None:
+            self._backend = Backend(self._services, start.snapshot)
+        self.world = World(
+            self.instance,
+            milestones,
+            lambda: self.provider.start(self._recipe, snapshot),
+            self._backend,
+        )
         self._sandbox = await self.provider.start(self._recipe, self._prepared.snapshot)
         if self.task.foreign is not None:
             self._foreign = ForeignEpisode(
@@ -165,7 +180,7 @@ class Environment:
             )
             await self._foreign.begin(self._sandbox)
         for surface in self.surfaces:
-            await surface.open(self._sandbox)
+            await surface.open(Site(self._sandbox, self._backend))
         self.reset_s = time.perf_counter() - started
         told = await self.world.begin(self._sandbox)
         first = _with_lines(Observation(text=self.instance.instruction), told)
@@ -180,8 +195,13 @@ class Environment:
             TaskError: The template or the setup is broken.
             SandboxError: No sandbox could be started.
         """
-        prepared = await prepare(self.task.instance(seed), self.provider, self._recipe)
+        prepared = await self._prepare_files(self.task.instance(seed))
         return self._recipe, prepared.snapshot
+
+    async def _prepare_files(self, instance: Instance) -> Prepared:
+        if isinstance(self.provider, NoSandboxProvider):
+            return Prepared(NOTHING, {})
+        return await prepare(instance, self.provider, self._recipe)
 
     async def step(self, decision: object) -> Transition:
         """Execute one action.
@@ -296,6 +316,7 @@ class Environment:
                 steps=tuple(self.steps),
                 answer=self._answer,
                 gave_up=self._gave_up,
+                services=self.world.services_seen() if self.world is not None else None,
             )
             return await grade(
                 instance,
@@ -315,12 +336,16 @@ class Environment:
         sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
             await self._release(sandbox)
+        elif self._backend is not None:
+            self._backend.close()
 
     async def _release(self, sandbox: Sandbox) -> None:
         for surface in self.surfaces:
             with contextlib.suppress(SandboxError):
                 await surface.close()
         await sandbox.close()
+        if self._backend is not None:
+            self._backend.close()
 
 
 def _with_lines(observation: Observation, told: str) -> Observation:

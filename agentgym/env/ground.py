@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from agentgym.env.spec import EnvSpec, load_env_spec
 from agentgym.records import Limits, Recipe
+from agentgym.sandbox import absent
 from agentgym.sandbox.build.builder import Builds, Tell
 from agentgym.sandbox.build.plan import Plan
 from agentgym.sandbox.build.planner import with_packages
@@ -45,7 +46,7 @@ def ground_of(task: Task) -> Ground:
     """
     spec = load_env_spec(task.manifest.env)
     if task.foreign is None:
-        return Ground(spec, load_recipe(spec.sandbox))
+        return Ground(spec, absent.RECIPE if spec.sandbox is None else load_recipe(spec.sandbox))
     rules = task.foreign
     recipe = computer_recipe(rules.computer, task.manifest.title)
     user = user_of(rules.agent_user or recipe.user)
@@ -137,7 +138,8 @@ def build_task(task: Task, builds: Builds, tell: Tell) -> None:
     """
     if task.foreign is None:
         recipe = load_env_spec(task.manifest.env).sandbox
-        _build(load_plan(recipe), recipe, builds, tell)
+        if recipe is not None:
+            _build(load_plan(recipe), recipe, builds, tell)
         return
     sources = Sources()
     for computer in _computers(task.foreign):

@@ -1,24 +1,74 @@
-"""Environment specifications: `envs/<name>/env.toml`, a sandbox recipe plus surfaces."""
+"""Environment specifications: `envs/<name>/env.toml`, what there is and how an agent acts on it."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue, model_validator
 
-from agentgym import catalogue
+from agentgym import catalogue, plugins
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
+from agentgym.protocols import Surface
+from agentgym.records import Fittings
+from agentgym.services.backend import ServiceSet
+from agentgym.services.load import find_services
 
 
 class EnvSpec(Manifest):
-    """`env.toml` as it is written."""
+    """`env.toml` as it is written.
+
+    Attributes:
+        title: What it is, in a line.
+        sandbox: Catalogue name of a sandbox recipe; None where there is no computer.
+        services: Name of the environment whose services these are; None where there are none.
+        surfaces: Names of the surfaces, in the order of their tools.
+        surface: Options of surfaces, by name.
+        max_steps: How many steps an episode has, where its task does not say.
+    """
 
     schema_version: Literal["agentgym.env/1"]
     title: str
-    sandbox: str
+    sandbox: str | None = None
+    services: str | None = None
     surfaces: tuple[str, ...] = Field(min_length=1)
+    surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
     max_steps: int = Field(default=50, gt=0)
+
+    @model_validator(mode="after")
+    def _options_have_a_surface(self) -> EnvSpec:
+        for name in self.surface:
+            if name not in self.surfaces:
+                raise ValueError(f"surface.{name}: expected one of surfaces = {self.surfaces}")
+        return self
+
+    def find_services(self) -> ServiceSet | None:
+        """Return its services, None where it has none.
+
+        Raises:
+            NotFoundError: No environment of this name has services.
+            ServiceError: One of them is broken.
+        """
+        return None if self.services is None else find_services(self.services)
+
+    def make_surfaces(self) -> list[Surface]:
+        """Return its surfaces, unopened.
+
+        Raises:
+            NotFoundError: There is no surface of a name.
+            ConfigError: One cannot be made with these options, or two have a tool of one name.
+        """
+        services = self.find_services()
+        tools = () if services is None else services.tools
+        surfaces: list[Surface] = [
+            plugins.load("agentgym.surfaces", name)(Fittings(tools, self.surface.get(name, {})))
+            for name in self.surfaces
+        ]
+        names = [tool.name for surface in surfaces for tool in surface.tools()]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(f"{self.title}: two surfaces have a tool named {name!r}")
+        return surfaces
 
 
 def load_env_spec(name: str) -> EnvSpec:

@@ -11,7 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agentgym.env.clock import LogicalClock
 from agentgym.env.fault import Faults
+from agentgym.env.hosting import run_service_script
 from agentgym.env.script import complaint, run_script
+from agentgym.env.spec import EnvSpec
 from agentgym.errors import TaskError, UnsupportedError, VerifierError, close_matches
 from agentgym.manifest import locate, read_text, show_path
 from agentgym.protocols import Sandbox, SandboxProvider
@@ -24,10 +26,12 @@ from agentgym.records import (
     Observation,
     Step,
 )
+from agentgym.services.backend import Backend
 from agentgym.task.model import Instance, Task
 from agentgym.task.template import fill
 from agentgym.task.world import EventManifest
 from agentgym.verify.milestones import Milestones, Moment, milestones_of
+from agentgym.verify.services import ServicesSeen
 
 FAILED = "failed in what the agent had left"
 """Said of a script in the record of its event."""
@@ -40,6 +44,7 @@ class World:
         instance: The task with its parameters.
         milestones: What is looked at after every step, None where the rubric has none.
         pristine: Starts another sandbox from the files as the setup left them.
+        services: The services before the first step, None where there are none.
 
     Attributes:
         clock: The logical clock.
@@ -50,8 +55,11 @@ class World:
         instance: Instance,
         milestones: Milestones | None,
         pristine: Callable[[], Awaitable[Sandbox]],
+        services: Backend | None = None,
     ) -> None:
         manifest = instance.task.manifest
+        self._services = services
+        self._start = None if services is None else services.snapshot()
         self.clock = LogicalClock(manifest.clock.begins)
         self._instance, self._milestones, self._pristine = instance, milestones, pristine
         self._faults = Faults(instance.task.id, manifest.fault, instance.seed)
@@ -80,8 +88,19 @@ class World:
             SandboxError: The sandbox died.
         """
         if self._milestones is not None:
-            await self._milestones.observe(sandbox, Moment(-1))
+            await self._milestones.observe(sandbox, Moment(-1, services=self.services_seen()))
         return await self._fire(sandbox, 0)
+
+    def services_seen(self) -> ServicesSeen | None:
+        """Return what there is to see of the services now, None where there are none."""
+        if self._services is None or self._start is None:
+            return None
+        return ServicesSeen.of(self._start, self._services)
+
+    def _advance_clock(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        if self._services is not None:
+            self._services.now = str(self.clock)
 
     async def call(
         self, action: Action, execute: Callable[[Action], Awaitable[Observation]]
@@ -93,7 +112,7 @@ class World:
         fault = strike.fault
         true = await execute(action) if fault.is_executed else None
         self._happenings.append(Happening(HappeningKind.FAULT, fault.id, strike.detail))
-        self.clock.advance(strike.delay_s)
+        self._advance_clock(strike.delay_s)
         where = show_path(self._instance.task.folder / "task.toml")
         return strike.answer(true, fill(fault.message or "", self._instance.params, where))
 
@@ -124,9 +143,10 @@ class World:
             TaskError: The script of an event fails, whatever the agent has done.
             SandboxError: The sandbox died; as SandboxEndedError by the guest's own doing.
         """
-        self.clock.advance(self._instance.task.manifest.clock.step_s)
+        self._advance_clock(self._instance.task.manifest.clock.step_s)
         if self._milestones is not None:
-            moment = Moment(step.index, (*earlier, step), answer, gave_up)
+            seen = self.services_seen()
+            moment = Moment(step.index, (*earlier, step), answer, gave_up, seen)
             await self._milestones.observe(sandbox, moment)
         return "" if over else await self._fire(sandbox, step.index + 1)
 
@@ -155,7 +175,7 @@ class World:
     async def _run(self, event: EventManifest, script: str, sandbox: Sandbox) -> str:
         """Run an event's script and return what the record says of it."""
         self._ran.append((event, script, str(self.clock)))
-        failure = await run_script(sandbox, self._instance, *self._ran[-1])
+        failure = await self._execute(sandbox, self._services, *self._ran[-1])
         if not failure:
             return f", ran {script}"
         if all(ran.when is None for ran, _, _ in self._ran):
@@ -169,26 +189,53 @@ class World:
         would prove nothing: nobody may rehearse those.
         """
         untouched = await self._pristine()
+        services = None
+        if self._services is not None:
+            services = Backend(self._services.services, self._start)
         try:
             for event, script, now in self._ran:
-                own = await run_script(untouched, self._instance, event, script, now)
+                own = await self._execute(untouched, services, event, script, now)
                 if own:
                     raise TaskError(complaint(self._instance, event, script, own))
         finally:
+            if services is not None:
+                services.close()
             await untouched.close()
 
+    async def _execute(
+        self,
+        sandbox: Sandbox,
+        services: Backend | None,
+        event: EventManifest,
+        script: str,
+        now: str,
+    ) -> str:
+        """Run a script where it belongs and return what went wrong, empty where nothing did."""
+        if not script.endswith(".py"):
+            return await run_script(sandbox, self._instance, event, script, now)
+        assert services is not None, "check_world has seen to it"
+        services.now = now
+        return run_service_script(services, self._instance, event.id, script)
 
-def check_world(task: Task, tools: Sequence[str], provider: SandboxProvider) -> None:
+
+def check_world(task: Task, spec: EnvSpec, tools: Sequence[str], provider: SandboxProvider) -> None:
     """Make sure that what a task's world refers to is there.
 
     Raises:
-        TaskError: A fault is one of a tool that there is not, or an event waits for a milestone
-            that the rubric does not have; names file and line.
+        TaskError: A fault is one of a tool that there is not, an event waits for a milestone
+            that the rubric does not have, or a script is for services or a sandbox that the
+            environment does not have; names file and line.
         UnsupportedError: The task has milestones and the provider cannot look into a sandbox.
     """
     for index, fault in enumerate(task.manifest.fault):
         if fault.tool not in tools:
             raise _wrong(task, ("fault", index, "tool"), fault.tool, "tool", tools)
+    for index, event in enumerate(task.manifest.event):
+        _check_script(task, spec, event.run or "", ("event", index, "run"))
+    if task.services_setup is not None:
+        _check_script(task, spec, "setup/services.py", ())
+    if task.setup is not None:
+        _check_script(task, spec, "setup/setup.sh", ())
     try:
         known = milestones_of(task)
     except VerifierError:
@@ -201,6 +248,24 @@ def check_world(task: Task, tools: Sequence[str], provider: SandboxProvider) -> 
         raise UnsupportedError(
             f"{task.id} has checkpoints with when = 'every_step', and sandbox {provider.name!r} "
             "cannot be looked into while it runs; choose another with --sandbox"
+        )
+
+
+def _check_script(task: Task, spec: EnvSpec, script: str, at: tuple[str | int, ...]) -> None:
+    wanted, there = (
+        ("services", spec.services)
+        if script.endswith(".py")
+        else (
+            "sandbox",
+            spec.sandbox,
+        )
+    )
+    if script and there is None and task.foreign is None:
+        path = task.folder / (script if not at else "task.toml")
+        line = f":{locate(read_text(path, TaskError), at)}" if at else ""
+        raise TaskError(
+            f"{show_path(path)}{line}: {script} needs {wanted}, and environment "
+            f"{task.manifest.env!r} has none; expected {wanted} = '…' in its env.toml"
         )
 
 

@@ -105,10 +105,12 @@ async def evaluate(
         lambda task_id: Environment(load(task_id), provider, offline=offline)
     )
 
-    async def prepare(row: EpisodeRow) -> Ground:
+    async def prepare(row: EpisodeRow) -> Ground | None:
         if row.plan.task in unrunnable:
             raise SandboxError(unrunnable[row.plan.task])
-        return await preparing(row.plan.task).prepare(row.plan.seed)
+        env = preparing(row.plan.task)
+        # Where there is no sandbox, none has to be started ahead.
+        return await env.prepare(row.plan.seed) if env.provider is provider else None
 
     async def look_ahead(queue: Queue) -> None:
         await queue.look_ahead(size, prepare, provider.expect)

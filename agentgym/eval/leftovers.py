@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agentgym import catalogue
-from agentgym.env.spec import load_env_spec
+from agentgym.env.ground import ground_of
 from agentgym.errors import AgentGymError
-from agentgym.sandbox.recipe import load_plan, load_recipe
+from agentgym.sandbox.recipe import load_plan
 from agentgym.task.kept import KeptSetup, kept_setups
 from agentgym.task.load import find_task
 from agentgym.task.model import Instance
@@ -40,7 +40,7 @@ def _is_wanted(setup: KeptSetup) -> bool:
         return False
     try:
         task = find_task(setup.task)
-        recipe = load_recipe(load_env_spec(task.manifest.env).sandbox)
+        recipe = ground_of(task).recipe
         instance = Instance(task, 0, setup.params, "")
         return setup_key(instance, setup.provider, recipe) == setup.key
     except AgentGymError:

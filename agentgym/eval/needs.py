@@ -61,7 +61,8 @@ def missing_commands(tasks: Sequence[Task]) -> list[MissingCommand]:
 
 def _runs_on_host(env: str) -> bool:
     try:
-        return load_plan(load_env_spec(env).sandbox) is None
+        recipe = load_env_spec(env).sandbox
+        return recipe is not None and load_plan(recipe) is None
     except AgentGymError:
         # Whoever loads the environment says what is wrong with it.
         return False

@@ -41,14 +41,14 @@ class Queue:
     async def look_ahead(
         self,
         depth: int,
-        prepare: Callable[[EpisodeRow], Awaitable[Ground]],
+        prepare: Callable[[EpisodeRow], Awaitable[Ground | None]],
         expect: Callable[[Recipe, Snapshot], None],
     ) -> None:
         """Prepare the next rows one by one and announce their sandboxes, until none is left.
 
         Args:
             depth: How many rows ahead.
-            prepare: Prepares what an episode starts from.
+            prepare: Prepares what an episode starts from; None where nothing starts ahead.
             expect: Hears of each that is ready before its episode has begun.
         """
         seen: set[int] = set()
@@ -65,5 +65,5 @@ class Queue:
                 ground = await prepare(row)
             except Exception:  # noqa: BLE001 - the episode meets the same failure and records it
                 continue
-            if row in self._rows:
+            if ground is not None and row in self._rows:
                 expect(*ground)

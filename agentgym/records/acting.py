@@ -63,6 +63,19 @@ class ToolSpec:
     parameters: Mapping[str, Json]
 
 
+@dataclass(frozen=True, slots=True)
+class Fittings:
+    """What an environment gives a surface when it makes it.
+
+    Attributes:
+        service_tools: The tools of the environment's services.
+        options: The `[surface.NAME]` table of its `env.toml`.
+    """
+
+    service_tools: tuple[ToolSpec, ...] = ()
+    options: Mapping[str, Json] = field(default_factory=dict)
+
+
 class Effect(StrEnum):
     """What an action did to the world, as far as the surface can tell."""
 

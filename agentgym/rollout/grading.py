@@ -10,11 +10,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from agentgym import plugins
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import ActionError, AgentGymError
-from agentgym.protocols import StepGrader, Surface
+from agentgym.protocols import StepGrader
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import (
     Action,
@@ -97,10 +96,7 @@ def offered_tools(task: Task) -> list[ToolSpec]:
     Raises:
         AgentGymError: The environment is broken.
     """
-    surfaces: list[Surface] = [
-        plugins.load("agentgym.surfaces", name)()
-        for name in load_env_spec(task.manifest.env).surfaces
-    ]
+    surfaces = load_env_spec(task.manifest.env).make_surfaces()
     return [*(tool for surface in surfaces for tool in surface.tools()), SUBMIT, GIVE_UP]
 
 

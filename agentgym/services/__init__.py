@@ -5,10 +5,12 @@ What a service's author needs is here; the transports are `agentgym.services.htt
 """
 
 from agentgym.errors import ServiceError
-from agentgym.services.audit import Audit, AuditEntry, read_audit
+from agentgym.records import AuditEntry, Reply, RowChange
+from agentgym.services.audit import Audit, read_audit
 from agentgym.services.backend import Backend, ServiceSet
-from agentgym.services.diff import RowChange, diff
-from agentgym.services.dispatch import Reply, dispatch
+from agentgym.services.desk import Desk
+from agentgym.services.diff import diff
+from agentgym.services.dispatch import dispatch
 from agentgym.services.functions import reads, writes
 from agentgym.services.image import Image, Images
 from agentgym.services.load import find_services, load_services
@@ -20,6 +22,7 @@ __all__ = [
     "Audit",
     "AuditEntry",
     "Backend",
+    "Desk",
     "Image",
     "Images",
     "Reply",

@@ -11,91 +11,14 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final
 
 from agentgym.errors import RecordError
-from agentgym.records import Json
-
-Actor: TypeAlias = Literal["agent", "user", "world", "setup"]
-ChangeKind: TypeAlias = Literal["added", "changed", "removed"]
+from agentgym.records import AuditEntry, RowRef
 
 BOUND: Final = 64 * 1024
 """Characters of arguments or of a result that an entry keeps."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowRef:
-    """A row that a call changed.
-
-    Attributes:
-        table: Name of the table.
-        rowid: Its rowid.
-        kind: Whether it was added, changed or removed.
-    """
-
-    table: str
-    rowid: int
-    kind: ChangeKind
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """One call.
-
-    Attributes:
-        sequence: Counted from 0.
-        now: Logical time, ISO 8601 in UTC.
-        actor: Who called.
-        tool: Name of the tool as it was called.
-        arguments_json: The arguments; cut where they are longer than `BOUND`.
-        result_json: What was returned, cut likewise; empty where the call failed.
-        code: Code of the error; empty where there is none.
-        error: What the caller was told.
-        field: The argument that the error is about.
-        raised: For ``internal``: the exception in the service's code, for its author.
-        before: Hash of the state before the call.
-        after: And after.
-        changed: The rows that differ.
-    """
-
-    sequence: int
-    now: str
-    actor: Actor
-    tool: str
-    arguments_json: str
-    result_json: str
-    code: str
-    error: str
-    field: str
-    raised: str
-    before: str
-    after: str
-    changed: tuple[RowRef, ...]
-
-    @property
-    def arguments(self) -> Any:
-        """The arguments as they were given."""
-        return json.loads(self.arguments_json)
-
-    @property
-    def result(self) -> Any:
-        """What was returned, None where the call failed."""
-        return json.loads(self.result_json) if self.result_json else None
-
-    @property
-    def ok(self) -> bool:
-        """Whether the call was answered without an error."""
-        return not self.code
-
-    def to_json(self) -> dict[str, Json]:
-        """Return a JSON object of the fields."""
-        changed: list[Json] = [[row.table, row.rowid, row.kind] for row in self.changed]
-        return {**{name: getattr(self, name) for name in _FIELDS}, "changed": changed}
-
-
-_FIELDS: Final = tuple(f.name for f in fields(AuditEntry) if f.name != "changed")
 
 
 class Audit:

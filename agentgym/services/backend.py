@@ -5,19 +5,20 @@ from __future__ import annotations
 import random
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from agentgym.errors import ServiceError
-from agentgym.records import Json, ToolSpec
-from agentgym.services.audit import Actor, Audit, AuditEntry
-from agentgym.services.dispatch import Reply, dispatch
+from agentgym.records import Actor, AuditEntry, Json, Reply, RowRef, ToolSpec
+from agentgym.services.audit import Audit
+from agentgym.services.dispatch import dispatch, row_refs
 from agentgym.services.functions import Function, functions_of
-from agentgym.services.image import Images
+from agentgym.services.image import Image, Images
 from agentgym.services.layout import Layout, lay_out
 from agentgym.services.service import Service
-from agentgym.services.state import Snapshot, State, hash_from_scratch
+from agentgym.services.state import Rows, Snapshot, State, hash_from_scratch
 
 START: Final = "2026-03-02T09:00:00Z"
 """What the clock shows where nobody says otherwise."""
@@ -61,7 +62,8 @@ class ServiceSet:
         if key not in self._templates:
             backend = Backend(self, self.empty(now))
             for name, service in backend.instances.items():
-                backend.setup(service.fill, random.Random(f"{name}:{seed}"))
+                with backend.amend("setup", name):
+                    service.fill(random.Random(f"{name}:{seed}"))
             self._templates[key] = backend.snapshot()
             backend.close()
             if len(self._templates) > _TEMPLATES:
@@ -133,6 +135,10 @@ class Backend:
         """Call a tool; see `agentgym.services.dispatch.dispatch`."""
         return dispatch(self, tool, arguments, actor)
 
+    def picture(self, name: str) -> Image | None:
+        """Return the image of a name, None where there is none."""
+        return self.images.get(name)
+
     @property
     def hash(self) -> str:
         """Hash of the state, 64 hex digits."""
@@ -155,25 +161,52 @@ class Backend:
             before = self.state.hash
             self.state.restore(snapshot)
             self.now = snapshot.now
-            after = self.state.hash
-            self.audit.append(_restored(len(self.audit), self.now, before, after))
+            self.audit.append(self._entry("world", "restore", before))
 
-    def setup(self, make: Callable[[random.Random], None], rng: random.Random) -> None:
-        """Run what makes data, whole or not at all; nothing of it is in the audit.
+    @contextmanager
+    def amend(self, actor: Actor, what: str) -> Iterator[Rows]:
+        """Change rows past the tools, whole or not at all, as one entry of the audit.
+
+        Args:
+            actor: Who does it.
+            what: Stands in the audit where a tool's name does.
 
         Raises:
-            Exception: Whatever it raises, after it has been undone.
+            Exception: Whatever is raised inside, after all has been undone.
         """
         with self.lock:
-            self.actor = "setup"
+            before = self.state.hash
+            self.actor = actor
             self.state.begin()
             try:
-                make(rng)
+                yield self.state.rows
                 patches = self.state.patches()
             except BaseException:
                 self.state.rollback()
                 raise
             self.state.commit(patches)
+            changed = row_refs(self.state.layout, patches)
+            self.audit.append(self._entry(actor, what, before, changed))
+
+    def _entry(
+        self, actor: Actor, what: str, before: str, changed: tuple[RowRef, ...] = ()
+    ) -> AuditEntry:
+        """Return the entry of what was no call."""
+        return AuditEntry(
+            sequence=len(self.audit),
+            now=self.now,
+            actor=actor,
+            tool=what,
+            arguments_json="{}",
+            result_json="null",
+            code="",
+            error="",
+            field="",
+            raised="",
+            before=before,
+            after=self.state.hash,
+            changed=changed,
+        )
 
     def close(self) -> None:
         """Let the memory and the audit's file go."""
@@ -195,21 +228,3 @@ def _in_order(services: Mapping[str, type[Service]]) -> dict[str, type[Service]]
     except CycleError as error:
         circle = " → ".join(error.args[1])
         raise ServiceError("internal", f"services wait for each other: {circle}") from None
-
-
-def _restored(sequence: int, now: str, before: str, after: str) -> AuditEntry:
-    return AuditEntry(
-        sequence=sequence,
-        now=now,
-        actor="world",
-        tool="restore",
-        arguments_json="{}",
-        result_json="null",
-        code="",
-        error="",
-        field="",
-        raised="",
-        before=before,
-        after=after,
-        changed=(),
-    )

@@ -3,46 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from agentgym.services.audit import ChangeKind
+from agentgym.records import RowChange
 from agentgym.services.layout import Table, quoted
 from agentgym.services.state import Snapshot
-
-_SHOWN = 80
-
-
-@dataclass(frozen=True, slots=True)
-class RowChange:
-    """A row that is not the same in two states.
-
-    Attributes:
-        table: Name of the table.
-        key: Its primary key, or its rowid where it has none.
-        kind: Added, changed or removed.
-        before: The columns that differ (every column of a removed row); None for an added row.
-        after: The same of the later state; None for a removed row.
-    """
-
-    table: str
-    key: tuple[Any, ...]
-    kind: ChangeKind
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
-
-    def __str__(self) -> str:
-        """Return a line: ``tickets_ticket 17: status 'open' → 'closed'``."""
-        name = f"{self.table} {', '.join(map(str, self.key))}"
-        if self.before is not None and self.after is not None:
-            after = self.after
-            parts = [f"{c} {_short(v)} → {_short(after[c])}" for c, v in self.before.items()]
-            return f"{name}: {', '.join(parts)}"
-        row = self.after if self.before is None else self.before
-        parts = [f"{column} {_short(value)}" for column, value in (row or {}).items()]
-        return f"{name} {self.kind}: {', '.join(parts)}"
 
 
 def diff(before: Snapshot, after: Snapshot) -> tuple[RowChange, ...]:
@@ -95,11 +62,6 @@ def _opened(snapshot: Snapshot) -> Iterator[sqlite3.Connection]:
         yield connection
     finally:
         connection.close()
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _order(key: tuple[Any, ...]) -> list[tuple[str, Any]]:

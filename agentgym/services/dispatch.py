@@ -8,50 +8,20 @@ from __future__ import annotations
 import json
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from agentgym.errors import ServiceError, close_matches
-from agentgym.records import Json
-from agentgym.services.audit import Actor, AuditEntry, ChangeKind, RowRef, bounded
+from agentgym.records import Actor, AuditEntry, Json, Reply, RowChangeKind, RowRef
+from agentgym.services.audit import bounded
 from agentgym.services.functions import Function
 from agentgym.services.hashing import RowPatch
 from agentgym.services.image import Handling
+from agentgym.services.layout import Layout
 
 if TYPE_CHECKING:
     from agentgym.services.backend import Backend
 
 MAX_CHARACTERS: Final = 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The answer to a call.
-
-    Attributes:
-        result_json: What was returned, as JSON text; empty where the call failed.
-        error: Why it failed.
-        images: Names of the pictures in the result.
-    """
-
-    result_json: str = ""
-    error: ServiceError | None = None
-    images: tuple[str, ...] = ()
-
-    @property
-    def result(self) -> Any:
-        """What was returned; a copy of its own."""
-        return json.loads(self.result_json) if self.result_json else None
-
-    @property
-    def json(self) -> str:
-        """The envelope that all transports send: ``{"result": …}`` or ``{"error": {…}}``."""
-        if self.error is None:
-            return f'{{"result":{self.result_json}}}'
-        error = self.error
-        return json.dumps(
-            {"error": {"code": error.code, "message": error.message, "field": error.field}}
-        )
 
 
 def dispatch(
@@ -94,7 +64,7 @@ def dispatch(
                 raised=raised,
                 before=before,
                 after=backend.state.hash,
-                changed=_refs(backend, patches),
+                changed=row_refs(backend.state.layout, patches),
             )
         )
         return reply
@@ -199,12 +169,13 @@ def _own_fault(tool: str, error: Exception) -> _OwnFault:
     )
 
 
-def _refs(backend: Backend, patches: list[RowPatch]) -> tuple[RowRef, ...]:
-    tables = backend.state.layout.tables
+def row_refs(layout: Layout, patches: list[RowPatch]) -> tuple[RowRef, ...]:
+    """Return which rows some patches are about."""
+    tables = layout.tables
     return tuple(RowRef(tables[patch.key[0]].name, patch.key[1], _kind(patch)) for patch in patches)
 
 
-def _kind(patch: RowPatch) -> ChangeKind:
+def _kind(patch: RowPatch) -> RowChangeKind:
     if patch.before is None:
         return "added"
     return "removed" if patch.after is None else "changed"

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from agentgym.errors import MissingExtraError, ServiceError
-from agentgym.services.audit import Actor
+from agentgym.records import Actor, Reply
 from agentgym.services.backend import Backend
-from agentgym.services.dispatch import MAX_CHARACTERS, Reply
+from agentgym.services.dispatch import MAX_CHARACTERS
 from agentgym.services.openapi import STATUS, openapi
 
 try:

@@ -7,16 +7,12 @@ stands beside it (``from .people import NAMES``).
 from __future__ import annotations
 
 import functools
-import hashlib
-import importlib.util
-import sys
-import traceback
 from pathlib import Path
-from types import ModuleType
 
 from agentgym import catalogue
 from agentgym.errors import NotFoundError, ServiceError
 from agentgym.manifest import show_path
+from agentgym.modules import execute
 from agentgym.services.backend import ServiceSet
 from agentgym.services.service import Service
 
@@ -71,7 +67,7 @@ def _changed(folder: Path) -> int:
 
 def _load(folder: Path) -> type[Service]:
     path = folder / "service.py"
-    module = _execute(path)
+    module = execute(path, functools.partial(ServiceError, "internal"), is_package=True)
     classes = [
         value
         for value in vars(module).values()
@@ -88,27 +84,3 @@ def _load(folder: Path) -> type[Service]:
     if schema.is_file():
         service.schema = schema.read_text(encoding="utf-8")
     return service
-
-
-def _execute(path: Path) -> ModuleType:
-    name = f"_agentgym_service_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
-    for loaded in [n for n in sys.modules if n == name or n.startswith(f"{name}.")]:
-        del sys.modules[loaded]
-    spec = importlib.util.spec_from_file_location(
-        name, path, submodule_search_locations=[str(path.parent)]
-    )
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    # No bytecode is left in the folder, which is its author's.
-    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        # Whatever executing an author's module raises, the module is what is broken.
-        del sys.modules[name]
-        what = traceback.format_exception_only(error)[-1].strip()
-        raise ServiceError("internal", f"{show_path(path)}: cannot be loaded: {what}") from error
-    finally:
-        sys.dont_write_bytecode = writes_none
-    return module

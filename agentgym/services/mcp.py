@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from agentgym.errors import MissingExtraError
-from agentgym.services.audit import Actor
+from agentgym.records import Actor
 from agentgym.services.backend import Backend
 from agentgym.services.functions import Function
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentgym.errors import RecordError
-from agentgym.services.audit import Audit, AuditEntry
+from agentgym.records import AuditEntry
+from agentgym.services.audit import Audit
 from agentgym.services.backend import Backend, ServiceSet
 from agentgym.services.image import Images
 from agentgym.services.state import Snapshot

@@ -8,12 +8,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from agentgym.errors import GuestFileError, SandboxLimitError, SurfaceError
-from agentgym.protocols import Sandbox, Shell
-from agentgym.records import Action, Effect, Json, Observation, ShellResult, ToolSpec
+from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
+from agentgym.protocols import Sandbox, Shell, Site
+from agentgym.records import Action, Effect, Fittings, Json, Observation, ShellResult, ToolSpec
 
 DEFAULT_TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 600.0
+_NONE = Fittings()
 _MAX_FILE_BYTES = 8 * 2**20
 _MAX_VIEW_CHARS = 32_000
 
@@ -86,7 +87,9 @@ class ShellSurface:
 
     name = "shell"
 
-    def __init__(self) -> None:
+    def __init__(self, fittings: Fittings = _NONE) -> None:
+        if fittings.options:
+            raise ConfigError(f"surface 'shell' has no options, got {', '.join(fittings.options)}")
         self._sandbox: Sandbox | None = None
         self._shell: Shell | None = None
         self._calls: dict[str, Callable[..., Awaitable[Observation]]] = {
@@ -96,10 +99,10 @@ class ShellSurface:
             "edit_file": self._edit,
         }
 
-    async def open(self, sandbox: Sandbox) -> None:
-        """Attach to a running sandbox and start the session."""
-        self._sandbox = sandbox
-        self._shell = await sandbox.open_shell()
+    async def open(self, site: Site) -> None:
+        """Attach to the sandbox of a site and start the session."""
+        self._sandbox = site.sandbox
+        self._shell = await site.sandbox.open_shell()
 
     def tools(self) -> Sequence[ToolSpec]:
         """Return `bash`, `read_file`, `write_file` and `edit_file`."""

@@ -70,7 +70,7 @@ def load_task(folder: Path) -> Task:
 def _layout(folder: Path) -> Iterator[str]:
     yield from _unknown(folder, _ENTRIES)
     required = ["instruction.md", "checks/rubric.toml"]
-    if (folder / "setup").exists():
+    if (folder / "setup").exists() and not (folder / "setup" / "services.py").is_file():
         required.append("setup/setup.sh")
     for name in required:
         if not (folder / name).is_file():

@@ -130,9 +130,18 @@ class Task:
 
     @property
     def setup(self) -> Path | None:
-        """The folder with `setup.sh`, None where nothing has to be set up."""
+        """The folder with `setup.sh`, None where no files have to be set up."""
         folder = self.folder / "setup"
-        return folder if self.foreign is None and folder.is_dir() else None
+        if self.foreign is not None or not folder.is_dir():
+            return None
+        only_services = self.services_setup is not None and not (folder / "setup.sh").exists()
+        return None if only_services else folder
+
+    @property
+    def services_setup(self) -> Path | None:
+        """The script that sets up the services, None where they are as the environment has them."""
+        path = self.folder / "setup" / "services.py"
+        return path if self.foreign is None and path.exists() else None
 
     def mutants(self) -> Mapping[str, Path]:
         """Return the wrong and cheating answers by name, sorted."""

@@ -20,14 +20,15 @@ from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import Manifest
 from agentgym.records import Json
 
-_SLOT = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*\}\}")
+_SLOT = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?)[ \t]*\}\}")
+_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DRAW = "agentgym.draw/1"
 """Part of every draw: another way of drawing gets another name, never other values in silence."""
 
 
 def _scalar(value: object) -> str | int | float | bool:
     if not isinstance(value, str | int | float):
-        raise ValueError("expected text, a number, true or false in a choice")
+        raise ValueError("expected text, a number, true or false in a choice, or a table of such")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"expected a finite number, got {value}")
     if isinstance(value, str) and "\0" in value:
@@ -35,15 +36,33 @@ def _scalar(value: object) -> str | int | float | bool:
     return value
 
 
-Scalar: TypeAlias = Annotated[str | int | float | bool, PlainValidator(_scalar)]
+def _value_of_choice(value: object) -> object:
+    if not isinstance(value, dict):
+        return _scalar(value)
+    for field, inner in value.items():
+        if not _FIELD.fullmatch(str(field)):
+            raise ValueError(f"expected names of letters, digits and _ in a table, got {field!r}")
+        _scalar(inner)
+    if not value:
+        raise ValueError("expected a table with at least one value")
+    return value
+
+
+Scalar: TypeAlias = str | int | float | bool
+Drawn: TypeAlias = Annotated[Scalar | Mapping[str, Scalar], PlainValidator(_value_of_choice)]
+"""What a slot may be: a value, or a table of values that belong together."""
+
 Bound: TypeAlias = Annotated[int, Field(ge=-(2**53), le=2**53)]
 """Integers that every JSON reader keeps exact."""
 
 
 class Slot(Manifest):
-    """One value drawn from the seed: ``{choice = [...]}`` or ``{range = [first, last]}``."""
+    """One value drawn from the seed: ``{choice = [...]}`` or ``{range = [first, last]}``.
 
-    choice: tuple[Scalar, ...] | None = None
+    Where the choices are tables, ``{{slot.name}}`` is a value of the one that is drawn.
+    """
+
+    choice: tuple[Drawn, ...] | None = None
     range: tuple[Bound, ...] | None = None
 
     @model_validator(mode="after")
@@ -56,15 +75,21 @@ class Slot(Manifest):
             raise ValueError("expected at least one choice, got none")
         if len({json.dumps(value) for value in self.choice or ()}) < len(self.choice or ()):
             raise ValueError("expected distinct choices, got one of them twice")
+        if len({_names(value) for value in self.choice or ()}) > 1:
+            raise ValueError("expected choices of one form: all plain, or tables of equal names")
         return self
 
     @property
-    def values(self) -> Sequence[str | int | float | bool]:
+    def values(self) -> Sequence[Scalar | Mapping[str, Scalar]]:
         """Everything that can be drawn."""
         if self.choice is not None:
             return self.choice
         assert self.range is not None
         return range(self.range[0], self.range[1] + 1)
+
+
+def _names(value: object) -> tuple[str, ...] | None:
+    return tuple(sorted(value)) if isinstance(value, Mapping) else None
 
 
 def draw(slots: Mapping[str, Slot], seed: int) -> dict[str, Json]:
@@ -147,15 +172,19 @@ def canonical(value: Json) -> str:
 
 
 def _value(name: str, params: Mapping[str, Json], where: str) -> Json:
-    if name not in params:
-        matches = close_matches(name, params, limit=1)
+    known = dict(params)
+    for slot, value in params.items():
+        if isinstance(value, Mapping):
+            known |= {f"{slot}.{field}": inner for field, inner in value.items()}
+    if name not in known:
+        matches = close_matches(name, known, limit=1)
         hint = (
             f"did you mean {{{{{matches[0]}}}}}?"
             if matches
-            else f"known: {', '.join(params) or 'none'}"
+            else f"known: {', '.join(known) or 'none'}"
         )
         raise TaskError(f"{where}: unknown slot {{{{{name}}}}}; {hint}")
-    return params[name]
+    return known[name]
 
 
 def _text(value: Json) -> str:

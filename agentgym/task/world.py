@@ -48,7 +48,7 @@ class ClockManifest(Manifest):
         step_s: How long a step takes, whatever it really took.
     """
 
-    start: Annotated[str, AfterValidator(_time)] = "2026-01-01T00:00:00Z"
+    start: Annotated[str, AfterValidator(_time)] = "2026-03-02T09:00:00Z"
     step_s: float = Field(default=60.0, gt=0, le=1e9)
 
     @property
@@ -65,7 +65,8 @@ class EventManifest(Manifest):
         at_step: Fires after so many steps; 0 is right after the reset.
         after_s: Fires once so many seconds of the logical clock have passed.
         when: Fires after the step at which this milestone first held.
-        run: A script of the task folder, run as root in the guest.
+        run: A script of the task folder, run as root in the guest; one that ends in ``.py``
+            changes the services instead, from the host.
         timeout_s: How long it may take.
         announce: What the agent is told of it; absent: nothing.
     """

@@ -1,11 +1,11 @@
-"""The surface contract: what every Surface must do over any sandbox.
+"""The surface contract: what every Surface must do over any site.
 
-Each check is a coroutine function taking a fresh, unopened surface and a running sandbox; it
+Each check is a coroutine function taking a fresh, unopened surface and an open site; it
 raises AssertionError where the contract is broken::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-    async def test_contract(check, sandbox):
-        await check(MySurface(), sandbox)
+    async def test_contract(check, site):
+        await check(MySurface(fittings), site)
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import jsonschema
 import numpy as np
 
 from agentgym.errors import SurfaceError
-from agentgym.protocols import Sandbox, Surface
+from agentgym.protocols import Site, Surface
 from agentgym.records import Effect, Observation
 from agentgym.surfaces.calls import sample_call
 
-Contract: TypeAlias = Callable[[Surface, Sandbox], Awaitable[None]]
+Contract: TypeAlias = Callable[[Surface, Site], Awaitable[None]]
 CHECKS: list[Contract] = []
 
 _SAMPLES = 40
@@ -43,7 +43,7 @@ def _sound(observation: Observation) -> None:
 
 
 @_check
-async def tools_are_described(surface: Surface, sandbox: Sandbox) -> None:
+async def tools_are_described(surface: Surface, site: Site) -> None:
     """Names are unique, schemas are closed objects, and both are known before opening."""
     tools = surface.tools()
     names = [tool.name for tool in tools]
@@ -57,9 +57,9 @@ async def tools_are_described(surface: Surface, sandbox: Sandbox) -> None:
 
 
 @_check
-async def any_legal_call_is_answered(surface: Surface, sandbox: Sandbox) -> None:
+async def any_legal_call_is_answered(surface: Surface, site: Site) -> None:
     """Whatever the schema admits gives a sound observation and no exception."""
-    await surface.open(sandbox)
+    await surface.open(site)
     rng = np.random.default_rng(7)
     for _ in range(_SAMPLES):
         action = sample_call(surface.tools(), rng)
@@ -72,9 +72,9 @@ async def any_legal_call_is_answered(surface: Surface, sandbox: Sandbox) -> None
 
 
 @_check
-async def what_is_saved_can_be_loaded(surface: Surface, sandbox: Sandbox) -> None:
+async def what_is_saved_can_be_loaded(surface: Surface, site: Site) -> None:
     """`save` gives JSON; a surface that loads it saves the same again."""
-    await surface.open(sandbox)
+    await surface.open(site)
     state = await surface.save()
     json.dumps(state, allow_nan=False)
     await surface.load(state)
@@ -84,10 +84,10 @@ async def what_is_saved_can_be_loaded(surface: Surface, sandbox: Sandbox) -> Non
 
 
 @_check
-async def closing_is_final_and_repeatable(surface: Surface, sandbox: Sandbox) -> None:
+async def closing_is_final_and_repeatable(surface: Surface, site: Site) -> None:
     """Closing twice is fine, also unopened; a closed surface says that it is closed."""
     await surface.close()
-    await surface.open(sandbox)
+    await surface.open(site)
     await surface.close()
     await surface.close()
     try:

@@ -24,7 +24,7 @@ from agentgym.protocols import Evidence
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.task.model import Instance
 from agentgym.task.template import fill_json
-from agentgym.verify.evidence import WatchedEvidence
+from agentgym.verify.evidence import CommonEvidence, WatchedEvidence
 from agentgym.verify.packs import check_arguments, find_check
 from agentgym.verify.rehearsal import rehearse
 from agentgym.verify.rubric import Checkpoint, Condition, Rubric, load_rubric, show_place
@@ -32,7 +32,7 @@ from agentgym.verify.rubric import Checkpoint, Condition, Rubric, load_rubric, s
 _MESSAGE_CHARS = 600
 
 OWN = "checks."
-BoundCheck: TypeAlias = Callable[[Evidence], CheckResult]
+BoundCheck: TypeAlias = Callable[[CommonEvidence], CheckResult]
 
 
 def bind_checks(instance: Instance) -> tuple[Rubric, dict[str, BoundCheck]]:
@@ -81,7 +81,7 @@ class LeafResults(dict[str, CheckResult]):
     def __init__(
         self,
         checks: Mapping[str, BoundCheck],
-        evidence: Evidence,
+        evidence: CommonEvidence,
         known: Mapping[str, CheckResult] = MappingProxyType({}),
         after_check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -106,7 +106,7 @@ class LeafResults(dict[str, CheckResult]):
 
 
 def _run(
-    leaf: Checkpoint | Condition, check: Callable[[Evidence], object], evidence: Evidence
+    leaf: Checkpoint | Condition, check: Callable[[Evidence], object], evidence: CommonEvidence
 ) -> CheckResult:
     """Run one check, classify how it ended and note what it looked at."""
     seen = WatchedEvidence(evidence)

@@ -10,34 +10,44 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from agentgym.errors import NotFoundError, VerifierError
-from agentgym.protocols import FileTree, Judge, Room
-from agentgym.records import Change, Connection, Criterion, Json, Judgement, Process, Step
+from agentgym.protocols import Evidence, FileTree, Judge, Room, Tables
+from agentgym.records import (
+    AuditEntry,
+    Change,
+    Connection,
+    Criterion,
+    Json,
+    Judgement,
+    Process,
+    RowChange,
+    Step,
+)
 from agentgym.verify.judge.exhibits import gather
 from agentgym.verify.judge.opening import HOW
+from agentgym.verify.services import ServicesSeen
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("steps", "answer", "gave_up"), "trace"),
-        **dict.fromkeys(("processes", "connections", "killed_for_memory"), "audit"),
+        **dict.fromkeys(("processes", "connections", "killed_for_memory", "calls"), "audit"),
         **dict.fromkeys(("before", "after", "changes"), "state"),
+        **dict.fromkeys(("tables_before", "tables_after", "row_changes"), "state"),
         **{name: name for name in ("gold", "room", "judge")},
     }
 )
 """Attribute of the evidence to its channel; what says only which task it is has none."""
 
 
-@dataclass
-class EpisodeEvidence:
-    """The `agentgym.protocols.Evidence` of one finished episode.
+@dataclass(frozen=True, kw_only=True)
+class CommonEvidence:
+    """What is the same of an episode that goes on and of one that is over.
 
     Attributes:
-        gold_files: What the setup left for the grader, by name.
-        open_room: Opens a clean room for a tuple of artifacts, which is shared or not.
-        judge_with: Who decides criteria, None where no judge is set.
-        judge_until_s: When grading is over, on the monotonic clock.
+        gold_files: What the setup left for the checks, by name.
+        services: The services, None where the environment has none.
     """
 
     task: str
@@ -48,14 +58,34 @@ class EpisodeEvidence:
     gave_up: str | None
     before: FileTree
     after: FileTree
-    changes: Sequence[Change]
-    processes: Sequence[Process]
-    connections: Sequence[Connection]
     gold_files: Mapping[str, bytes]
-    open_room: Callable[[tuple[str, ...], bool], Room]
-    killed_for_memory: int | None = None
-    judge_with: Judge | None = None
-    judge_until_s: float = math.inf
+    services: ServicesSeen | None = None
+
+    @property
+    def tables_before(self) -> Tables:
+        """The rows of the services as the setup left them."""
+        return self._services.tables_before
+
+    @property
+    def tables_after(self) -> Tables:
+        """The rows of the services now."""
+        return self._services.tables_after
+
+    @property
+    def row_changes(self) -> Sequence[RowChange]:
+        """The rows of the services that differ."""
+        return self._services.row_changes
+
+    @property
+    def calls(self) -> Sequence[AuditEntry]:
+        """Every call of a service, whoever made it."""
+        return self._services.calls
+
+    @property
+    def _services(self) -> ServicesSeen:
+        if self.services is None:
+            raise VerifierError("this check looks at services and the environment has none")
+        return self.services
 
     def gold(self, name: str) -> bytes:
         """Return a gold file the setup left on the host.
@@ -67,6 +97,25 @@ class EpisodeEvidence:
             hint = "a setup leaves gold files below $AGENTGYM_GOLD"
             raise VerifierError(str(NotFoundError("gold file", name, self.gold_files, hint)))
         return self.gold_files[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeEvidence(CommonEvidence):
+    """The `agentgym.protocols.Evidence` of one finished episode.
+
+    Attributes:
+        open_room: Opens a clean room for a tuple of artifacts, which is shared or not.
+        judge_with: Who decides criteria, None where no judge is set.
+        judge_until_s: When grading is over, on the monotonic clock.
+    """
+
+    changes: Sequence[Change]
+    processes: Sequence[Process]
+    connections: Sequence[Connection]
+    open_room: Callable[[tuple[str, ...], bool], Room]
+    killed_for_memory: int | None = None
+    judge_with: Judge | None = None
+    judge_until_s: float = math.inf
 
     def room(self, artifacts: Sequence[str] = (), *, shared: bool = False) -> Room:
         """Open a clean room holding the named artifacts, a fresh one or one that is shared.
@@ -96,7 +145,7 @@ class EpisodeEvidence:
         left_s = self.judge_until_s - time.monotonic()
         return self.judge_with.decide(
             asked,
-            gather(self, show),
+            gather(cast(Evidence, self), show),
             votes=votes,
             top_k=top_k,
             timeout_s=None if math.isinf(left_s) else left_s,

@@ -9,6 +9,7 @@ import asyncio
 import concurrent.futures
 import contextvars
 import functools
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,7 @@ from agentgym.verify.judge.opening import judge_from_environment
 from agentgym.verify.memory import RoomMemory
 from agentgym.verify.room import CleanRooms
 from agentgym.verify.rubric import Rubric
+from agentgym.verify.services import ServicesSeen
 from agentgym.verify.state import state_hash
 from agentgym.verify.version import verifier_version
 
@@ -65,6 +67,7 @@ class EpisodeEnd:
         answer: Given to ``submit``.
         gave_up: The reason given to ``give_up``; the outcome is then False unless the task
             says that abstaining can be right.
+        services: What became of the services, None where there are none.
     """
 
     after: Snapshot
@@ -73,6 +76,7 @@ class EpisodeEnd:
     steps: Sequence[Step]
     answer: str | None
     gave_up: str | None
+    services: ServicesSeen | None = None
 
 
 async def grade(
@@ -146,6 +150,7 @@ async def grade(
         gold_files=prepared.gold,
         open_room=rooms.open,
         killed_for_memory=end.audit.killed_for_memory,
+        services=end.services,
         judge_with=judge,
         judge_until_s=time.monotonic() + deadline_s,
     )
@@ -185,9 +190,16 @@ async def _judge(
         results.stop(f"no result within the {deadline_s:g} s for grading")
     if judging.done():
         verdict, digest = judging.result()
-        return replace(verdict, state_hash=digest)
+        return replace(verdict, state_hash=_with_services(digest, evidence))
     judging.cancel()
     return evaluate(rubric, results)
+
+
+def _with_services(files: str, evidence: EpisodeEvidence) -> str:
+    """Return the digest of files and services; that of the files where there are no services."""
+    if not files or evidence.services is None:
+        return files
+    return hashlib.sha256(f"{files}\n{evidence.services.hash}".encode()).hexdigest()
 
 
 def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:

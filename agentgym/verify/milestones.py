@@ -12,30 +12,30 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import NoReturn
 
 from agentgym.errors import (
-    NotFoundError,
     SandboxDiedError,
     SandboxError,
     VerifierError,
 )
-from agentgym.protocols import Evidence, FileTree, Room, Sandbox, SandboxProvider
+from agentgym.protocols import FileTree, Room, Sandbox, SandboxProvider
 from agentgym.records import (
     Audit,
     Change,
     CheckResult,
     CheckStatus,
     Connection,
-    Json,
     Process,
     Step,
 )
 from agentgym.task.model import Instance, Task
 from agentgym.task.setup import Prepared
 from agentgym.verify.checking import BoundCheck, bind_checks
+from agentgym.verify.evidence import CommonEvidence
 from agentgym.verify.grade import in_thread
 from agentgym.verify.rubric import load_rubric
+from agentgym.verify.services import ServicesSeen
 
 DEADLINE_S = 5.0
 """For all the checks of one look: the guest stands still meanwhile."""
@@ -50,31 +50,24 @@ class Moment:
         steps: What the agent did so far.
         answer: Given to ``submit``, once it was.
         gave_up: Given to ``give_up``, once it was.
+        services: The services as they are now, None where there are none.
     """
 
     step: int
     steps: Sequence[Step] = ()
     answer: str | None = None
     gave_up: str | None = None
+    services: ServicesSeen | None = None
 
 
-@dataclass(frozen=True)
-class LiveEvidence:
+@dataclass(frozen=True, kw_only=True)
+class LiveEvidence(CommonEvidence):
     """The `agentgym.protocols.Evidence` of an episode that goes on.
 
     What takes a finished world (`changes`, `room`, `judge`) is refused, naming the checkpoint.
     """
 
     checkpoint: str
-    task: str
-    seed: int
-    params: Mapping[str, Json]
-    steps: Sequence[Step]
-    answer: str | None
-    gave_up: str | None
-    before: FileTree
-    after: FileTree
-    gold_files: Mapping[str, bytes]
     audit: Callable[[], Audit]
 
     @property
@@ -96,17 +89,6 @@ class LiveEvidence:
     def changes(self) -> Sequence[Change]:
         """Refuse: comparing all files would take too long at every step."""
         self._refuse("changes", "compare `before` and `after` where it matters")
-
-    def gold(self, name: str) -> bytes:
-        """Return a gold file the setup left on the host.
-
-        Raises:
-            VerifierError: The setup left no such file.
-        """
-        if name not in self.gold_files:
-            hint = "a setup leaves gold files below $AGENTGYM_GOLD"
-            raise VerifierError(str(NotFoundError("gold file", name, self.gold_files, hint)))
-        return self.gold_files[name]
 
     def room(self, artifacts: Sequence[str] = (), *, shared: bool = False) -> Room:
         """Refuse: a clean room is built from a snapshot, which a running world has not."""
@@ -211,8 +193,7 @@ class Milestones:
     ) -> None:
         for id in waiting:
             own = replace(evidence, checkpoint=id)
-            # Read-only where the protocol says nothing of it.
-            found[id] = self._checks[id](cast(Evidence, own))
+            found[id] = self._checks[id](own)
 
     def _evidence(self, sandbox: Sandbox, moment: Moment, tree: FileTree) -> LiveEvidence:
         loop = asyncio.get_running_loop()
@@ -233,6 +214,7 @@ class Milestones:
             before=self._before,
             after=tree,
             gold_files=self._gold,
+            services=moment.services,
             audit=audit,
         )
 

@@ -7,14 +7,9 @@ the ``checks.py`` beside a task's rubric) and what counts as a check in them.
 from __future__ import annotations
 
 import functools
-import hashlib
-import importlib.util
 import inspect
-import sys
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +18,7 @@ from pydantic import Field
 from agentgym import catalogue
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.manifest import Manifest, load_toml, show_path
+from agentgym.modules import execute
 from agentgym.protocols import Check
 
 OWN = "checks"
@@ -137,28 +133,9 @@ def _load_manifest(path: Path, changed_ns: int) -> PackManifest:
     return load_toml(path, PackManifest, VerifierError)
 
 
-class _Loader(SourceFileLoader):
-    """Executes a source file and leaves no bytecode in its folder, which is its author's."""
-
-    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
-        pass
-
-
 @functools.lru_cache(maxsize=256)
 def _load(path: Path, changed_ns: int) -> Mapping[str, Check]:
-    name = f"_agentgym_checks_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
-    spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, str(path)))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up by name while it is being executed.
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        # Whatever executing an author's module raises, the module is what is broken.
-        del sys.modules[name]
-        what = traceback.format_exception_only(error)[-1].strip()
-        raise VerifierError(f"{show_path(path)}: cannot be loaded: {what}") from error
+    module = execute(path, VerifierError)
     return {
         name: value
         for name, value in vars(module).items()

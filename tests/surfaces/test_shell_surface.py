@@ -2,6 +2,7 @@
 
 import pytest
 
+from agentgym.protocols import Site
 from agentgym.records import Action, Effect, Limits, Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.surfaces.shell import ShellSurface
@@ -19,7 +20,7 @@ async def sandbox(tmp_path):
 async def call(sandbox):
     """Call a tool of an open shell surface."""
     surface = ShellSurface()
-    await surface.open(sandbox)
+    await surface.open(Site(sandbox))
 
     async def call(tool, **arguments):
         return await surface.call(Action(tool, arguments))
@@ -30,7 +31,7 @@ async def call(sandbox):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_contract(check, sandbox):
-    await check(ShellSurface(), sandbox)
+    await check(ShellSurface(), Site(sandbox))
 
 
 async def test_what_a_command_says_and_how_it_ends(call):
@@ -115,7 +116,7 @@ async def test_what_cannot_be_written_is_an_observation(call):
 
 async def test_a_session_can_be_moved_to_a_fork(call, sandbox):
     surface = ShellSurface()
-    await surface.open(sandbox)
+    await surface.open(Site(sandbox))
     await surface.call(Action("bash", {"command": "cd /srv; export WORD=kept; echo x > f"}))
     state = await surface.save()
     fork = await sandbox.fork()
@@ -131,10 +132,10 @@ async def test_a_session_can_be_moved_to_a_fork(call, sandbox):
 
 async def test_an_episode_begins_at_home_wherever_the_last_one_ended(sandbox):
     surface = ShellSurface()
-    await surface.open(sandbox)
+    await surface.open(Site(sandbox))
     await surface.call(Action("bash", {"command": "cd /tmp"}))
     await surface.close()
-    await surface.open(sandbox)
+    await surface.open(Site(sandbox))
     assert (await surface.call(Action("bash", {"command": "pwd"}))).text == "/root\n"
     await surface.close()
 
@@ -144,7 +145,7 @@ async def test_it_begins_where_the_recipe_says_and_again_so(tmp_path):
     surface = ShellSurface()
     for _ in range(2):
         sandbox = await provider.start(Recipe("host", workdir="/srv"))
-        await surface.open(sandbox)
+        await surface.open(Site(sandbox))
         assert (await surface.observe()).data["cwd"] == "/srv"
         await surface.call(Action("write_file", {"path": "note", "content": "here"}))
         assert await sandbox.read_file("/srv/note") == b"here"

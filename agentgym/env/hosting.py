@@ -1,0 +1,84 @@
+"""The services of an environment's episodes: what they begin as, and what the task does to them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentgym.errors import AgentGymError, TaskError
+from agentgym.manifest import read_text
+from agentgym.records import Actor
+from agentgym.services.backend import Backend, ServiceSet
+from agentgym.services.desk import Desk, run_change
+from agentgym.services.state import Snapshot
+from agentgym.task.model import Instance
+from agentgym.task.template import canonical
+
+WORLD_SEED: Final = 1
+"""Of the data that services come with: the same world in every task, known to its author."""
+
+_KEPT: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ServicesStart:
+    """What the services of an instance begin as.
+
+    Attributes:
+        snapshot: Their state as the setup left it.
+        gold: What the setup left for the checks, by name.
+    """
+
+    snapshot: Snapshot
+    gold: Mapping[str, bytes] = field(default_factory=dict)
+
+
+_prepared: OrderedDict[tuple[ServiceSet, str], ServicesStart] = OrderedDict()
+
+
+def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
+    """Return what the services of an instance begin as; its setup runs once per process.
+
+    Raises:
+        TaskError: The setup is broken.
+    """
+    now = str(instance.task.manifest.clock.start)
+    path = instance.task.services_setup
+    if path is None:
+        return ServicesStart(services.template(WORLD_SEED, now))
+    content = canonical([str(path), read_text(path, TaskError), instance.params, now])
+    key = services, hashlib.sha256(content.encode()).hexdigest()
+    if key not in _prepared:
+        backend = Backend(services, services.template(WORLD_SEED, now))
+        try:
+            desk = _desk(backend, instance, "setup", "setup")
+            run_change(desk, path, TaskError)
+            _prepared[key] = ServicesStart(backend.snapshot(), desk.left)
+        finally:
+            backend.close()
+        if len(_prepared) > _KEPT:
+            _prepared.popitem(last=False)
+    _prepared.move_to_end(key)
+    return _prepared[key]
+
+
+def run_service_script(backend: Backend, instance: Instance, event: str, script: str) -> str:
+    """Run an event's script over live services; what it did is undone where it fails.
+
+    Returns:
+        What went wrong, empty where nothing did.
+    """
+    desk = _desk(backend, instance, "world", f"event {event}")
+    try:
+        run_change(desk, instance.task.folder / script, TaskError)
+    except AgentGymError as error:
+        return str(error)
+    return ""
+
+
+def _desk(backend: Backend, instance: Instance, actor: Actor, name: str) -> Desk:
+    seed = f"{instance.task.id}:{name}:{canonical(instance.params)}"
+    return Desk(backend, actor, name, instance.params, seed)

@@ -1,0 +1,61 @@
+"""Python files of catalogues and task folders: executed by path, nothing is left in there."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+from agentgym.manifest import show_path
+
+
+class _Loader(SourceFileLoader):
+    """Executes a source file and leaves no bytecode in its folder, which is its author's."""
+
+    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
+        pass
+
+
+def execute(
+    path: Path, error: Callable[[str], Exception], *, is_package: bool = False
+) -> ModuleType:
+    """Execute a Python file as a module of its own; every call executes it anew.
+
+    Args:
+        path: The file.
+        error: Makes the exception that says what is wrong with it.
+        is_package: It may import what stands beside it (``from .people import NAMES``).
+
+    Raises:
+        Exception: As `error` makes it: executing the file raised.
+    """
+    name = f"_agentgym_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    for loaded in [n for n in sys.modules if n == name or n.startswith(f"{name}.")]:
+        del sys.modules[loaded]
+    spec = importlib.util.spec_from_file_location(
+        name,
+        path,
+        loader=_Loader(name, str(path)),
+        submodule_search_locations=[str(path.parent)] if is_package else None,
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up by name while it is being executed.
+    sys.modules[name] = module
+    # What a package imports from its own folder goes by the usual loader.
+    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    except Exception as raised:
+        # Whatever executing an author's module raises, the module is what is broken.
+        del sys.modules[name]
+        what = traceback.format_exception_only(raised)[-1].strip()
+        raise error(f"{show_path(path)}: cannot be loaded: {what}") from raised
+    finally:
+        sys.dont_write_bytecode = writes_none
+    return module

@@ -1,0 +1,194 @@
+"""The computer of an environment that has none: no files, no commands, nothing to prepare.
+
+It lets environments that consist of services alone go the same way as all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from socket import socket
+from typing import NoReturn
+
+from agentgym.errors import GuestFileError, UnsupportedError
+from agentgym.protocols import FileTree, Shell
+from agentgym.records import (
+    Audit,
+    Capability,
+    Change,
+    ExecResult,
+    FileStat,
+    Problem,
+    Process,
+    Recipe,
+    Snapshot,
+    Usage,
+)
+
+NAME = "none"
+"""What records call it."""
+
+RECIPE = Recipe(NAME)
+NOTHING = Snapshot(NAME, ())
+"""The files of every such computer."""
+
+_numbers = count(1)
+
+
+class NoFiles:
+    """A file tree in which there is nothing."""
+
+    def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
+        """Find nothing."""
+        return None
+
+    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+        """Raise GuestFileError."""
+        raise GuestFileError(f"{path}: no such file; the environment has no sandbox")
+
+    def list(self, path: str) -> Sequence[str]:
+        """Raise GuestFileError."""
+        raise GuestFileError(f"{path}: no such folder; the environment has no sandbox")
+
+    def walk(self, path: str) -> Iterator[tuple[str, FileStat]]:
+        """Yield nothing."""
+        return iter(())
+
+
+class NoSandbox:
+    """A Sandbox that can do nothing and costs nothing."""
+
+    def __init__(self) -> None:
+        self.id = f"{NAME}-{next(_numbers)}"
+
+    async def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+        timeout_s: float = 60.0,
+        user: str | None = None,
+    ) -> ExecResult:
+        """Raise UnsupportedError."""
+        _refuse("run commands")
+
+    async def run_as_root(
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, timeout_s: float = 60.0
+    ) -> ExecResult:
+        """Raise UnsupportedError."""
+        _refuse("run commands")
+
+    async def open_shell(
+        self, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Shell:
+        """Raise UnsupportedError."""
+        _refuse("open a shell")
+
+    async def read_file(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+        """Raise GuestFileError."""
+        return NoFiles().read(path)
+
+    async def write_file(self, path: str, data: bytes, *, mode: int | None = None) -> None:
+        """Raise UnsupportedError."""
+        _refuse("keep files")
+
+    async def upload(self, source: Path, target: str) -> None:
+        """Raise UnsupportedError."""
+        _refuse("keep files")
+
+    async def download(self, source: str, target: Path) -> None:
+        """Raise GuestFileError."""
+        NoFiles().read(source)
+
+    async def snapshot(self) -> Snapshot:
+        """Return the one state there is."""
+        return NOTHING
+
+    async def seal(self) -> Snapshot:
+        """Return the one state there is."""
+        return NOTHING
+
+    async def fork(self) -> NoSandbox:
+        """Return another one."""
+        return NoSandbox()
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Do nothing."""
+
+    async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
+        """Find none."""
+        return ()
+
+    @asynccontextmanager
+    async def look(self) -> AsyncIterator[FileTree]:
+        """Offer no files."""
+        yield NoFiles()
+
+    async def connect(self, port: int) -> socket:
+        """Raise UnsupportedError."""
+        _refuse("listen on ports")
+
+    async def processes(self) -> Sequence[Process]:
+        """Find none."""
+        return ()
+
+    async def audit(self) -> Audit:
+        """Return what there is to tell of nothing."""
+        return Audit()
+
+    def begin(self) -> None:
+        """Count nothing."""
+
+    async def usage(self) -> Usage:
+        """Return that nothing is used."""
+        return Usage(cpu_s=0.0, memory_mb=0.0, processes=0, disk_mb=0.0)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+class NoSandboxProvider:
+    """Starts sandboxes that can do nothing."""
+
+    name = NAME
+    capabilities = frozenset(Capability)
+
+    def problems(self) -> Sequence[Problem]:
+        """Lack nothing."""
+        return ()
+
+    async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> NoSandbox:
+        """Return a sandbox that can do nothing."""
+        return NoSandbox()
+
+    async def open_tree(self, snapshot: Snapshot) -> FileTree:
+        """Return no files."""
+        return NoFiles()
+
+    async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
+        """Find no change."""
+        return ()
+
+    async def find(self, key: str) -> Snapshot | None:
+        """Return the one state there is: it never has to be prepared."""
+        return NOTHING
+
+    async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
+        """Return the one state there is."""
+        return NOTHING
+
+    async def discard(self, snapshot: Snapshot) -> None:
+        """Do nothing."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def _refuse(what: str) -> NoReturn:
+    raise UnsupportedError(
+        f"the environment has no sandbox to {what}; give it one with sandbox = '…' in its env.toml"
+    )

@@ -1,0 +1,71 @@
+"""The rows of a snapshot, for whoever reads them and may not change them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from agentgym.errors import NotFoundError, VerifierError
+from agentgym.records import Json
+from agentgym.services.layout import quoted
+from agentgym.services.state import Snapshot
+
+
+class SnapshotTables:
+    """The `agentgym.protocols.Tables` of a snapshot; opened when first read.
+
+    Args:
+        snapshot: The state.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._tables = {table.name: table for table in snapshot.layout.tables}
+        self._opened: sqlite3.Connection | None = None
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the tables."""
+        return list(self._tables)
+
+    def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
+        """Return the rows of a table whose columns have these values, by primary key.
+
+        Raises:
+            VerifierError: There is no such table or column.
+        """
+        if table not in self._tables:
+            raise VerifierError(str(NotFoundError("table", table, self._tables)))
+        known = self._tables[table]
+        for column in where:
+            if column not in known.columns:
+                raise VerifierError(str(NotFoundError(f"column of {table}", column, known.columns)))
+        conditions = " AND ".join(f"{quoted(column)} IS ?" for column in where) or "1"
+        order = ", ".join(map(quoted, known.key)) or "rowid"
+        sql = f"SELECT * FROM {quoted(table)} WHERE {conditions} ORDER BY {order}"
+        values: list[Any] = list(where.values())
+        try:
+            cursor = self._connection().execute(sql, values)
+        except (sqlite3.ProgrammingError, sqlite3.InterfaceError, OverflowError) as error:
+            raise VerifierError(f"{table}: expected plain values, got {where}: {error}") from None
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def one(self, table: str, **where: Json) -> dict[str, Json] | None:
+        """Return the only such row, None where there is none.
+
+        Raises:
+            VerifierError: There are several, or no such table or column.
+        """
+        found = self.rows(table, **where)
+        if len(found) > 1:
+            raise VerifierError(f"{table}: expected one row where {where}, got {len(found)}")
+        return found[0] if found else None
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._opened is None:
+            # Checks run on a thread of their own, one after the other.
+            opened = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            opened.deserialize(self._snapshot.data)
+            self._opened = opened
+        return self._opened

@@ -1,0 +1,130 @@
+"""The `services` surface: the tools of an environment's stateful services, called in process."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from agentgym.errors import ConfigError, NotFoundError, SurfaceError
+from agentgym.protocols import Picture, Services, Site
+from agentgym.records import Action, Effect, Fittings, Json, Observation, Reply, ToolSpec
+
+_MAX_TEXT = 32_000
+
+
+class ServicesSurface:
+    """A Surface over live services.
+
+    Args:
+        fittings: The tools; the option `tools` picks some of them by globs.
+
+    Raises:
+        ConfigError: There are no services, an option is unknown, or a glob picks nothing.
+    """
+
+    name = "services"
+
+    def __init__(self, fittings: Fittings) -> None:
+        self._tools = _chosen(fittings)
+        self._services: Services | None = None
+
+    async def open(self, site: Site) -> None:
+        """Attach to the services of a site."""
+        self._services = site.services
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """Return the tools of the services, in their order."""
+        return self._tools
+
+    async def call(self, action: Action) -> Observation:
+        """Execute a schema-valid call; what the service refuses is an observation."""
+        services = self._live()
+        before = services.hash
+        reply = services.call(action.tool, action.arguments)
+        return observation_of(reply, services, changed=services.hash != before)
+
+    async def observe(self) -> Observation:
+        """Return the logical time."""
+        return Observation(self._live().now)
+
+    async def save(self) -> Mapping[str, Json]:
+        """Return nothing: all that is known stands in the services."""
+        return {}
+
+    async def load(self, state: Mapping[str, Json]) -> None:
+        """Take over nothing."""
+
+    async def close(self) -> None:
+        """Let go of the services."""
+        self._services = None
+
+    def _live(self) -> Services:
+        if self._services is None:
+            raise SurfaceError("no services are attached; expected an open site that has some")
+        return self._services
+
+
+def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observation:
+    """Return what an agent sees of a reply.
+
+    Args:
+        reply: The answer of a service.
+        services: Who keeps its pictures; the first that can be shown is the observation's image.
+        changed: The state is another one than before.
+    """
+    if reply.error is not None:
+        error = reply.error
+        text = f"error: {error.code}: {error}"
+        return Observation(_bounded(text), data=json.loads(reply.json), effect=Effect.ERROR)
+    pictures = [services.picture(name) for name in reply.images]
+    return Observation(
+        _bounded(_readable(reply.result)),
+        image=next((shown for one in pictures if (shown := _pixels(one)) is not None), None),
+        data={"result": reply.result},
+        effect=Effect.CHANGED if changed else Effect.NO_CHANGE,
+    )
+
+
+def _readable(result: Json) -> str:
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=1)
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= _MAX_TEXT:
+        return text
+    return f"{text[:_MAX_TEXT]}\n[cut: {len(text) - _MAX_TEXT} more characters]"
+
+
+def _pixels(picture: Picture | None) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]] | None:
+    if picture is None:
+        return None
+    try:
+        with Image.open(io.BytesIO(picture.data)) as image:
+            return np.asarray(image.convert("RGB"))
+    except (UnidentifiedImageError, OSError, Image.DecompressionBombError):
+        return None
+
+
+def _chosen(fittings: Fittings) -> tuple[ToolSpec, ...]:
+    options = dict(fittings.options)
+    globs = options.pop("tools", ["*"])
+    if options:
+        raise ConfigError(str(NotFoundError("option of surface.services", min(options), ["tools"])))
+    if not isinstance(globs, Sequence) or isinstance(globs, str):
+        raise ConfigError(f"surface.services.tools: expected a list of globs, got {globs!r}")
+    if not fittings.service_tools:
+        raise ConfigError("surface 'services' needs services: add services = '…' to env.toml")
+    names = [tool.name for tool in fittings.service_tools]
+    for glob in globs:
+        if not any(fnmatchcase(name, str(glob)) for name in names):
+            raise ConfigError(f"surface.services.tools: {glob!r} picks no tool of {len(names)}")
+    return tuple(
+        tool
+        for tool in fittings.service_tools
+        if any(fnmatchcase(tool.name, str(glob)) for glob in globs)
+    )

@@ -1,0 +1,59 @@
+"""What checks see of an environment's services: rows before and after, what differs, every call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from agentgym.protocols import Tables
+from agentgym.records import AuditEntry, RowChange
+from agentgym.services.backend import Backend
+from agentgym.services.diff import diff
+from agentgym.services.state import Snapshot
+from agentgym.services.tables import SnapshotTables
+
+
+class ServicesSeen:
+    """The services at one moment of an episode; what nobody asks for is not made.
+
+    Args:
+        before: Their state as the setup left it.
+        after: Returns their state at the moment.
+        calls: Every call of the episode until then.
+    """
+
+    def __init__(
+        self, before: Snapshot, after: Callable[[], Snapshot], calls: Sequence[AuditEntry]
+    ) -> None:
+        self._before, self._take = before, after
+        self.calls = tuple(calls)
+
+    @classmethod
+    def of(cls, before: Snapshot, backend: Backend) -> ServicesSeen:
+        """Return how live services are now; they go on."""
+        with backend.lock:
+            return cls(before, backend.snapshot, tuple(backend.audit))
+
+    @cached_property
+    def _after(self) -> Snapshot:
+        return self._take()
+
+    @property
+    def hash(self) -> str:
+        """Hash of the state."""
+        return self._after.hash
+
+    @cached_property
+    def tables_before(self) -> Tables:
+        """The rows as the setup left them."""
+        return SnapshotTables(self._before)
+
+    @cached_property
+    def tables_after(self) -> Tables:
+        """The rows at the moment."""
+        return SnapshotTables(self._after)
+
+    @cached_property
+    def row_changes(self) -> Sequence[RowChange]:
+        """The rows that differ."""
+        return diff(self._before, self._after)
