@@ -101,7 +101,8 @@ class Tau2Task:
         return frozenset(
             str(action.arguments["agent_tool_name"])
             for action in self.gold
-            if action.name == "call_discoverable_agent_tool" and "agent_tool_name" in action.arguments
+            if action.name == "call_discoverable_agent_tool"
+            and "agent_tool_name" in action.arguments
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from agentgym.errors import MissingExtraError, TaskError
@@ -13,6 +12,7 @@ from agentgym.task.foreign.tau2.model import Tau2Task, read_task
 from agentgym.task.foreign.tau2.process import DomainProcess
 from agentgym.task.foreign.tau2.reward import Raised, Reward, judge
 from agentgym.task.foreign.tau2.talk import Talk
+
 
 @dataclass(frozen=True)
 class TaskReplay:
@@ -120,7 +120,7 @@ def replay_domain(
     *,
     limit: int | None = None,
     call_s: float,
-    heard: Callable[[str, int, int], None] = lambda domain, done, total: None,
+    heard: Callable[[int, int], None] = lambda done, total: None,
 ) -> DomainReplay:
     """Replay the tasks of a domain.
 
@@ -129,7 +129,7 @@ def replay_domain(
         domain: Its name.
         limit: Only the first so many tasks.
         call_s: Seconds that one call may take.
-        heard: Told how far it is: domain, tasks done, tasks in all.
+        heard: Told how far it is: tasks done, tasks in all.
     """
     try:
         with DomainProcess(checkout, domain, call_s=call_s) as process:
@@ -137,7 +137,7 @@ def replay_domain(
             tasks = tasks[:limit]
             done = []
             for number, task in enumerate(tasks):
-                heard(domain, number, len(tasks))
+                heard(number, len(tasks))
                 done.append(replay_task(process, task))
             return DomainReplay(domain, source, tuple(done))
     except (TaskError, MissingExtraError) as error:

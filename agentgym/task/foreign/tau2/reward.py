@@ -48,7 +48,7 @@ class Reward:
         """1 or 0; None where what was not judged decides."""
         if self.broken:
             return None
-        judged = math.prod(self.parts.values())
+        judged = math.prod(self.parts.values(), start=1.0)
         return None if judged and self.unjudged else judged
 
 
@@ -119,4 +119,6 @@ def _made(gold: GoldAction, messages: Messages) -> bool:
 def _told(text: str, messages: Messages) -> bool:
     """Whether the agent wrote a text to the user."""
     said = (m.get("content") or "" for m in messages if m["role"] == "assistant")
-    return any(text.lower() in content.lower().replace(",", "") for content in said if content.strip())
+    return any(
+        text.lower() in content.lower().replace(",", "") for content in said if content.strip()
+    )
