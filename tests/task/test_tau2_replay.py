@@ -252,6 +252,7 @@ def test_a_killed_process_is_told(library: Checkout) -> None:
         (PYTHON, "import not_a_package\n", "module not_a_package is not installed; run: "),
         (PYTHON, "import sys\nsys.exit(3)\n", "cannot be imported: SystemExit: 3"),
         (PYTHON, "import os\nos.write(2, b'bad luck')\nos._exit(3)\n", "Python ended: bad luck"),
+        (PYTHON, "raise ValueError('so ' * 9000)\n", "imported: ValueError: so so so"),
         (TASKS, None, "data/tau2/domains/library/tasks.json is absent"),
         (TASKS, "[", "JSONDecodeError"),
         (TASKS.with_name("db.json"), None, "data/tau2/domains/library/db.json is absent"),
@@ -266,6 +267,7 @@ def test_broken_domains_say_what_is_wrong(
         (broken / path).write_text(text)
     found = replay_domain(open_checkout(broken), "library", call_s=20)
     assert problem in found.problem
+    assert len(found.problem) < 600
     assert found.tasks == ()
 
 

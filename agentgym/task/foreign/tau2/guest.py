@@ -18,6 +18,9 @@ import sys
 import types
 from typing import Any
 
+MOST = 400
+"""Characters of an exception that are reported."""
+
 
 class Domain:
     """A domain of a checkout, imported; what it builds is what that checkout's own runs use.
@@ -115,6 +118,12 @@ class World:
         return [self._environment.get_db_hash(), self._environment.get_user_db_hash()]
 
 
+def described(error: BaseException) -> str:
+    """Return an exception as one line that can be shown."""
+    line = " ".join(f"{type(error).__name__}: {error}".split())
+    return line if len(line) <= MOST else f"{line[:MOST]} …"
+
+
 def answer(world: World, request: dict[str, Any]) -> dict[str, Any]:
     """Return the reply to one request; whatever is raised is told, not hidden."""
     signal.setitimer(signal.ITIMER_REAL, request.pop("limit_s"))
@@ -123,7 +132,7 @@ def answer(world: World, request: dict[str, Any]) -> dict[str, Any]:
     except FileNotFoundError as error:
         return {"absent": str(error.filename)}
     except Exception as error:  # noqa: BLE001 - the code is not ours and may raise anything
-        return {"raised": f"{type(error).__name__}: {error}"}
+        return {"raised": described(error)}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -147,7 +156,7 @@ def imported(checkout: str, name: str, options: str) -> tuple[Domain | None, dic
     except FileNotFoundError as error:
         return None, {"absent": str(error.filename)}
     except BaseException as error:  # noqa: BLE001 - the code is not ours and may raise anything
-        return None, {"raised": f"{type(error).__name__}: {error}"}
+        return None, {"raised": described(error)}
 
 
 def main(checkout: str, name: str, options: str, address: str) -> None:
