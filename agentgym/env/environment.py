@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, replace
 
 from agentgym.env.control import GIVE_UP, SUBMIT
-from agentgym.env.foreign import ForeignEpisode
+from agentgym.env.foreign import ForeignEpisode, foreign_episode
 from agentgym.env.ground import ground_of, whole_wall_s
 from agentgym.env.hosting import ServicesStart, prepare_services
 from agentgym.env.world import World, check_world
@@ -22,7 +22,7 @@ from agentgym.errors import (
     SandboxError,
     SurfaceError,
 )
-from agentgym.protocols import Judge, Sandbox, SandboxProvider, Site, Surface
+from agentgym.protocols import Judge, Sandbox, SandboxProvider, Services, Site, Surface
 from agentgym.records import (
     Action,
     Audit,
@@ -109,7 +109,7 @@ class Environment:
             raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
         ground = ground_of(task)
         spec, recipe = ground.spec, ground.recipe
-        if spec.sandbox is None and task.foreign is None:
+        if spec.sandbox is None and task.sandbox_rules is None:
             provider = NoSandboxProvider()
         self.task = task
         self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
@@ -124,12 +124,12 @@ class Environment:
         self._offline = offline
         if offline:
             self._recipe = replace(self._recipe, network="none", allow=())
-        if task.foreign is not None:
+        if task.sandbox_rules is not None:
             # The tests run in the same sandbox, after the agent's time.
-            lasting = replace(self.limits, wall_s=whole_wall_s(task.foreign))
+            lasting = replace(self.limits, wall_s=whole_wall_s(task.sandbox_rules))
             self._recipe = replace(self._recipe, limits=lasting)
         self._foreign: ForeignEpisode | None = None
-        self.surfaces: list[Surface] = spec.make_surfaces()
+        self.surfaces: list[Surface] = spec.make_surfaces(ground.tools)
         self._owners = {tool.name: s for s in self.surfaces for tool in s.tools()}
         self.tools: tuple[ToolSpec, ...] = (
             *(tool for surface in self.surfaces for tool in surface.tools()),
@@ -174,16 +174,20 @@ class Environment:
             self._backend,
         )
         self._sandbox = await self.provider.start(self._recipe, self._prepared.snapshot)
+        services: Services | None = self._backend
+        own_words = ""
         if self.task.foreign is not None:
-            self._foreign = ForeignEpisode(
+            self._foreign = foreign_episode(
                 self.task.foreign, self.provider, self._recipe, offline=self._offline
             )
-            await self._foreign.begin(self._sandbox)
+            own_words = await self._foreign.begin(self._sandbox)
+            services = self._foreign.services
         for surface in self.surfaces:
-            await surface.open(Site(self._sandbox, self._backend))
+            await surface.open(Site(self._sandbox, services))
         self.reset_s = time.perf_counter() - started
         told = await self.world.begin(self._sandbox)
-        first = _with_lines(Observation(text=self.instance.instruction), told)
+        first = _with_lines(Observation(text=self.instance.instruction), own_words)
+        first = _with_lines(first, told)
         # A policy may build on the instruction alone and never read the first observation.
         self.instance = replace(self.instance, instruction=first.text)
         return first
@@ -255,11 +259,12 @@ class Environment:
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
         if action.tool == SUBMIT.name:
+            answer = str(action.arguments.get("answer", ""))
             if self._foreign is not None and self._sandbox is not None:
-                following = await self._foreign.submit(self._sandbox)
+                following = await self._foreign.submit(self._sandbox, answer)
                 if following is not None:
                     return Observation(text=following), False
-            self._answer = str(action.arguments.get("answer", ""))
+            self._answer = answer
             return Observation(text="submitted"), True
         if action.tool == GIVE_UP.name:
             self._gave_up = str(action.arguments["reason"])
@@ -344,6 +349,8 @@ class Environment:
             with contextlib.suppress(SandboxError):
                 await surface.close()
         await sandbox.close()
+        if self._foreign is not None:
+            self._foreign.close()
         if self._backend is not None:
             self._backend.close()
 

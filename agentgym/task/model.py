@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.records import Json
-from agentgym.task.foreign.rules import ForeignRules
+from agentgym.task.foreign.rules import ForeignRules, SandboxRules
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.world import ClockManifest, EventManifest, FaultManifest
 
@@ -128,6 +128,11 @@ class Task:
         params = draw(self.manifest.params, seed)
         where = show_path(self.folder / "instruction.md")
         return Instance(self, seed, params, fill(self.instruction, params, where))
+
+    @property
+    def sandbox_rules(self) -> SandboxRules | None:
+        """The rules of a foreign task that happens in a sandbox of its own."""
+        return self.foreign if isinstance(self.foreign, SandboxRules) else None
 
     @property
     def setup(self) -> Path | None:

@@ -9,13 +9,13 @@ from dataclasses import replace
 from agentgym import catalogue
 from agentgym.errors import VerifierError
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
-from agentgym.task.foreign.rules import ForeignRules
+from agentgym.task.foreign.rules import SandboxRules
 from agentgym.verify.checking import tidy
 from agentgym.verify.foreign.reward import Outcome
 from agentgym.verify.foreign.toolkit import RECIPE
 
 
-def verdict_of(rules: ForeignRules, outcomes: Sequence[Outcome], *, gave_up: bool) -> Verdict:
+def verdict_of(rules: SandboxRules, outcomes: Sequence[Outcome], *, gave_up: bool) -> Verdict:
     """Return the verdict of a task whose stages ended so; a stage that was not reached has 0.
 
     The outcome is true where the whole reward is 1.
@@ -41,7 +41,7 @@ def verdict_of(rules: ForeignRules, outcomes: Sequence[Outcome], *, gave_up: boo
     )
 
 
-def verifier_of(rules: ForeignRules) -> str:
+def verifier_of(rules: SandboxRules) -> str:
     """Return which tests judge: 12 digits of a digest over them and the programs they run with."""
     tops = [folder for stage in rules.stages for folder in stage.tests]
     tops += [stage.script_file for stage in rules.stages if stage.script_file is not None]

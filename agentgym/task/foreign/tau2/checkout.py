@@ -41,9 +41,13 @@ class Checkout:
             hint = f"{show_path(self.path)} has: {', '.join(self.domains())}"
             raise NotFoundError("tau2 domain", domain, self.domains(), hint)
 
+    def data(self, domain: str) -> Path:
+        """Return the folder with a domain's data."""
+        return self.path / _DATA / domain
+
     def other_tasks(self, domain: str) -> list[Path]:
         """Return the smaller task files beside `tasks.json`, sorted; the spoken ones left out."""
-        found = (self.path / _DATA / domain).glob("tasks_*.json")
+        found = self.data(domain).glob("tasks_*.json")
         return sorted(path for path in found if path.stem != "tasks_voice")
 
 

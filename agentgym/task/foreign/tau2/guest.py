@@ -68,7 +68,7 @@ class World:
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
-        self._environment: Any = None
+        self._environment = domain.build()
 
     def tasks(self, path: str | None) -> list[dict[str, Any]]:
         """Return the tasks of a file, or those that the domain runs."""

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from agentgym.errors import MissingExtraError, TaskError
+from agentgym.records import ToolSpec
 from agentgym.task.foreign.tau2.checkout import Checkout
 from agentgym.task.foreign.tau2.model import Tau2Task
 
@@ -141,6 +142,11 @@ class DomainProcess:
             raise TaskError(f"tau2 domain {self.domain!r}: its process is gone: {error}") from error
         return World(self, connection)
 
+    @property
+    def alive(self) -> bool:
+        """Whether the process is there."""
+        return self._process.poll() is None
+
     def tasks(self, file: Path | None = None) -> list[dict[str, Any]]:
         """Return the tasks of a file, or those that the domain itself runs.
 
@@ -253,3 +259,8 @@ def _environment(checkout: Checkout, place: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     own = {"HOME": str(place), "TMPDIR": str(place), "LOGURU_LEVEL": "ERROR"}
     return {**kept, **own, "TAU2_DATA_DIR": str(checkout.path / "data"), "TZ": "UTC"}
+
+
+def tool_of(schema: Mapping[str, Any]) -> ToolSpec:
+    """Return a function schema of OpenAI's as a tool of ours."""
+    return ToolSpec(schema["name"], schema.get("description", ""), schema["parameters"])
