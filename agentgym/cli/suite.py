@@ -45,6 +45,14 @@ def import_suite(
             help="Runs the checkout's code. Default: its .venv, else the Python of agentgym.",
         ),
     ] = None,
+    retrieval: Annotated[
+        str,
+        typer.Option(
+            "--retrieval",
+            metavar="NAME",
+            help="How agents of a domain with documents find them: a variant of the checkout.",
+        ),
+    ] = "golden_retrieval",
     call_s: Annotated[
         float, typer.Option("--call-s", min=0.1, help="Seconds that one call may take.")
     ] = 60.0,
@@ -55,7 +63,8 @@ def import_suite(
 ) -> None:
     """Replay the reference solutions of a benchmark under its own rules, and doing nothing.
 
-    The code of the checkout runs in a process of its own, with your rights.
+    What can be replayed is a suite from then on, by the path of the checkout: nothing is copied.
+    Its code runs in a process of its own, with your rights.
     """
     import json
 
@@ -71,7 +80,7 @@ def import_suite(
     found = _replay(checkout, domains or checkout.domains(), limit, call_s)
     console = stdout_console()
     console.print(_table(found))
-    for line in _remarks(found):
+    for line in (*_remarks(found), *_remember(checkout, found, retrieval)):
         console.print(line, markup=False, soft_wrap=True)
     if json_file is not None:
         told = [one.to_json() for one in found]
@@ -110,6 +119,24 @@ def _replay(
             console.print(f"{domain}: {done}", markup=False)
             found.append(one)
     return found
+
+
+def _remember(checkout: Checkout, found: Sequence[DomainReplay], retrieval: str) -> Iterator[str]:
+    """Make suites of what was replayed, and yield how each is run."""
+    from agentgym import catalogue
+    from agentgym.task.foreign.tau2.suite import write_suite
+
+    for one in found:
+        if one.tasks:
+            suite = write_suite(
+                catalogue.imported_dir(),
+                checkout,
+                one.domain,
+                [task.id for task in one.tasks],
+                source=one.source,
+                retrieval=retrieval,
+            )
+            yield f"{one.domain}: run it with: agentgym eval {suite} -a oracle -a noop"
 
 
 def _show(bar: Progress, shown: TaskID, done: int, total: int) -> None:

@@ -23,8 +23,8 @@ from agentgym.errors import (
     TaskError,
     VerifierError,
 )
-from agentgym.protocols import FileTree, Sandbox, SandboxProvider, Services
-from agentgym.records import Recipe, Verdict
+from agentgym.protocols import FileTree, Sandbox, SandboxProvider, Services, UserWorld
+from agentgym.records import Recipe, Step, Verdict
 from agentgym.sandbox.standin import Sources
 from agentgym.task.foreign.rules import (
     AGENT_LOGS,
@@ -49,9 +49,11 @@ class ForeignEpisode(Protocol):
 
     Attributes:
         services: What the task brings beside its sandbox, None where that is nothing.
+        customer: What its simulated user can see and do, None where it has none.
     """
 
     services: Services | None
+    customer: UserWorld | None
 
     async def begin(self, sandbox: Sandbox) -> str:
         """Make all ready and return what the agent is told beside the instruction."""
@@ -61,7 +63,7 @@ class ForeignEpisode(Protocol):
         """Return the next instruction, None where the episode is over."""
         ...
 
-    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
+    async def finish(self, sandbox: Sandbox, steps: Sequence[Step], *, gave_up: bool) -> Verdict:
         """Judge what the agent left."""
         ...
 
@@ -110,6 +112,7 @@ class SandboxEpisode:
         self._outcomes: list[Outcome] = []
         self._broken: VerifierError | None = None
         self.services: Services | None = None
+        self.customer: UserWorld | None = None
 
     @property
     def _stage(self) -> Stage:
@@ -157,7 +160,7 @@ class SandboxEpisode:
         await self._enter(sandbox)
         return self._stage.instruction
 
-    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
+    async def finish(self, sandbox: Sandbox, steps: Sequence[Step], *, gave_up: bool) -> Verdict:
         """Judge what the agent left, in its sandbox or in one of the verifier's own."""
         reached = len(self._outcomes)
         stopped = reached and self._stopped_early()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgym.protocols import Sandbox, Services
-from agentgym.records import Verdict
+from agentgym.env.control import MESSAGE_USER
+from agentgym.protocols import Sandbox, Services, UserWorld
+from agentgym.records import Step, Verdict
 from agentgym.task.foreign.tau2.process import World
 from agentgym.task.foreign.tau2.reward import judge
 from agentgym.task.foreign.tau2.rules import Tau2Rules
-from agentgym.task.foreign.tau2.services import TalkServices
+from agentgym.task.foreign.tau2.services import CustomerWorld, TalkServices
 from agentgym.task.foreign.tau2.talk import Talk
 from agentgym.verify.foreign.customer import customer_verdict
 
@@ -24,6 +25,7 @@ class Tau2Episode:
 
     Attributes:
         services: The tools of the domain; there once the episode has begun.
+        customer: What the customer can do; likewise.
     """
 
     def __init__(self, rules: Tau2Rules) -> None:
@@ -32,6 +34,7 @@ class Tau2Episode:
         self._talk: Talk | None = None
         self._ended = False
         self.services: Services | None = None
+        self.customer: UserWorld | None = None
 
     async def begin(self, sandbox: Sandbox) -> str:
         """Begin the world and return the policy, with what was said before.
@@ -45,7 +48,9 @@ class Tau2Episode:
         task = self._rules.task
         self._world = self._rules.domain.process.world()
         self._talk = Talk(self._world, task)
-        self.services = TalkServices(self._talk, self._world)
+        services = TalkServices(self._talk, self._world)
+        self.services = services
+        self.customer = CustomerWorld(services, self._rules.domain.user_tools)
         policy = self._world.ask("describe")["policy"]
         said = [line for message in task.history if (line := _line(message))]
         earlier = ["", "The conversation so far:", *said] if said else []
@@ -58,15 +63,19 @@ class Tau2Episode:
         self._ended = True
         return None
 
-    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
+    async def finish(self, sandbox: Sandbox, steps: Sequence[Step], *, gave_up: bool) -> Verdict:
         """Judge the conversation.
 
         Raises:
             TaskError: A world did not answer.
         """
         task, talk = self._rules.task, self._talk
-        if talk is None or not (self._ended or gave_up):
+        messages = [step for step in steps if step.action.tool == MESSAGE_USER.name]
+        left = any((step.observation.data or {}).get("left") for step in messages)
+        if talk is None or not (self._ended or gave_up or left):
             return customer_verdict(task, None, gave_up=gave_up)
+        for step in messages:
+            talk.say(str(step.action.arguments.get("text", "")))
         process = self._rules.domain.process
         reward = await asyncio.to_thread(judge, process, task, talk.messages)
         return customer_verdict(task, reward, gave_up=gave_up)

@@ -80,7 +80,7 @@ def _imported(folder: Path) -> Task:
         env=rules.format,
         max_steps=MAX_STEPS,
     )
-    return Task(pointer.id, folder, manifest, INSTRUCTION, rules)
+    return Task(pointer.id, folder, manifest, INSTRUCTION, rules, rules.customer)
 
 
 def _task(folder: Path, rules: SandboxRules, difficulty: Any, tags: Any) -> Task:

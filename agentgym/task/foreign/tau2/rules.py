@@ -15,17 +15,19 @@ from agentgym.manifest import show_path
 from agentgym.records import Action, ToolSpec
 from agentgym.task.foreign.rules import ForeignRules
 from agentgym.task.foreign.tau2.checkout import open_checkout
+from agentgym.task.foreign.tau2.customer import customer_script, reference_actions
 from agentgym.task.foreign.tau2.model import Tau2Task, read_task
 from agentgym.task.foreign.tau2.process import DomainProcess, tool_of
 from agentgym.task.foreign.tau2.suite import Pointer, read_pointer
+from agentgym.task.user import UserScript
 
 FORMAT = "tau2"
 
 INSTRUCTION = """\
-You work for the customer service of a company and talk with one of its customers. Your tools are \
-those of the company's systems. Keep to the policy below, whatever the customer asks for. Call \
-`submit` when the conversation is over; what you give it as an answer is your last message to the \
-customer."""
+You work for the customer service of a company and talk with one of its customers: write to \
+them with `message_user`. The other tools are those of the company's systems. Keep to the policy \
+below, whatever the customer asks for. Call `submit` when the conversation is over; what you give \
+it as an answer is your last message to the customer."""
 
 
 class SharedDomain:
@@ -45,10 +47,17 @@ class SharedDomain:
 
     @cached_property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools of the agent, then those of the user that are not the agent's."""
+        """The tools of the agent."""
+        return self._described("tools")
+
+    @cached_property
+    def user_tools(self) -> tuple[ToolSpec, ...]:
+        """The tools of the user; none in most domains."""
+        return self._described("user_tools")
+
+    def _described(self, whose: str) -> tuple[ToolSpec, ...]:
         with self.process.world() as world:
-            told = world.ask("describe")
-        return tuple(tool_of(schema) for schema in told["tools"])
+            return tuple(tool_of(schema) for schema in world.ask("describe")[whose])
 
 
 _shared: dict[tuple[int, str, str, str, str, str], SharedDomain] = {}
@@ -89,15 +98,14 @@ class Tau2Rules(ForeignRules):
         """The process of its domain."""
         return shared_domain(self.pointer)
 
+    @property
+    def customer(self) -> UserScript:
+        """Whom the agent talks with."""
+        return customer_script(self.task, tuple(tool.name for tool in self.domain.user_tools))
+
     def playbook(self) -> tuple[Action, ...]:
-        """Return the reference solution: its calls, then what has to be said."""
-        calls = [
-            Action(gold.name, gold.arguments)
-            for gold in self.task.gold
-            if gold.requestor == "assistant"
-        ]
-        said = (self.task.criteria.communicate_info or ()) if self.task.criteria else ()
-        return (*calls, Action("submit", {"answer": "\n".join(said)}))
+        """Return the agent's part of the reference solution."""
+        return tuple(reference_actions(self.task))
 
 
 def read_rules(folder: Path) -> Tau2Rules:

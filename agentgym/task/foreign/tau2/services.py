@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from agentgym.errors import ServiceError
+from agentgym.errors import ServiceError, TaskError
 from agentgym.protocols import Picture
-from agentgym.records import Actor, Json, Reply
+from agentgym.records import Actor, AuditEntry, Json, Reply, ToolSpec
 from agentgym.task.foreign.tau2.model import Side
 from agentgym.task.foreign.tau2.process import World
 from agentgym.task.foreign.tau2.talk import Talk
@@ -50,6 +50,35 @@ class TalkServices:
     def hash(self) -> str:
         """Hash of both sides' databases."""
         return hashlib.sha256(json.dumps(self._world.ask("hashes")).encode()).hexdigest()
+
+
+class CustomerWorld:
+    """What the customer of a talk can do.
+
+    Args:
+        services: The live services.
+        tools: Those of the customer.
+    """
+
+    def __init__(self, services: TalkServices, tools: Sequence[ToolSpec]) -> None:
+        self._services = services
+        self.tools = tools
+
+    def call(self, tool: str, arguments: Mapping[str, Json]) -> Reply:
+        """Call a tool as actor ``user``."""
+        return self._services.call(tool, arguments, "user")
+
+    def calls(self) -> Sequence[AuditEntry]:
+        """Return nothing: no script of a customer asks for calls."""
+        return ()
+
+    def rows(self, table: str, where: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+        """Refuse: these domains have no tables.
+
+        Raises:
+            TaskError: Always.
+        """
+        raise TaskError(f"row of {table!r}: a domain of tau2-bench has no tables")
 
 
 def _as_json(content: str) -> str:
