@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agentgym.env.spec import EnvSpec, load_env_spec
+from agentgym.env.spec import EnvSpec, load_env_spec, spec_of
 from agentgym.records import Limits, Recipe, ToolSpec
 from agentgym.sandbox import absent
 from agentgym.sandbox.build.builder import Builds, Tell
@@ -47,7 +47,7 @@ def ground_of(task: Task) -> Ground:
     Raises:
         AgentGymError: The environment, the recipe or the Dockerfile cannot be read.
     """
-    spec = load_env_spec(task.manifest.env)
+    spec = spec_of(task)
     rules = task.sandbox_rules
     if rules is None:
         tools = task.foreign.domain.tools if isinstance(task.foreign, Tau2Rules) else ()

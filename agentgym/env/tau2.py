@@ -73,12 +73,12 @@ class Tau2Episode:
         messages = [step for step in steps if step.action.tool == MESSAGE_USER.name]
         left = any((step.observation.data or {}).get("left") for step in messages)
         if talk is None or not (self._ended or gave_up or left):
-            return customer_verdict(task, None, gave_up=gave_up)
+            return customer_verdict(self._rules, None, gave_up=gave_up)
         for step in messages:
             talk.say(str(step.action.arguments.get("text", "")))
         process = self._rules.domain.process
         reward = await asyncio.to_thread(judge, process, task, talk.messages)
-        return customer_verdict(task, reward, gave_up=gave_up)
+        return customer_verdict(self._rules, reward, gave_up=gave_up)
 
     def close(self) -> None:
         """End the world. Never raises."""

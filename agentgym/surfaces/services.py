@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
-import numpy as np
-from PIL import Image, UnidentifiedImageError
-
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
-from agentgym.protocols import Picture, Services, Site
+from agentgym.protocols import Services, Site
 from agentgym.records import Action, Effect, Fittings, Json, Observation, Reply, ToolSpec
-
-_MAX_TEXT = 32_000
+from agentgym.surfaces.shown import bounded, pixels
 
 
 class ServicesSurface:
@@ -80,11 +75,13 @@ def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observ
     if reply.error is not None:
         error = reply.error
         text = f"error: {error.code}: {error}"
-        return Observation(_bounded(text), data=json.loads(reply.json), effect=Effect.ERROR)
+        return Observation(bounded(text), data=json.loads(reply.json), effect=Effect.ERROR)
     pictures = [services.picture(name) for name in reply.images]
     return Observation(
-        _bounded(_readable(reply.result)),
-        image=next((shown for one in pictures if (shown := _pixels(one)) is not None), None),
+        bounded(_readable(reply.result)),
+        image=next(
+            (shown for one in pictures if one and (shown := pixels(one.data)) is not None), None
+        ),
         data={"result": reply.result},
         effect=Effect.CHANGED if changed else Effect.NO_CHANGE,
     )
@@ -92,22 +89,6 @@ def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observ
 
 def _readable(result: Json) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=1)
-
-
-def _bounded(text: str) -> str:
-    if len(text) <= _MAX_TEXT:
-        return text
-    return f"{text[:_MAX_TEXT]}\n[cut: {len(text) - _MAX_TEXT} more characters]"
-
-
-def _pixels(picture: Picture | None) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]] | None:
-    if picture is None:
-        return None
-    try:
-        with Image.open(io.BytesIO(picture.data)) as image:
-            return np.asarray(image.convert("RGB"))
-    except (UnidentifiedImageError, OSError, Image.DecompressionBombError):
-        return None
 
 
 def _chosen(fittings: Fittings) -> tuple[ToolSpec, ...]:

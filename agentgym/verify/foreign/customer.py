@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
-from agentgym.task.foreign.tau2.model import Tau2Task
 from agentgym.task.foreign.tau2.reward import Reward
+from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.verify.checking import tidy
+from agentgym.verify.version import foreign_version
 
 UNFINISHED = "tau2-bench gives nothing for a conversation that neither side ended"
 
 
-def customer_verdict(task: Tau2Task, reward: Reward | None, *, gave_up: bool) -> Verdict:
+def customer_verdict(rules: Tau2Rules, reward: Reward | None, *, gave_up: bool) -> Verdict:
     """Return the verdict.
 
     Args:
-        task: The task.
+        rules: Of the task.
         reward: Of the episode, None where nobody ended it.
         gave_up: The agent did.
     """
+    verifier = foreign_version(rules)
     if reward is None:
         found = _part("ended", CheckStatus.FAIL, UNFINISHED)
-        return Verdict("scored", outcome=False, score=0.0, checkpoints=(found,))
+        return Verdict("scored", outcome=False, score=0.0, checkpoints=(found,), verifier=verifier)
     parts = [
         _part(name, CheckStatus.PASS if held else CheckStatus.FAIL, "")
         for name, held in reward.parts.items()
@@ -40,16 +39,10 @@ def customer_verdict(task: Tau2Task, reward: Reward | None, *, gave_up: bool) ->
         outcome=value == 1 and not gave_up,
         score=value or 0.0,
         checkpoints=tuple(parts),
-        verifier=_verifier(task),
+        verifier=verifier,
     )
 
 
 def _part(name: str, status: CheckStatus, message: str) -> CheckpointResult:
     score = float(status is CheckStatus.PASS)
     return CheckpointResult(name, Phase.OUTCOME, status, score, 1.0, tidy(message))
-
-
-def _verifier(task: Tau2Task) -> str:
-    """Return what judges: 12 digits of a digest over the task's own criteria."""
-    criteria = json.dumps(task.raw.get("evaluation_criteria"), sort_keys=True)
-    return hashlib.sha256(criteria.encode()).hexdigest()[:12]
