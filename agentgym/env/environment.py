@@ -191,7 +191,11 @@ class Environment:
         own_words = ""
         if self.task.foreign is not None:
             self._foreign = foreign_episode(
-                self.task.foreign, self.provider, self._recipe, offline=self._offline
+                self.task.foreign,
+                self.provider,
+                self._recipe,
+                offline=self._offline,
+                judge=self._judge,
             )
             own_words = await self._foreign.begin(self._sandbox)
             services = self._foreign.services
@@ -274,6 +278,8 @@ class Environment:
             observation = _with_lines(observation, told)
         happened = self.world.take_happenings()
         self.steps.append(replace(step, observation=observation, happenings=happened))
+        if self._foreign is not None:
+            self._foreign.note(self.steps[-1])
         if not ended and not over:
             return Transition(observation)
         verdict = await self.finish()
@@ -310,8 +316,7 @@ class Environment:
                 self.audit = await sandbox.audit()
             if self._foreign is not None:
                 # Their tests meet what the agent left running, so nothing is ended before them.
-                gave_up = self._gave_up is not None
-                return await self._foreign.finish(sandbox, self.steps, gave_up=gave_up)
+                return await self._foreign.finish(sandbox, gave_up=self._gave_up is not None)
             return await self._judge_files(await sandbox.seal(), instance, prepared)
         finally:
             await self._release(sandbox)

@@ -23,7 +23,7 @@ from agentgym.errors import (
     TaskError,
     VerifierError,
 )
-from agentgym.protocols import FileTree, Sandbox, SandboxProvider, Services, UserWorld
+from agentgym.protocols import FileTree, Judge, Sandbox, SandboxProvider, Services, UserWorld
 from agentgym.records import Recipe, Step, Verdict
 from agentgym.sandbox.standin import Sources
 from agentgym.task.foreign.rules import (
@@ -63,7 +63,11 @@ class ForeignEpisode(Protocol):
         """Return the next instruction, None where the episode is over."""
         ...
 
-    async def finish(self, sandbox: Sandbox, steps: Sequence[Step], *, gave_up: bool) -> Verdict:
+    def note(self, step: Step) -> None:
+        """Hear of a step that is done."""
+        ...
+
+    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
         """Judge what the agent left."""
         ...
 
@@ -73,7 +77,12 @@ class ForeignEpisode(Protocol):
 
 
 def foreign_episode(
-    rules: ForeignRules, provider: SandboxProvider, recipe: Recipe, *, offline: bool
+    rules: ForeignRules,
+    provider: SandboxProvider,
+    recipe: Recipe,
+    *,
+    offline: bool,
+    judge: Judge | None,
 ) -> ForeignEpisode:
     """Return the rules of an episode that is about to begin.
 
@@ -82,6 +91,7 @@ def foreign_episode(
         provider: Starts the sandbox of a separate verifier.
         recipe: Of the agent's sandbox.
         offline: Neither has a network, whatever the rules say.
+        judge: Who decides sentences; None: whom AGENTGYM_JUDGE names.
 
     Raises:
         TaskError: Nothing here knows such rules.
@@ -90,7 +100,7 @@ def foreign_episode(
         case SandboxRules():
             return SandboxEpisode(rules, provider, recipe, offline=offline)
         case Tau2Rules():
-            return Tau2Episode(rules)
+            return Tau2Episode(rules, judge)
     raise TaskError(f"expected the rules of harbor, terminal-bench or tau2, got {rules.format!r}")
 
 
@@ -160,7 +170,7 @@ class SandboxEpisode:
         await self._enter(sandbox)
         return self._stage.instruction
 
-    async def finish(self, sandbox: Sandbox, steps: Sequence[Step], *, gave_up: bool) -> Verdict:
+    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
         """Judge what the agent left, in its sandbox or in one of the verifier's own."""
         reached = len(self._outcomes)
         stopped = reached and self._stopped_early()
@@ -169,6 +179,9 @@ class SandboxEpisode:
         if self._broken is not None:
             return broken(self._broken)
         return verdict_of(self._rules, self._outcomes, gave_up=gave_up)
+
+    def note(self, step: Step) -> None:
+        """Take no note: what the agent left is judged, not how."""
 
     def close(self) -> None:
         """Let go of nothing: the sandbox is its owner's."""

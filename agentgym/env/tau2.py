@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from agentgym.env.control import MESSAGE_USER
-from agentgym.protocols import Sandbox, Services, UserWorld
-from agentgym.records import Step, Verdict
+from agentgym.protocols import Judge, Sandbox, Services, UserWorld
+from agentgym.records import Effect, Step, Verdict
 from agentgym.task.foreign.tau2.process import World
 from agentgym.task.foreign.tau2.reward import judge
 from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.foreign.tau2.services import CustomerWorld, TalkServices
 from agentgym.task.foreign.tau2.talk import Talk
-from agentgym.verify.foreign.customer import customer_verdict
+from agentgym.verify.foreign.customer import customer_verdict, with_judge
+from agentgym.verify.judge.opening import judge_from_environment
 
 
 class Tau2Episode:
@@ -22,17 +23,19 @@ class Tau2Episode:
 
     Args:
         rules: Of the task.
+        judge: Who decides sentences; None: whom AGENTGYM_JUDGE names.
 
     Attributes:
         services: The tools of the domain; there once the episode has begun.
         customer: What the customer can do; likewise.
     """
 
-    def __init__(self, rules: Tau2Rules) -> None:
-        self._rules = rules
+    def __init__(self, rules: Tau2Rules, judge: Judge | None) -> None:
+        self._rules, self._judge = rules, judge
         self._world: World | None = None
         self._talk: Talk | None = None
         self._ended = False
+        self._noted = 0
         self.services: Services | None = None
         self.customer: UserWorld | None = None
 
@@ -59,26 +62,37 @@ class Tau2Episode:
     async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
         """End the conversation; an answer is the agent's last message."""
         if answer and self._talk is not None:
-            self._talk.say(answer)
+            self._talk.say(answer)  # the last message of all
         self._ended = True
         return None
 
-    async def finish(self, sandbox: Sandbox, steps: Sequence[Step], *, gave_up: bool) -> Verdict:
+    def note(self, step: Step) -> None:
+        """Note what was said in a step: before what the customer did on it, and after."""
+        if self._talk is None:
+            return
+        if step.action.tool == MESSAGE_USER.name and step.observation.effect is not Effect.ERROR:
+            said = {"role": "assistant", "content": str(step.action.arguments["text"])}
+            self._talk.messages.insert(self._noted, said)
+            self._talk.say(step.observation.text, "user")
+            self._ended |= bool((step.observation.data or {}).get("left"))
+        self._noted = len(self._talk.messages)
+
+    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
         """Judge the conversation.
 
         Raises:
             TaskError: A world did not answer.
         """
-        task, talk = self._rules.task, self._talk
-        messages = [step for step in steps if step.action.tool == MESSAGE_USER.name]
-        left = any((step.observation.data or {}).get("left") for step in messages)
-        if talk is None or not (self._ended or gave_up or left):
-            return customer_verdict(self._rules, None, gave_up=gave_up)
-        for step in messages:
-            talk.say(str(step.action.arguments.get("text", "")))
-        process = self._rules.domain.process
-        reward = await asyncio.to_thread(judge, process, task, talk.messages)
-        return customer_verdict(self._rules, reward, gave_up=gave_up)
+        return await asyncio.to_thread(self._judged, gave_up)
+
+    def _judged(self, gave_up: bool) -> Verdict:
+        rules, talk = self._rules, self._talk
+        if talk is None or not (self._ended or gave_up):
+            return customer_verdict(rules, None, gave_up=gave_up)
+        reward = judge(rules.domain.process, rules.task, talk.messages)
+        if reward.value is None and not reward.broken:
+            reward = with_judge(reward, talk.messages, self._judge or judge_from_environment())
+        return customer_verdict(rules, reward, gave_up=gave_up)
 
     def close(self) -> None:
         """End the world. Never raises."""

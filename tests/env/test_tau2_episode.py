@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from agentgym import catalogue
 from agentgym.env.environment import Environment
-from agentgym.errors import TaskError
-from agentgym.records import Action, Verdict
+from agentgym.errors import TaskError, VerifierError
+from agentgym.protocols import Judge
+from agentgym.records import Action, Criterion, Exhibit, Judgement, Met, Verdict
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.foreign.tau2.checkout import open_checkout
 from agentgym.task.foreign.tau2.process import RETRIEVAL
@@ -37,8 +38,11 @@ def write(folder: Path, tasks: list[str], domain: str = "library") -> None:
     write_suite(root, checkout, domain, tasks, source="", retrieval=RETRIEVAL)
 
 
-async def play(name: str, *actions: Action, max_steps: int | None = None) -> Verdict:
-    env = Environment(find_task(f"tau2-library/{name}-v1"), NoSandboxProvider(), max_steps=max_steps)
+async def play(
+    name: str, *actions: Action, max_steps: int | None = None, judge: Judge | None = None
+) -> Verdict:
+    task = find_task(f"tau2-library/{name}-v1")
+    env = Environment(task, NoSandboxProvider(), max_steps=max_steps, judge=judge)
     try:
         await env.reset(0)
         for action in actions:
@@ -47,6 +51,24 @@ async def play(name: str, *actions: Action, max_steps: int | None = None) -> Ver
         return transition.verdict
     finally:
         await env.close()
+
+
+class Reader:
+    """A judge that looks for a word: what is met is said by somebody."""
+
+    name, grading_s = "reader", 0.0
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.read: list[str] = []
+
+    def decide(self, criterion: Criterion, exhibits: Sequence[Exhibit], **how: object) -> Judgement:
+        assert criterion.text == "The agent is polite."
+        self.read = [f"{exhibit.title}: {exhibit.text}" for exhibit in exhibits]
+        if not self.word:
+            raise VerifierError("the judge is out")
+        met = Met.YES if self.word in " ".join(self.read) else Met.NO
+        return Judgement(met, "", float(met is Met.YES), "", (), (), self.name)
 
 
 def solution(name: str) -> tuple[Action, ...]:
@@ -151,6 +173,26 @@ async def test_a_sentence_for_a_model_leaves_the_episode_unscored() -> None:
     assert verdict.status == "error:verifier"
     assert any("The agent is polite." in one.message for one in verdict.checkpoints)
     assert (await play("judged-by-model", SUBMIT)).status == "scored"
+
+
+async def test_a_judge_decides_sentences_over_the_conversation() -> None:
+    (lend, submit), hello = (
+        solution("judged-by-model"),
+        Action("message_user", {"text": "Dear Ben"}),
+    )
+    reader = Reader("Dear")
+    verdict = await play("judged-by-model", hello, lend, submit, judge=reader)
+    assert (verdict.status, verdict.outcome) == ("scored", True)
+    assert reader.read == [
+        "assistant: Dear Ben",
+        "user: You want a book.",
+        'assistant: lend({"title": "Tides", "reader": "Ben"})',
+        "tool: lent",
+    ]
+    rude = await play("judged-by-model", lend, submit, judge=Reader("Dear"))
+    assert (rude.status, rude.outcome) == ("scored", False)
+    out = await play("judged-by-model", lend, submit, judge=Reader(""))
+    assert out.status == "error:verifier"
 
 
 async def test_failing_calls_are_observations() -> None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentgym.errors import VerifierError
+from agentgym.protocols import Judge
+from agentgym.records import CheckpointResult, CheckStatus, Criterion, Exhibit, Phase, Verdict
 from agentgym.task.foreign.tau2.reward import Reward
 from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.verify.checking import tidy
@@ -41,6 +48,39 @@ def customer_verdict(rules: Tau2Rules, reward: Reward | None, *, gave_up: bool) 
         checkpoints=tuple(parts),
         verifier=verifier,
     )
+
+
+def with_judge(
+    reward: Reward, messages: Sequence[Mapping[str, Any]], judge: Judge | None
+) -> Reward:
+    """Return a reward with its sentences judged; as it is where nobody judges or can tell.
+
+    Args:
+        reward: Of the episode.
+        messages: What a judge is shown.
+        judge: Who decides; waits for it.
+    """
+    if judge is None:
+        return reward
+    exhibits = [
+        Exhibit(f"E{number}", "step", str(message["role"]), _shown(message))
+        for number, message in enumerate(messages, start=1)
+    ]
+    try:
+        met = [judge.decide(Criterion(sentence), exhibits).met for sentence in reward.unjudged]
+    except VerifierError as error:
+        return replace(reward, broken=str(error))
+    if "unclear" in met and "no" not in met:
+        return reward
+    parts = {**reward.parts, "NL_ASSERTION": float("no" not in met)}
+    return replace(reward, parts=parts, unjudged=())
+
+
+def _shown(message: Mapping[str, Any]) -> str:
+    calls = [
+        f"{one['name']}({json.dumps(one['arguments'])})" for one in message.get("tool_calls") or ()
+    ]
+    return "\n".join([*filter(None, [message.get("content")]), *calls])
 
 
 def _part(name: str, status: CheckStatus, message: str) -> CheckpointResult:
