@@ -121,6 +121,18 @@ def _replay(
     return found
 
 
+def _idle(one: DomainReplay) -> Iterator[str]:
+    """Yield what inaction comes to, where it is not simply nothing."""
+    judged = [(task.id, task.noop) for task in one.tasks if task.noop is not None]
+    if passing := [name for name, noop in judged if noop.value == 1]:
+        yield f"{one.domain}: pass on inaction: {', '.join(passing)}"
+    if undecided := [name for name, noop in judged if noop.value is None and not noop.broken]:
+        yield f"{one.domain}: pass on inaction unless a judge objects: {', '.join(undecided)}"
+    for name, noop in judged:
+        if noop.broken:
+            yield f"{one.domain} {name}: inaction not judged: {noop.broken}"
+
+
 def _remember(checkout: Checkout, found: Sequence[DomainReplay], retrieval: str) -> Iterator[str]:
     """Make suites of what was replayed, and yield how each is run."""
     from agentgym import catalogue
@@ -184,9 +196,7 @@ def _remarks(found: Sequence[DomainReplay]) -> Iterator[str]:
                 yield f"{name}: its own reference solution fails {failed}"
             for raised in task.raised:
                 yield f"{name}: gold call raised: {raised.call}: {raised.error}"
-        idle = [task.id for task in one.tasks if task.noop and task.noop.value == 1]
-        if idle:
-            yield f"{one.domain}: pass on inaction: {', '.join(idle)}"
+        yield from _idle(one)
         if judged := sum(task.needs_judge for task in one.tasks):
             yield (
                 f"{one.domain}: {judged} tasks also need a language model to judge sentences "

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -119,8 +120,10 @@ class DomainProcess:
             return
         about = f"tau2 domain {self.domain!r}"
         if missing := told.get("missing"):
-            packages = _PACKAGES.values() if missing in _PACKAGES else (missing,)
-            install = f"{self.checkout.python} -m pip install {' '.join(packages)}"
+            packages = " ".join(_PACKAGES.values()) if missing in _PACKAGES else missing
+            if self.checkout.python == sys.executable and missing in _PACKAGES:
+                packages = "'agentgym[tau2]'"
+            install = f"{self.checkout.python} -m pip install {packages}"
             raise MissingExtraError(f"{about}: the Python module {missing}", install)
         if absent := told.get("absent"):
             raise TaskError(f"{about}: {self._relative(absent)} is absent")

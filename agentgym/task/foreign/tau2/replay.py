@@ -49,6 +49,7 @@ class TaskReplay:
             "gold": None if self.gold is None else self.gold.value,
             "gold_parts": {} if self.gold is None else dict(self.gold.parts),
             "noop": None if self.noop is None else self.noop.value,
+            "noop_trouble": self.noop.broken if self.noop else "",
             "needs_judge": self.needs_judge,
             "raised": [{"call": one.call, "error": one.error} for one in self.raised],
             "trouble": self.trouble,
