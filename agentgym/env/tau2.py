@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agentgym.env.control import MESSAGE_USER
@@ -83,7 +84,8 @@ class Tau2Episode:
         Raises:
             TaskError: A world did not answer.
         """
-        return await asyncio.to_thread(self._judged, gave_up)
+        verdict = await asyncio.to_thread(self._judged, gave_up)
+        return replace(verdict, state_hash=self.services.hash if self.services else "")
 
     def _judged(self, gave_up: bool) -> Verdict:
         rules, talk = self._rules, self._talk

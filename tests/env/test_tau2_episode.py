@@ -131,6 +131,8 @@ async def test_reference_solutions_pass_and_inaction_fails(name: str) -> None:
     idle = await play(name, SUBMIT)
     assert (idle.status, idle.outcome, idle.score) == ("scored", False, 0.0)
     assert done.verifier == idle.verifier
+    again = await play(name, *solution(name))
+    assert done.state_hash == again.state_hash != idle.state_hash
     assert done.verifier == verifier_version(find_task(f"tau2-library/{name}-v1"))
 
 
