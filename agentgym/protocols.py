@@ -270,7 +270,10 @@ class Picture(Protocol):
 class Services(Protocol):
     """The live services of an episode, whoever calls them."""
 
-    now: str
+    @property
+    def now(self) -> str:
+        """The logical time, ISO 8601 in UTC."""
+        ...
 
     def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
         """Call a tool; what goes wrong is in the reply and in the audit."""

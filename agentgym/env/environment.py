@@ -180,7 +180,7 @@ class Environment:
             )
             await self._foreign.begin(self._sandbox)
         for surface in self.surfaces:
-            await surface.open(Site(self._sandbox, self._backend))
+            await surface.open(Site(self._sandbox, self.world.services))
         self.reset_s = time.perf_counter() - started
         told = await self.world.begin(self._sandbox)
         first = _with_lines(Observation(text=self.instance.instruction), told)

@@ -60,8 +60,11 @@ class EnvSpec(Manifest):
         """
         services = self.find_services()
         tools = () if services is None else services.tools
+        there = self.sandbox is not None
         surfaces: list[Surface] = [
-            plugins.load("agentgym.surfaces", name)(Fittings(tools, self.surface.get(name, {})))
+            plugins.load("agentgym.surfaces", name)(
+                Fittings(tools, self.surface.get(name, {}), there)
+            )
             for name in self.surfaces
         ]
         names = [tool.name for surface in surfaces for tool in surface.tools()]

@@ -40,7 +40,8 @@ import sys
 target, supervisor, *names = sys.argv[1:]
 for name in names:
     __import__(name)
-loaded = {name: module.__spec__ for name, module in sys.modules.items() if name != "__main__"}
+loaded = {name: getattr(sys.modules[name], "__spec__", None) for name in sys.modules}
+del loaded["__main__"]
 import json, os, py_compile
 folder = "{}/python{}.{}".format(sys.platlibdir, *sys.version_info[:2])
 library = os.path.join(target, folder)
@@ -60,12 +61,21 @@ for name, source in sources.items():
     py_compile.compile(source, path + ".pyc", name or "supervisor", doraise=True)
 print(json.dumps([os.path.join(folder, "lib-dynload"), extensions]))
 """
+# What programs of agents are likely to want, in a guest that has no Python of its own.
+_LIBRARY = (
+    *("argparse", "ast", "base64", "bisect", "calendar", "collections", "contextlib", "copy"),
+    *("csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fnmatch", "fractions"),
+    *("functools", "glob", "hashlib", "heapq", "io", "itertools", "json", "linecache", "math"),
+    *("operator", "pathlib", "pprint", "random", "re", "shlex", "shutil", "socket", "statistics"),
+    *("string", "subprocess", "tempfile", "textwrap", "threading", "time", "traceback"),
+    *("typing", "unicodedata", "uuid", "zlib"),
+)
 _TRY = """
 import sys
 for name in sys.argv[1:]:
     __import__(name)
 for name, module in sys.modules.items():
-    origin = getattr(module.__spec__, "origin", None) or "built-in"
+    origin = getattr(getattr(module, "__spec__", None), "origin", None) or "built-in"
     assert origin in ("built-in", "frozen") or origin.startswith(sys.prefix), (name, origin)
 """
 
@@ -90,6 +100,15 @@ class Runtime:
     def command(self) -> list[str]:
         """Return the guest's command line of PID 1."""
         return [*_python(RUNTIME, self.loader), f"{RUNTIME}/supervisor.pyc"]
+
+
+def program_python() -> list[str]:
+    """Return how a guest starts the Python of the runtime for a program that is not ours.
+
+    Unlike the supervisor's it reads the environment, as far as that is about Python.
+    """
+    isolated = _python(RUNTIME, "loader")
+    return [part for part in isolated if part != "-I"]
 
 
 def find_runtime(root: Path) -> Runtime:
@@ -178,7 +197,7 @@ def _inside(layer: Path) -> Path:
 
 
 def _imports() -> list[str]:
-    """Return every module the supervisor imports, at its top and in its functions."""
+    """Return the library, and every module the supervisor imports, also in its functions."""
     todo: list[ast.AST] = [ast.parse(Path(supervisor.__file__).read_bytes())]
     names: set[str] = set()
     while todo:
@@ -191,7 +210,7 @@ def _imports() -> list[str]:
             names.update(alias.name for alias in node.names)
         else:
             todo += ast.iter_child_nodes(node)
-    return sorted(names)
+    return sorted({*names, *_LIBRARY})
 
 
 def _needs(programs: Sequence[str]) -> tuple[str, dict[str, str]]:
