@@ -136,9 +136,11 @@ class Environment:
             SUBMIT,
             GIVE_UP,
         )
-        check_world(task, spec, list(self._owners), provider)
-        self.world: World | None = None
         self._services = spec.find_services()
+        # Programs may call what the agent itself is not offered.
+        reachable = [] if self._services is None else list(self._services.functions)
+        check_world(task, spec, list(dict.fromkeys([*self._owners, *reachable])), provider)
+        self.world: World | None = None
         self._backend: Backend | None = None
         self._sandbox: Sandbox | None = None
         self._prepared: Prepared | None = None
@@ -281,6 +283,11 @@ class Environment:
             return await self._judge_files(await sandbox.seal(), instance, prepared)
         finally:
             await self._release(sandbox)
+
+    @property
+    def shows_pictures(self) -> bool:
+        """Whether observations may have an image."""
+        return self._services is not None
 
     @property
     def sandbox(self) -> Sandbox | None:
