@@ -422,6 +422,14 @@ class Tables(Protocol):
         """Return the names of the tables."""
         ...
 
+    def columns(self, table: str) -> Sequence[str]:
+        """Return the names of the columns of a table.
+
+        Raises:
+            VerifierError: There is no such table.
+        """
+        ...
+
 
 class Judge(Protocol):
     """A model that decides one criterion at a time: a cached, schema-validated call.

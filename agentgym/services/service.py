@@ -58,6 +58,11 @@ class Service:
         """Who calls: ``agent``, ``user``, ``world`` or ``setup``."""
         return self._backend.actor
 
+    @property
+    def unlimited(self) -> bool:
+        """Whether the caller is the world or whoever sets it up, whom no right binds."""
+        return self.actor in ("world", "setup")
+
     def fill(self, rng: random.Random) -> None:
         """Make the seeded data; the same generator gives the same rows."""
 

@@ -28,20 +28,28 @@ class SnapshotTables:
         """Return the names of the tables."""
         return list(self._tables)
 
+    def columns(self, table: str) -> Sequence[str]:
+        """Return the names of the columns of a table.
+
+        Raises:
+            VerifierError: There is no such table.
+        """
+        if table not in self._tables:
+            raise VerifierError(str(NotFoundError("table", table, self._tables)))
+        return list(self._tables[table].columns)
+
     def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
         """Return the rows of a table whose columns have these values, by primary key.
 
         Raises:
             VerifierError: There is no such table or column.
         """
-        if table not in self._tables:
-            raise VerifierError(str(NotFoundError("table", table, self._tables)))
-        known = self._tables[table]
+        columns = self.columns(table)
         for column in where:
-            if column not in known.columns:
-                raise VerifierError(str(NotFoundError(f"column of {table}", column, known.columns)))
+            if column not in columns:
+                raise VerifierError(str(NotFoundError(f"column of {table}", column, columns)))
         conditions = " AND ".join(f"{quoted(column)} IS ?" for column in where) or "1"
-        order = ", ".join(map(quoted, known.key)) or "rowid"
+        order = ", ".join(map(quoted, self._tables[table].key)) or "rowid"
         sql = f"SELECT * FROM {quoted(table)} WHERE {conditions} ORDER BY {order}"
         values: list[Any] = list(where.values())
         try:

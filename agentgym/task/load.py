@@ -10,7 +10,7 @@ from agentgym import catalogue
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import load_toml, locate, read_text, show_path
 from agentgym.task.foreign.folder import is_foreign, load_foreign
-from agentgym.task.model import PLAYBOOK_SUFFIXES, Task, TaskManifest, visible
+from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
 from agentgym.task.playbook import read_playbook, solution
 from agentgym.task.template import draw, fill_json
 
@@ -82,8 +82,8 @@ def _layout(folder: Path) -> Iterator[str]:
     yield from _unknown(folder / "solution", _SOLUTIONS)
     names: dict[str, Path] = {}
     for path in visible(folder / "mutants"):
-        if path.suffix not in PLAYBOOK_SUFFIXES:
-            yield f"{show_path(path)}: expected a mutant in a .sh or .jsonl file"
+        if path.suffix not in MUTANT_SUFFIXES:
+            yield f"{show_path(path)}: expected a mutant in a .sh, .jsonl or .patch file"
         elif path.stem in names:
             yield f"{show_path(path)}: expected another name, {names[path.stem].name} has it too"
         names.setdefault(path.stem, path)

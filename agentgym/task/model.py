@@ -23,6 +23,7 @@ _FINGERPRINT = "agentgym.fingerprint/1"
 """Raise it when the same setup folder would be prepared differently."""
 
 PLAYBOOK_SUFFIXES = (".sh", ".jsonl")
+MUTANT_SUFFIXES = (*PLAYBOOK_SUFFIXES, ".patch")
 
 
 def _task_id(value: str) -> str:
@@ -148,7 +149,7 @@ class Task:
         if self.foreign is not None:
             return {}
         found = visible(self.folder / "mutants")
-        return {path.stem: path for path in found if path.suffix in PLAYBOOK_SUFFIXES}
+        return {path.stem: path for path in found if path.suffix in MUTANT_SUFFIXES}
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def fill(text: str, params: Mapping[str, Json], where: Path | str) -> str:
 
     def replace(match: re.Match[str]) -> str:
         line = text.count("\n", 0, match.start()) + 1
-        return _text(_value(match[1], params, f"{where}:{line}"))
+        return _filled(match, params, f"{where}:{line}")
 
     return _SLOT.sub(replace, text)
 
@@ -142,12 +142,12 @@ def fill_json(value: Json, params: Mapping[str, Json], where: str) -> Json:
     """
     if isinstance(value, str):
         whole = _SLOT.fullmatch(value)
-        if whole:
+        if whole and _is_slot(whole[1], params):
             return _value(whole[1], params, where)
-        return _SLOT.sub(lambda match: _text(_value(match[1], params, where)), value)
+        return _SLOT.sub(lambda match: _filled(match, params, where), value)
     if isinstance(value, Mapping):
         filled = {
-            _SLOT.sub(lambda match: _text(_value(match[1], params, where)), key): fill_json(
+            _SLOT.sub(lambda match: _filled(match, params, where), key): fill_json(
                 inner, params, where
             )
             for key, inner in value.items()
@@ -169,6 +169,17 @@ def environment(params: Mapping[str, Json]) -> dict[str, str]:
 def canonical(value: Json) -> str:
     """Return the one JSON text of a value: sorted keys, no blanks, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _filled(match: re.Match[str], params: Mapping[str, Json], where: str) -> str:
+    name = match[1]
+    return _text(_value(name, params, where)) if _is_slot(name, params) else match[0]
+
+
+def _is_slot(name: str, params: Mapping[str, Json]) -> bool:
+    """Whether a name is to be filled: ``{{a.b}}`` is other people's text unless a is a table."""
+    table, dot, _ = name.partition(".")
+    return not dot or isinstance(params.get(table), Mapping)
 
 
 def _value(name: str, params: Mapping[str, Json], where: str) -> Json:

@@ -41,7 +41,7 @@ CHANNELS: Mapping[str, str] = MappingProxyType(
 """Attribute of the evidence to its channel; what says only which task it is has none."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class CommonEvidence:
     """What is the same of an episode that goes on and of one that is over.
 
@@ -99,7 +99,7 @@ class CommonEvidence:
         return self.gold_files[name]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class EpisodeEvidence(CommonEvidence):
     """The `agentgym.protocols.Evidence` of one finished episode.
 

@@ -60,7 +60,7 @@ class Moment:
     services: ServicesSeen | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class LiveEvidence(CommonEvidence):
     """The `agentgym.protocols.Evidence` of an episode that goes on.
 

@@ -121,7 +121,7 @@ async def test_a_session_can_be_moved_to_a_fork(call, sandbox):
     state = await surface.save()
     fork = await sandbox.fork()
     moved = ShellSurface()
-    await moved.open(fork)
+    await moved.open(Site(fork))
     await moved.load(state)
     seen = await moved.call(Action("bash", {"command": "echo $WORD; cat f; pwd"}))
     assert seen.text == "kept\nx\n/srv\n"

@@ -125,3 +125,21 @@ def test_parameters_become_environment_variables() -> None:
         "PARAM_É": "ü",
         "AGENTGYM_PARAMS": '{"host":"web-1","n":3,"on":true,"\\u00e9":"\\u00fc"}',
     }
+
+
+CASE = Slot(choice=({"ticket": 17, "name": "Ada"}, {"ticket": 18, "name": "Bo"}))
+
+
+def test_a_choice_of_tables_draws_values_that_belong_together() -> None:
+    for seed in range(8):
+        params = draw({"case": CASE}, seed)
+        assert fill("{{case.ticket}} {{ case.name }}", params, "f") in ("17 Ada", "18 Bo")
+        assert fill_json(["{{case.ticket}}"], params, "f") in ([17], [18])
+    with pytest.raises(TaskError, match=r"f:1: unknown slot \{\{case.nam\}\}; did you mean"):
+        fill("{{case.nam}}", params, "f")
+
+
+@pytest.mark.parametrize("choice", [({"a": 1}, {"b": 1}), ({"a": 1}, 2), ({},), ({"a b": 1},)])
+def test_tables_of_a_choice_have_one_form(choice) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        Slot(choice=choice)

@@ -55,7 +55,7 @@ class _Diary:
         rng, staff = self.rng, self._colleagues()
         there = [p["id"] for p in staff if p["status"] == "active"]
         self._repeated("All hands", 2, there, "monthly", 14, 60, "Numbers, news, questions.")
-        self._repeated("Monday priorities", 2, [1, 2, 3], "weekly", 9, 30, "The week ahead.")
+        self._repeated("Weekly priorities", 2, [1, 2, 3], "weekly", 9, 30, "The week ahead.")
         self._repeated("One-on-one", 2, [1, 2], "biweekly", 15, 30, "", private=1)
         crew = sorted({1, *rng.sample(there[3:], 3)})
         self._repeated("Front desk check-in", 1, crew, "weekly", 13, 30, "Visitors, post, keys.")
@@ -102,7 +102,9 @@ class _Diary:
         zone = ZoneInfo(self.people[organizer]["timezone"])
         day = (self.now - timedelta(days=rng.randint(60, 300))).astimezone(zone).date()
         day -= timedelta(days=day.weekday() - rng.randint(0, 4))
-        begin = datetime(day.year, day.month, min(day.day, 28), hour, tzinfo=zone).astimezone(UTC)
+        if day.day > 28:  # not every month has it
+            day -= timedelta(days=7)
+        begin = datetime(day.year, day.month, day.day, hour, tzinfo=zone).astimezone(UTC)
         end = begin + timedelta(minutes=minutes)
         row = {"title": title, "description": description, "organizer_id": organizer}
         row |= {"start": moment(begin), "end": moment(end), "repeat": repeat, "private": private}

@@ -196,6 +196,9 @@ class Calendar(_Rules):
     ) -> Event:
         """Change a meeting, or all of a series. A new time asks everybody to answer again.
 
+        Of a series, what was cancelled stays so and what was moved stays where it is; a new
+        start that leaves such an occurrence without its day is refused.
+
         Args:
             event: Number of the meeting.
             version: The version that was seen; refused if it has changed since.
@@ -221,8 +224,9 @@ class Calendar(_Rules):
             self._room(changes["room_id"])
         if changes:
             self._change(event, **changes)
+        if row["repeat"] != "none" and changes.keys() & {"start", "until"}:
+            self._keep_exceptions(row, {**row, **changes})
         if changes.keys() & {"start", "end"}:
-            self.db.execute("DELETE FROM calendar_exception WHERE event_id = ?", event)
             self.db.execute(
                 "UPDATE calendar_attendee SET response = 'none' WHERE event_id = ?"
                 " AND person_id <> ?",
@@ -283,7 +287,7 @@ class Calendar(_Rules):
             person: Who answers; only for yourself.
         """
         row = self._event(event)
-        if person != ME and self.actor != "world":
+        if person != ME and not self.unlimited:
             raise ServiceError("forbidden", "others answer for themselves", "person")
         if row["status"] == "cancelled":
             raise ServiceError("conflict", f"meeting {event} was cancelled", "event")

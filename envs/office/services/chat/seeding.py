@@ -29,6 +29,9 @@ LINES = (
     ("Is #{ticket} the same as #{other}?", "Looks like it.", "Different customers, careful."),
     ("Where do we meet for {meeting!r}?", "See the invitation.", "We are full, I think."),
     ("@{handle} can you move {meeting!r}? I have a clash.", "Let me see.", "The day after?"),
+    ("Has anybody the last version of {paper}?", "In the drive.", "There are two, careful."),
+    ("Who keeps the workbook {book!r} up to date?", "@{handle} does.", "Not any more."),
+    ("Is {article!r} still right?", "It is from before the move.", "@{handle} wrote it."),
     ("The printer on the second floor is out of toner.", "Again?", "New one comes on Thursday."),
     ("Who has the key to the post room?", "@{handle} had it last.", "It is at the front desk."),
     ("Deploy at three, please hold your merges.", "Ack.", "All done."),
@@ -47,6 +50,11 @@ def fill(service: Service, rng: random.Random) -> None:
     meetings = service.db.column(
         "SELECT title FROM calendar_event WHERE NOT private ORDER BY start DESC LIMIT 150"
     )
+    papers = service.db.column(
+        "SELECT name FROM files_item WHERE kind = 'file' AND trashed_at IS NULL ORDER BY id"
+    )
+    books = service.db.column("SELECT name FROM sheets_workbook ORDER BY id")
+    articles = service.db.column("SELECT title FROM knowledge_article ORDER BY id")
     lines: list[dict[str, Any]] = []
     for thread in range(TALKS):
         channel = rng.choice(channels)
@@ -56,6 +64,9 @@ def fill(service: Service, rng: random.Random) -> None:
             "ticket": rng.choice(tickets)["id"],
             "other": rng.choice(tickets)["id"],
             "meeting": rng.choice(meetings),
+            "paper": rng.choice(papers),
+            "book": rng.choice(books),
+            "article": rng.choice(articles),
         }
         slots["company"] = next(t["company"] for t in tickets if t["id"] == slots["ticket"])
         lines += _talk(service, rng, thread, channel, moment(at), slots)
@@ -104,7 +115,8 @@ def _talk(
     for text in words[: rng.randint(1, 3)]:
         if at >= service.now:
             break
-        author, named = rng.choice(channel["authors"]), rng.choice(channel["authors"])
+        author = rng.choice(channel["authors"])
+        named = rng.choice([p for p in channel["authors"] if p is not author] or [author])
         line = {
             "thread": thread,
             "channel_id": channel["id"],

@@ -39,3 +39,19 @@ CREATE TABLE contacts_member (
   PRIMARY KEY (group_id, person_id)
 );
 CREATE INDEX contacts_member_person ON contacts_member (person_id);
+
+-- Whose an address is: the main ones and those of old, of everybody who has not been merged away.
+CREATE VIEW contacts_address (email, person_id, name, kind, status, main) AS
+  SELECT p.email, p.id, p.name, p.kind, p.status, p.email
+  FROM contacts_person p WHERE p.status IN ('active', 'left')
+  UNION ALL
+  SELECT a.email, p.id, p.name, p.kind, p.status, p.email
+  FROM contacts_alias a JOIN contacts_person p ON p.id = a.person_id
+  WHERE p.status IN ('active', 'left');
+
+-- The firms outside by their full names; people entered twice often have a short one.
+CREATE VIEW contacts_firm (name, customer) AS
+  SELECT p.company, max(p.customer_id IS NOT NULL)
+  FROM contacts_person p WHERE p.kind = 'outside' AND p.status IN ('active', 'left') AND NOT EXISTS (
+    SELECT 1 FROM contacts_person o WHERE substr(o.company, 1, length(p.company) + 1) = p.company || ' ')
+  GROUP BY p.company;

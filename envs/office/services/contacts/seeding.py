@@ -141,7 +141,10 @@ def _customers(service: Service, rng: random.Random) -> None:
         by_phone.setdefault(re.sub(r"\D", "", row["phone"]), []).append(row)
     twice = [row for same in by_phone.values() if len(same) > 1 for row in same]
     others = [row for same in by_phone.values() if len(same) == 1 for row in same]
-    wanted = sorted([*twice, *rng.sample(others, CUSTOMERS - len(twice))], key=lambda r: r["id"])
+    one_each = list({row["company"]: row for row in others}.values())
+    others = [row for row in others if row not in one_each]
+    more = rng.sample(others, CUSTOMERS - len(twice) - len(one_each))
+    wanted = sorted([*twice, *one_each, *more], key=lambda row: row["id"])
     for row in wanted:
         if _taken(service, row["email"]):
             continue
@@ -264,13 +267,7 @@ def _alias(service: Service, email: str, person: int) -> None:
 
 
 def _taken(service: Service, email: str) -> bool:
-    return bool(
-        service.db.value(
-            "SELECT 1 FROM contacts_person WHERE email = ?1"
-            " UNION SELECT 1 FROM contacts_alias WHERE email = ?1",
-            email,
-        )
-    )
+    return bool(service.db.value("SELECT 1 FROM contacts_address WHERE email = ?", email))
 
 
 def _free(service: Service, local: str, domain: str) -> str:

@@ -330,8 +330,8 @@ class Contacts(Service):
 
     def _owner(self, email: str) -> int | None:
         owner: int | None = self.db.value(
-            f"SELECT p.id FROM contacts_person p WHERE {_THERE} AND lower(p.email) = lower(?1)"
-            " UNION SELECT a.person_id FROM contacts_alias a WHERE lower(a.email) = lower(?1)",
+            "SELECT person_id FROM contacts_address WHERE lower(email) = lower(?)"
+            " ORDER BY person_id",
             email,
         )
         return owner

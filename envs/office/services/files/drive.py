@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from agentgym.services import Image, Service, ServiceError
 
-from .rights import TOP, Tree, demand, me, unlimited
+from .rights import TOP, Tree, demand, me
 from .shapes import Entry, Item, Kind
 
 Clash = Literal["refuse", "number"]
@@ -80,8 +80,23 @@ class Drive(Service):
             number += 1
         return f"{stem} ({number}){dot}{ending}"
 
+    def _grantee(self, email: str) -> str:
+        """Return the main address of whom an item can be shared with."""
+        person = self.db.one(
+            "SELECT name, kind, status, main FROM contacts_address WHERE lower(email) = lower(?)",
+            email,
+        )
+        if person is None:
+            if email.lower().endswith("@" + me(self).split("@")[1]):
+                raise ServiceError("not_found", f"no {email[:80]!r} in the company", "grantee")
+            return email
+        if person["kind"] == "colleague" and person["status"] == "left":
+            raise ServiceError("conflict", f"{person['name']} has left the company", "grantee")
+        main: str = person["main"]
+        return main
+
     def _author(self) -> str:
-        return self.actor if unlimited(self) else me(self)
+        return self.actor if self.unlimited else me(self)
 
     def _add(self, kind: Kind, name: str, folder: int) -> int:
         return self.db.insert(

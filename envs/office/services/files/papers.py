@@ -1,45 +1,29 @@
-"""What is on the drive: folders by team, and papers with what they say.
+"""What is on the drive: folders by department, and papers with what they say.
 
-Names and texts may hold ``year``, ``quarter``, ``month``, ``customer``, ``product``, ``n`` and
-``sum`` in braces; a paper is written once for each of what its name holds.
+Names and texts may hold ``year``, ``quarter``, ``month``, ``customer``, ``product``, ``supplier``,
+``office``, ``n`` and ``sum`` in braces; a paper is written once for each of what its name holds.
 """
 
 from __future__ import annotations
 
-CUSTOMERS = (
-    "Alder & Finch Bakery",
-    "Bluewater Logistics",
-    "Copperfield Books",
-    "Eastgate Clinic",
-    "Granite Construction Partners",
-    "Harbour Lane Hotels",
-    "Juniper Legal",
-    "Redwood Insurance",
-    "Upland Coffee",
-)
-PRODUCTS = ("Ledgerly", "Parcelhub", "Rosterboard", "Vaultdrive")
-YEARS = (2023, 2024, 2025, 2026)
+YEARS = (2024, 2025, 2026)
 QUARTERS = ("Q1", "Q2", "Q3", "Q4")
 
-OUTSIDERS = (
-    "j.ferro@ferro-design.example",
-    "audit@kessler-audit.example",
-    "temp-2024@staffing-one.example",
-)
-"""Who had business here once and was given a share."""
+DEPARTMENT = {"Company": "Management", "Office": "Management"}
+"""Whose folders are not named after them."""
 
 PAPERS = {
     "Company": {
         "Handbook": (
-            ("Welcome.md", "Welcome to Brenner & Lind. Your first week, your team, your keys."),
-            ("Travel policy {year}.md", "Trips are booked {n} days ahead. Hotel up to EUR {sum}."),
+            ("Welcome.md", "Welcome to Fairlead Software. Your first week, your team, your keys."),
+            ("Travel policy {year}.md", "Trips are booked {n} days ahead. Hotel up to EUR {n}0."),
             ("Expense policy {year}.md", "Receipts within {n} days. Meals up to EUR 45 a day."),
             ("Home office rules.md", "Up to three days a week; core hours are 10:00 to 15:00."),
         ),
         "Templates": (
-            ("Letter.txt", "Brenner & Lind\nKanalstrasse 14\n\nDear Sir or Madam,\n"),
+            ("Letter.txt", "Fairlead Software\nKanalstrasse 14\nBerlin\n\nDear Sir or Madam,\n"),
             ("Minutes.txt", "Present:\nApologies:\nDecisions:\nTo do:\n"),
-            ("Offer {product}.txt", "Offer for {product}\nSeats:\nPrice a seat: EUR {n}\n"),
+            ("Offer {product}.txt", "Offer for {product}\nSeats:\nPrice a seat: EUR\n"),
         ),
         "Brand": (
             ("Logo.png", "The logo in colour."),
@@ -55,9 +39,7 @@ PAPERS = {
                 "Spent by {quarter}: EUR {sum}. {n} open items.",
             ),
         ),
-        "Invoices": (
-            ("Invoice {customer} {year}.txt", "Invoice to {customer}, {year}. Total EUR {sum}."),
-        ),
+        "Invoices": (),
         "Taxes": (
             ("VAT return {year} {quarter}.txt", "VAT for {quarter} {year}: EUR {sum} to be paid."),
         ),
@@ -65,11 +47,9 @@ PAPERS = {
     "Sales": {
         "Contracts": (
             ("Contract {customer}.txt", "{customer} rents {n} seats until {month} {year}."),
-            ("Amendment {customer}.txt", "From {month} {year}, {customer} pays EUR {n} a seat."),
+            ("Amendment {customer}.txt", "From {month} {year}, {customer} has {n} seats."),
         ),
-        "Offers": (
-            ("Offer {customer} {product}.txt", "{n} seats of {product} for {customer}: EUR {sum}."),
-        ),
+        "Offers": (("Offer {customer}.txt", "{n} seats of {product} for {customer}: EUR {sum}."),),
         "Decks": (
             ("Pitch {product}.txt", "Why {product}: {n} customers, {sum} hours saved."),
             ("Pipeline {year} {quarter}.png", "Pipeline at the end of {quarter} {year}."),
@@ -93,6 +73,32 @@ PAPERS = {
             ),
         ),
     },
+    "Engineering": {
+        "Runbooks": (
+            (
+                "Runbook {product}.md",
+                "Restart {product}: drain, wait {n} minutes, then one by one.",
+            ),
+            ("On call {year}.txt", "The phone goes round every {n} days; swaps by Thursday."),
+        ),
+        "Incidents": (
+            ("Incident {product} {year}.md", "{product} was down for {n} minutes. No data lost."),
+        ),
+    },
+    "Support": {
+        "Macros": (
+            ("Answer {product}.txt", "Hello, thank you for writing about {product}. We are on it."),
+        ),
+        "Reports": (
+            ("Tickets {year} {quarter}.txt", "{quarter} {year}: {n} tickets answered late."),
+        ),
+    },
+    "Marketing": {
+        "Campaigns": (
+            ("Campaign {product} {year}.md", "{product}: {n} visitors a day, EUR {sum} in all."),
+        ),
+        "Events": (("Fair {year}.txt", "Booth of {n} square metres, EUR {sum}."),),
+    },
     "People": {
         "Reviews": (("Review round {year}.txt", "{n} talks held, {n} still open."),),
         "Salaries": (("Salary bands {year}.txt", "Band C begins at EUR {sum}."),),
@@ -101,14 +107,31 @@ PAPERS = {
             ("Onboarding checklist.md", "Laptop, badge, accounts, first talk after {n} days."),
         ),
     },
-    "Operations": {
-        "Office": (
-            ("Floor plan.png", "Second floor, Kanalstrasse 14."),
-            ("Seating {year}.txt", "{n} desks taken, the rest is shared."),
-            ("Cleaning contract.txt", "Twice a week, EUR {sum} a year, notice by {month}."),
+    "Legal": {
+        "Supplier contracts": (
+            ("Contract {supplier}.txt", "{supplier}: EUR {sum} a year, notice by {month} {year}."),
         ),
-        "Suppliers": (
-            ("Supplier list {year}.txt", "{n} suppliers, EUR {sum} in all."),
+        "Confidentiality": (("NDA {supplier}.txt", "Between us and {supplier}, {n} years."),),
+    },
+    "IT": {
+        "Guides": (
+            ("VPN setup.md", "Install the profile; it holds {n} days."),
+            (
+                "Laptop handover.md",
+                "Note the asset in the workbook Laptops before handing it over.",
+            ),
+        ),
+        "Licences": (("Licences {year}.txt", "{n} seats of the editor, EUR {sum} a year."),),
+    },
+    "Office": {
+        "Space": (
+            ("Floor plan {office}.png", "The {office} office."),
+            ("Seating {office}.txt", "{n} desks taken in {office}, the rest is shared."),
+            ("Lease {office}.txt", "Rent EUR {sum} a year until {month} 2028."),
+            ("Keys {office}.txt", "{n} badges are out in {office}; two were never returned."),
+        ),
+        "Services": (
+            ("Cleaning contract.txt", "Twice a week, EUR {sum} a year, notice by {month}."),
             ("Lease printers.txt", "Two printers until {month} 2026, EUR {n} a month."),
             ("Insurance {year}.txt", "Contents up to EUR {sum}; policy BL-{n}."),
         ),
@@ -122,16 +145,10 @@ PAPERS = {
             ("Board minutes {year} {quarter}.txt", "Decided: EUR {sum} for {product}."),
             ("Strategy {year}.md", "Grow {product} by {n} percent."),
         ),
-        "Legal": (("Lease Kanalstrasse.txt", "Rent EUR {sum} a year until {month} 2028."),),
     },
 }
 
-SHARED_WITH_ME = {
-    "Operations": "editor",
-    "Sales": "editor",
-    "Product": "viewer",
-    "Finance": "viewer",
-}
+SHARED_WITH_ME = {"Sales": "editor", "Product": "viewer", "Finance": "viewer", "Support": "viewer"}
 """What the person at work may do in whole folders; elsewhere single papers are shared."""
 
 NEXT_VERSION = (

@@ -1,17 +1,9 @@
-CREATE TABLE files_person (
-  mail TEXT PRIMARY KEY,
-  name TEXT NOT NULL,
-  team TEXT NOT NULL,
-  active INTEGER NOT NULL,
-  me INTEGER NOT NULL
-);
-
 CREATE TABLE files_item (
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('folder', 'file')),
   name TEXT NOT NULL,
   folder_id INTEGER REFERENCES files_item (id),
-  owner TEXT NOT NULL REFERENCES files_person (mail),
+  owner TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 1,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,

@@ -1,59 +1,69 @@
-"""Seeded data of a drive: the papers of a small company, as orderly as such drives are.
+"""Seeded data of a drive: the papers of the company, as orderly as such drives are.
 
+Who owns and shares them are colleagues of the address book; invoices are those of the workbooks.
 The mess: papers copied and called final, the copy newer than the original or older; shares of
 people who have left and of outsiders; a trash that nobody empties.
 """
 
 from __future__ import annotations
 
-import json
 import random
 from datetime import timedelta
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from agentgym.services import Image, Service, moment, time_of
 
-from .papers import (
-    CUSTOMERS,
-    NEXT_VERSION,
-    OUTSIDERS,
-    PAPERS,
-    PRODUCTS,
-    QUARTERS,
-    SHARED_WITH_ME,
-    YEARS,
-)
+from .papers import DEPARTMENT, NEXT_VERSION, PAPERS, QUARTERS, SHARED_WITH_ME, YEARS
 from .picture import bars
 from .rights import EVERYONE, TOP
 
-PEOPLE = Path(__file__).parents[2] / "people.json"
-_SLOTS = {"customer": CUSTOMERS, "product": PRODUCTS, "quarter": QUARTERS, "year": YEARS}
 _MONTHS = ("January", "March", "April", "June", "September", "December")
 
 
 def fill(service: Service, rng: random.Random) -> None:
     """Fill the tables of an empty drive."""
-    company = json.loads(PEOPLE.read_text(encoding="utf-8"))
-    people = company["people"]
-    for person in people:
-        service.db.insert("files_person", **person, me=person["mail"] == company["me"])
-    heads = {p["team"]: p["mail"] for p in reversed(people) if p["active"]}
-    _item(service, "folder", "", None, heads["Management"], "2022-01-10T08:00:00Z")
+    people = service.db.all("SELECT * FROM contacts_person WHERE kind = 'colleague' ORDER BY id")
+    me, head, deputy = (person["email"] for person in people[:3])
+    slots = _slots(service)
+    _item(service, "folder", "", None, head, "2022-01-10T08:00:00Z")
     files: list[dict[str, Any]] = []
     for team, folders in PAPERS.items():
-        members = [p["mail"] for p in people if p["team"] == team] or [heads["Management"]]
-        owner = heads.get(team, heads["Management"])
+        department = DEPARTMENT.get(team, team)
+        members = [
+            p["email"]
+            for p in people
+            if p["department"] == department and (p["status"] == "active" or rng.random() < 0.7)
+        ]
+        leads = [p["email"] for p in people if p["department"] == department]
+        owner = leads[0] if team == department != "Management" else deputy
         top = _item(service, "folder", team, TOP, owner, _before(service, rng, 1400, 1500))
-        _share_team(service, top, team, owner, members, company["me"])
+        _share_team(service, top, team, owner, members, me)
         for name, papers in folders.items():
             inner = _item(service, "folder", name, top, owner, _before(service, rng, 1300, 1399))
             for paper, text in papers:
-                files += _papers(service, rng, inner, paper, text, members)
+                files += _papers(service, rng, inner, paper, text, members, slots)
+            if name == "Invoices":
+                files += _invoices(service, rng, inner, members)
     _mess(service, rng, files)
-    _home(service, rng, files, company["me"])
+    _home(service, rng, files, people[0])
     _stale_shares(service, rng, files, people)
+
+
+def _slots(service: Service) -> dict[str, Any]:
+    """Return what the braces in names stand for."""
+    column = service.db.column
+    firms = "SELECT name FROM contacts_firm WHERE customer = ? ORDER BY name"
+    return {
+        "customer": column(firms, 1),
+        "supplier": column(firms, 0),
+        "product": column("SELECT DISTINCT product FROM tickets_ticket ORDER BY 1"),
+        "office": column(
+            "SELECT DISTINCT office FROM contacts_person WHERE office IS NOT NULL ORDER BY 1"
+        ),
+        "quarter": QUARTERS,
+        "year": YEARS,
+    }
 
 
 def _share_team(
@@ -69,19 +79,23 @@ def _share_team(
 
 
 def _papers(
-    service: Service, rng: random.Random, folder: int, name: str, text: str, members: list[str]
+    service: Service,
+    rng: random.Random,
+    folder: int,
+    name: str,
+    text: str,
+    members: list[str],
+    known_slots: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    held = [slot for slot in sorted(_SLOTS) if "{" + slot + "}" in name]
+    held = [slot for slot in sorted(known_slots) if "{" + slot + "}" in name]
     made = []
-    for values in product(*(_SLOTS[slot] for slot in held)):
+    for values in product(*(known_slots[slot] for slot in held)):
         known = dict(zip(held, values, strict=True))
         year = int(known.get("year", rng.choice(YEARS[1:])))
         if (year == 2026 and known.get("quarter", "Q1") != "Q1") or rng.random() < 0.12:
             continue
         slots = {
-            "customer": rng.choice(CUSTOMERS),
-            "product": rng.choice(PRODUCTS),
-            "quarter": rng.choice(QUARTERS),
+            **{slot: rng.choice(known_slots[slot]) for slot in sorted(known_slots)},
             "month": rng.choice(_MONTHS),
             "n": rng.randint(4, 60),
             "sum": f"{rng.randint(12, 900) * 100:,}",
@@ -91,6 +105,26 @@ def _papers(
         age = (2026 - year) * 330 + rng.randint(3, 50)
         made.append(_paper(service, rng, folder, name.format(**slots), text, slots, members, age))
     return made
+
+
+def _invoices(
+    service: Service, rng: random.Random, folder: int, members: list[str]
+) -> list[dict[str, Any]]:
+    """File what was billed last, as the workbooks of the year have it."""
+    rows = service.db.all(
+        "SELECT * FROM sheets_line WHERE workbook GLOB 'Customer invoices 20*'"
+        " AND sheet = 'Invoices' AND row > 1 ORDER BY e DESC, a LIMIT 60"
+    )
+    text = "Invoice {a}\nTo: {b}\nFor: {d:.0f} seats of {c}\nIssued: {e}\nDue: {f}\nTotal: {g}"
+    made = {}
+    for row in rows:
+        name = f"{row['a']} {row['b']}.txt"
+        if name not in made:
+            age = (time_of(service.now) - time_of(f"{row['e']}T12:00:00Z")).days
+            total = row["g"] if isinstance(row["g"], str) else f"EUR {row['g']:.2f}"
+            known = {**row, "g": total}
+            made[name] = _paper(service, rng, folder, name, text, known, members, age)
+    return list(made.values())
 
 
 def _paper(
@@ -130,7 +164,7 @@ def _mess(service: Service, rng: random.Random, files: list[dict[str, Any]]) -> 
         for suffix in rng.sample(names, rng.choice([1, 1, 2])):
             body = paper["body"]
             if rng.random() < 0.6:
-                body = body.replace("1", "7", 1) if rng.random() < 0.5 else body + "\nApproved."
+                body = "7".join(body.rsplit("1", 1)) if rng.random() < 0.5 else body + "\nApproved."
             at = paper["at"] + timedelta(days=rng.randint(-20, 60))
             when = moment(min(at, _last(service, rng)))
             owner = rng.choice(paper["members"])
@@ -144,9 +178,12 @@ def _mess(service: Service, rng: random.Random, files: list[dict[str, Any]]) -> 
         _throw_away(service, rng, paper["id"], moment(paper["at"]))
 
 
-def _home(service: Service, rng: random.Random, files: list[dict[str, Any]], me: str) -> None:
-    """Give the person at work a folder of her own, and a few papers that others shared."""
-    home = _item(service, "folder", "Nora Feld", TOP, me, "2023-05-02T08:00:00Z")
+def _home(
+    service: Service, rng: random.Random, files: list[dict[str, Any]], person: dict[str, Any]
+) -> None:
+    """Give the person at work a folder of their own, and a few papers that others shared."""
+    me = person["email"]
+    home = _item(service, "folder", person["name"], TOP, me, "2023-05-02T08:00:00Z")
     drafts = _item(service, "folder", "Drafts", home, me, "2023-05-02T08:05:00Z")
     notes = ("To do.txt", "Passwords - do not share.txt", "Ideas summer party.md", "Untitled.txt")
     texts = (
@@ -158,19 +195,24 @@ def _home(service: Service, rng: random.Random, files: list[dict[str, Any]], me:
     for folder, name, text in zip((home, home, drafts, drafts), notes, texts, strict=True):
         when = _before(service, rng, 2, 200)
         _version(service, _item(service, "file", name, folder, me, when), 1, text, None, me, when)
-    for paper in rng.sample(files, 12):
-        if paper["owner"] != me:
-            role = rng.choice(["viewer", "editor"])
-            _share(service, paper["id"], me, role, paper["owner"], moment(paper["at"]), None)
+    for paper in rng.sample([paper for paper in files if paper["owner"] != me], 12):
+        role = rng.choice(["viewer", "editor"])
+        _share(service, paper["id"], me, role, paper["owner"], moment(paper["at"]), None)
 
 
 def _stale_shares(
     service: Service, rng: random.Random, files: list[dict[str, Any]], people: list[dict[str, Any]]
 ) -> None:
-    gone = [p["mail"] for p in people if not p["active"]]
-    mine = [p for p in files if p["owner"] == "nora.feld@brenner-lind.example"]
-    for paper in rng.sample(files, 26) + mine[:6]:
-        grantee = rng.choice([*OUTSIDERS, *gone])
+    """Leave shares with colleagues who have left, and with people of some suppliers."""
+    gone = [person["email"] for person in people if person["status"] == "left"]
+    outside = service.db.column(
+        "SELECT email FROM contacts_person WHERE kind = 'outside' AND customer_id IS NULL"
+        " ORDER BY id"
+    )
+    grantees = [*gone, *rng.sample(outside, 3)]
+    mine = [paper for paper in files if paper["owner"] == people[0]["email"]]
+    for paper in rng.sample(files, 30) + mine[:6]:
+        grantee = rng.choice(grantees)
         ends = rng.choice([None, None, "2025-06-30T22:00:00Z", "2025-12-31T23:00:00Z"])
         given = min(moment(paper["at"]), "2025-05-30T10:00:00Z")
         role = rng.choice(["viewer", "viewer", "editor"])

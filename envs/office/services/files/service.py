@@ -15,7 +15,7 @@ from pydantic import Field
 from agentgym.services import Image, ServiceError, reads, writes
 
 from .drive import WHOLE, Clash, Drive
-from .rights import EVERYONE, TOP, Tree, demand, me
+from .rights import EVERYONE, TOP, Tree, demand
 from .seeding import fill
 from .shapes import Content, Entry, Item, Kind, Page, Role
 
@@ -29,10 +29,11 @@ Grantee = Annotated[str, Field(pattern=r"^(everyone|[^@\s]{1,64}@[a-z0-9.-]{1,19
 class Files(Drive):
     """The company drive."""
 
+    after = ("contacts", "sheets")
     volatile = {"files_item": ("last_opened_at",)}
 
     def fill(self, rng: random.Random) -> None:
-        """Make people, folders, files and shares."""
+        """Make folders, files and shares."""
         fill(self, rng)
 
     # --- reading ---------------------------------------------------------------------------
@@ -293,12 +294,7 @@ class Files(Drive):
                 "invalid", f"expected a time after {self.now}, got {expires_at}", "expires_at"
             )
         if grantee != EVERYONE:
-            person = self.db.one("SELECT * FROM files_person WHERE mail = ?", grantee)
-            if person is not None and not person["active"]:
-                raise ServiceError("conflict", f"{grantee} has left the company", "grantee")
-            domain = me(self).split("@")[1]
-            if person is None and grantee.endswith("@" + domain):
-                raise ServiceError("not_found", f"no {grantee[:80]!r} in the company", "grantee")
+            grantee = self._grantee(grantee)
         self.db.execute(
             "INSERT INTO files_share (item_id, grantee, role, granted_by, granted_at, expires_at)"
             " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (item_id, grantee) DO UPDATE SET"

@@ -1,10 +1,3 @@
-CREATE TABLE knowledge_person (
-  mail TEXT PRIMARY KEY,
-  name TEXT NOT NULL,
-  team TEXT NOT NULL,
-  active INTEGER NOT NULL
-);
-
 CREATE TABLE knowledge_category (
   id TEXT PRIMARY KEY,
   title TEXT NOT NULL
@@ -14,7 +7,7 @@ CREATE TABLE knowledge_article (
   id INTEGER PRIMARY KEY,
   title TEXT NOT NULL,
   category TEXT NOT NULL REFERENCES knowledge_category (id),
-  owner TEXT NOT NULL REFERENCES knowledge_person (mail),
+  owner TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('draft', 'published', 'archived')),
   version INTEGER NOT NULL DEFAULT 1,
   published_version INTEGER,

@@ -6,19 +6,16 @@ overdue; articles whose owner has left; drafts that nobody finished; edits never
 
 from __future__ import annotations
 
-import json
 import random
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from agentgym.services import Service, moment, time_of
 
-from .topics import CATEGORIES, PRODUCT_TOPICS, PRODUCTS, TOPICS
+from .topics import CATEGORIES, PRODUCT_TOPICS, TOPICS
 
-PEOPLE = Path(__file__).parents[2] / "people.json"
-_TEAMS = {"hr": "People", "finance": "Finance", "it": "Engineering", "sales": "Sales",
-          "support": "Support", "office": "Operations", "product": "Product"}  # fmt: skip
+_TEAMS = {"hr": "People", "finance": "Finance", "it": "IT", "sales": "Sales",
+          "support": "Support", "office": "Management", "product": "Product"}  # fmt: skip
 _SECTIONS = (
     ("Why", "So that everybody is treated alike and nobody has to ask twice."),
     ("Who to ask", "Ask {team}, or write to {owner}."),
@@ -30,16 +27,16 @@ _AGAIN = ("{title} - guide", "{title} (new)", "FAQ: {title}", "How we do it: {ti
 
 def fill(service: Service, rng: random.Random) -> None:
     """Fill the tables of an empty knowledge base."""
-    people = json.loads(PEOPLE.read_text(encoding="utf-8"))["people"]
-    for person in people:
-        service.db.insert("knowledge_person", **person)
+    people = service.db.all("SELECT * FROM contacts_person WHERE kind = 'colleague' ORDER BY id")
+    products = service.db.column("SELECT DISTINCT product FROM tickets_ticket ORDER BY 1")
     for name, title in CATEGORIES.items():
         service.db.insert("knowledge_category", id=name, title=title)
     topics = [(c, title, rule) for c, found in TOPICS.items() for title, rule in found]
-    for product in PRODUCTS:
+    for product in products:
         topics += [("product", t.format(product=product), r) for t, r in PRODUCT_TOPICS]
+    topics += [("support", "When tickets are due", _due_times(service))]
     for category, title, rule in topics:
-        team = [p for p in people if p["team"] == _TEAMS[category]]
+        team = [p for p in people if p["department"] == _TEAMS[category]]
         figures = _figures(rng)
         first = _article(service, rng, category, title, rule, figures, team, rng.randint(300, 900))
         for _ in range(rng.choices([0, 1, 2], [3, 4, 2])[0]):
@@ -57,6 +54,20 @@ def fill(service: Service, rng: random.Random) -> None:
         if rng.random() < 0.5:
             name = f"{title} {rng.choice([2022, 2023, 2024])}"
             _article(service, rng, category, name, rule, _figures(rng), team, 900, "archived")
+
+
+def _due_times(service: Service) -> str:
+    """Return the help desk's due times by plan and priority, as its tickets have them."""
+    hours = service.db.all(
+        "SELECT c.plan, t.priority,"
+        " min(round((julianday(t.due_at) - julianday(t.created_at)) * 24)) AS hours"
+        " FROM tickets_ticket t JOIN tickets_customer c ON c.id = t.customer_id"
+        " GROUP BY c.plan, t.priority ORDER BY c.plan, hours"
+    )
+    lines: dict[str, list[str]] = {}
+    for row in hours:
+        lines.setdefault(row["plan"], []).append(f"{row['priority']} {row['hours']:.0f} h")
+    return "\n".join(f"- {plan}: {', '.join(due)}" for plan, due in lines.items())
 
 
 def _figures(rng: random.Random) -> dict[str, int]:
@@ -79,7 +90,7 @@ def _article(
     age_days: int,
     status: str = "",
 ) -> dict[str, Any]:
-    owner = rng.choice(team)["mail"]
+    owner = rng.choice(team)["email"]
     status = status or rng.choices(["published", "draft"], [9, 1])[0]
     made = time_of(service.now) - timedelta(days=age_days, minutes=rng.randint(1, 500))
     count = rng.choices([1, 2, 3], [5, 3, 1])[0]
@@ -112,7 +123,7 @@ def _article(
             number=version,
             title=title,
             body=f"## Rule\n{rule.format(**told)}{extra}",
-            author=rng.choice(team)["mail"],
+            author=rng.choice(team)["email"],
             saved_at=when,
             note="" if version == 1 else rng.choice(["figures", "wording", "after review"]),
         )

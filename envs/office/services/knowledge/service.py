@@ -32,10 +32,11 @@ SELECT a.id, a.title, a.category, a.owner, a.status, a.version, a.published_vers
 class Knowledge(Service):
     """The knowledge base."""
 
+    after = ("contacts", "tickets")
     volatile = {"knowledge_article": ("last_viewed_at",)}
 
     def fill(self, rng: random.Random) -> None:
-        """Make people, categories and articles."""
+        """Make categories and articles."""
         fill(self, rng)
 
     # --- reading ---------------------------------------------------------------------------
@@ -170,7 +171,7 @@ class Knowledge(Service):
             tags: Its tags.
         """
         self._category(category)
-        self._owner(owner)
+        owner = self._owner(owner)
         self._future(review_on)
         number = self.db.insert(
             "knowledge_article",
@@ -238,8 +239,7 @@ class Knowledge(Service):
             self._category(category)
             changes["category"] = category
         if owner is not None:
-            self._owner(owner)
-            changes["owner"] = owner
+            changes["owner"] = self._owner(owner)
         if review_on is not None:
             self._future(review_on)
             changes["review_on"] = review_on
@@ -342,12 +342,23 @@ class Knowledge(Service):
                 "not_found", f"no category {name[:80]!r}; there is: {', '.join(known)}", "category"
             )
 
-    def _owner(self, mail: str) -> None:
-        active = self.db.value("SELECT active FROM knowledge_person WHERE mail = ?", mail)
-        if active is None:
-            raise ServiceError("not_found", f"no {mail[:80]!r} in the company", "owner")
-        if not active:
-            raise ServiceError("conflict", f"{mail} has left the company", "owner")
+    def _author(self) -> str:
+        me: str = self.db.value("SELECT email FROM contacts_person WHERE id = 1")
+        return self.actor if self.unlimited else me
+
+    def _owner(self, email: str) -> str:
+        """Return the main address of a colleague who is there."""
+        person = self.db.one(
+            "SELECT name, status, main FROM contacts_address WHERE lower(email) = lower(?)"
+            " AND kind = 'colleague'",
+            email,
+        )
+        if person is None:
+            raise ServiceError("not_found", f"no {email[:80]!r} in the company", "owner")
+        if person["status"] == "left":
+            raise ServiceError("conflict", f"{person['name']} has left the company", "owner")
+        main: str = person["main"]
+        return main
 
     def _future(self, day: str, field: str = "review_on") -> None:
         if day <= self.now[:10]:
@@ -360,7 +371,7 @@ class Knowledge(Service):
             number=number,
             title=title,
             body=body,
-            author=self.actor,
+            author=self._author(),
             saved_at=self.now,
             note=note,
         )

@@ -12,8 +12,6 @@ CATEGORIES = {
     "product": "How our products work",
 }
 
-PRODUCTS = ("Ledgerly", "Parcelhub", "Rosterboard", "Vaultdrive")
-
 TOPICS = {
     "hr": (
         ("Parental leave", "Tell your lead {n} weeks ahead. The form goes to People."),
@@ -22,7 +20,7 @@ TOPICS = {
         ("Home office", "Up to {small} days a week from home; core hours begin at {hour}:00."),
         ("Overtime", "Overtime beyond {n} hours a month needs the lead's consent."),
         ("Onboarding", "Buddy, laptop and badge on day one; a talk after {n} days."),
-        ("Leaving the company", "Badge and laptop go to Operations {small} days before the end."),
+        ("Leaving the company", "Badge and laptop go to IT {small} days before the end."),
     ),
     "finance": (
         ("Travel expenses", "Receipts within {n} days. Hotel up to EUR {sum} a night."),
@@ -31,14 +29,16 @@ TOPICS = {
         ("Company cards", "Statements are cleared within {n} days or the card is blocked."),
         ("Refunds to customers", "Support refunds up to EUR {sum}; Finance decides above that."),
         ("Invoices from suppliers", "Paid {n} days after they come in, if an order is named."),
+        ("Reminders to customers", "First reminder {n} days after the due date, then a call."),
     ),
     "it": (
         ("Passwords", "At least {n} characters; the vault makes them. Never by mail."),
         ("VPN", "Ask for a profile; it holds {n} days. Reconnect after {small} failures."),
-        ("Lost laptop", "Call IT within {small} hours, then file a report with Operations."),
+        ("Lost laptop", "Call IT within {small} hours, then file a report with Legal."),
         ("Two-factor sign-in", "Register {small} devices; backup codes hold {n} days."),
-        ("Printers", "The printer on floor two is {sum}; toner is in the cupboard."),
+        ("Printers", "The printer on floor two is number {sum}; toner is in the cupboard."),
         ("Sharing files with outsiders", "Shares end after {n} days; editors only by exception."),
+        ("Laptops", "Each has a line in the workbook Laptops; replaced after {small} years."),
         ("Data retention", "Customer data is deleted {n} days after the contract ends."),
     ),
     "sales": (
@@ -53,14 +53,21 @@ TOPICS = {
         ("Escalation", "After {n} hours without progress, call the engineer on duty."),
         ("Outages", "Post on the status page within {n} minutes, then every {small} hours."),
         ("Merging tickets", "Merge only within one company; never after {n} days."),
+        (
+            "Closing tickets",
+            "Close once the customer agrees, or {small} days after the last answer.",
+        ),
         ("Angry customers", "Stay calm, sum up, offer a call within {small} hours."),
     ),
     "office": (
         ("Visitors", "Visitors sign in; tell the front desk {small} hours ahead."),
         ("Meeting rooms", "Book up to {n} days ahead; a room not used for {n} minutes is free."),
-        ("Keys and badges", "A lost badge costs EUR {sum}; tell Operations the same day."),
+        (
+            "Keys and badges",
+            "A lost badge costs EUR {sum}; tell office@fairlead.example the same day.",
+        ),
         ("Fire drill", "Twice a year; meeting point is the yard. {n} marshals."),
-        ("Parking", "There are {n} places; ask Operations {small} days ahead."),
+        ("Parking", "There are {n} places; ask office@fairlead.example {small} days ahead."),
         ("Post and parcels", "Parcels leave at {hour}:00; private ones are not sent."),
     ),
 }

@@ -82,8 +82,6 @@ def reaches_me(service: Service, emails: list[str]) -> bool:
 
 def _person(service: Service, email: str) -> dict[str, Any] | None:
     return service.db.one(
-        "SELECT name, status FROM contacts_person WHERE status IN ('active', 'left')"
-        " AND (lower(email) = lower(?1) OR id = (SELECT person_id FROM contacts_alias"
-        " WHERE lower(email) = lower(?1))) ORDER BY status LIMIT 1",
+        "SELECT name, status FROM contacts_address WHERE lower(email) = lower(?) ORDER BY status",
         email,
     )

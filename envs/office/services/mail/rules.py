@@ -47,7 +47,7 @@ class _Rules(Service):
         forwards: int | None = None,
     ) -> int:
         own = own_addresses(self)
-        if sender is not None and sender not in own and self.actor != "world":
+        if sender is not None and sender not in own and not self.unlimited:
             raise ServiceError(
                 "forbidden", f"{sender!r} is not yours; expected one of {', '.join(own)}", "sender"
             )

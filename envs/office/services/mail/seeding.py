@@ -1,5 +1,8 @@
 """Seeded mail: conversations, invitations to meetings that exist, and news of tickets that do.
 
+What is spoken of is there: papers of the drive, workbooks, articles, and invoices as they stand in
+the workbooks.
+
 The mess is that of real mailboxes: threads that were forwarded, answers to old addresses, mail
 to who has left that came back, drafts that nobody sent, junk that looks almost right.
 """
@@ -13,7 +16,8 @@ from typing import Any
 from agentgym.services import Service, moment, time_of
 
 from .delivery import ARCHIVE, DRAFTS, INBOX, JUNK, SENT, TRASH, bounce
-from .matters import FOLDERS, JUNK_MAIL, NEWSLETTERS, TALKS
+from .matters import FOLDERS, JUNK_MAIL, NEWSLETTERS
+from .topics import Topics
 
 CONVERSATIONS = 110
 
@@ -41,6 +45,7 @@ class _Mailbox:
         self.people = {row["id"]: row for row in rows}
         self.me: str = rows[0]["email"]
         self.names = {row["email"]: row["name"] for row in rows}
+        self.topics = Topics(service, rng)
         self.threads = 0
 
     def invitations(self) -> list[dict[str, Any]]:
@@ -106,13 +111,8 @@ class _Mailbox:
         rng = self.rng
         other = rng.choice([p for p in self.people.values() if p["id"] > 1])
         copy = rng.choice([p for p in self.people.values() if p["kind"] == "colleague"])
-        slots = {
-            "day": rng.choice(["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]),
-            "n": rng.randint(4, 30),
-            "order": f"INV-{rng.randint(10_000, 99_999)}",
-        }
-        subject, *lines = (text.format(**slots) for text in rng.choice(TALKS))
         at = self.now - timedelta(days=rng.triangular(0, 120, 10), minutes=rng.randint(5, 500))
+        subject, *lines = self.topics.talk(other, moment(at))
         thread = self._thread()
         found = []
         if other["status"] == "left":
@@ -141,7 +141,9 @@ class _Mailbox:
     def drafts(self) -> None:
         """Leave some answers unsent."""
         rows = self.service.db.all(
-            "SELECT * FROM mail_message WHERE folder_id = ? AND event_id IS NULL ORDER BY id", INBOX
+            "SELECT * FROM mail_message WHERE folder_id = ? AND event_id IS NULL"
+            " AND sender IN (SELECT email FROM contacts_address) ORDER BY id",
+            INBOX,
         )
         for row in self.rng.sample(rows, 6):
             number = self.service.db.insert(

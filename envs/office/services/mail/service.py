@@ -22,7 +22,7 @@ from .shapes import Email, Emails, Folder, Line, Message, Messages, Page, Summar
 class Mail(_Rules):
     """A mailbox."""
 
-    after = ("contacts", "calendar", "tickets")
+    after = ("contacts", "calendar", "tickets", "files", "sheets", "knowledge")
 
     def fill(self, rng: random.Random) -> None:
         """Make folders and some months of mail."""

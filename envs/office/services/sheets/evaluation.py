@@ -1,7 +1,7 @@
 """What a formula comes to, given the values of cells.
 
 Values are numbers, texts, truths, dates, None for an empty cell, and errors, which go through
-everything except COUNT and the branch of an IF that is not taken. Nothing is converted but
+everything except COUNT, COUNTA and the branch of an IF that is not taken. Nothing is converted but
 an empty cell to 0 and a truth to 1 or 0 in arithmetic: the text "12" is no number.
 """
 
@@ -243,6 +243,10 @@ def _count(arguments: Arguments, look: Look) -> Value:
     return float(len(counted))
 
 
+def _counta(arguments: Arguments, look: Look) -> Value:
+    return float(len([v for v, _ in _values(arguments, look) if v is not None]))
+
+
 def _countif(arguments: Arguments, look: Look) -> Value:
     block, accepts = _condition(arguments, look, 2, 2)
     return float(sum(accepts(value) for row in block for value in row))
@@ -363,6 +367,7 @@ _FUNCTIONS: Final[dict[str, Function]] = {
     "MIN": _stopping(_extreme(min)),
     "MAX": _stopping(_extreme(max)),
     "COUNT": _stopping(_count),
+    "COUNTA": _stopping(_counta),
     "COUNTIF": _stopping(_countif),
     "SUMIF": _stopping(_sumif),
     "IF": _if,

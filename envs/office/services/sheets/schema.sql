@@ -1,5 +1,3 @@
-CREATE TABLE sheets_account (mail TEXT PRIMARY KEY);
-
 CREATE TABLE sheets_workbook (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
@@ -28,3 +26,14 @@ CREATE TABLE sheets_cell (
   value NOT NULL,
   PRIMARY KEY (sheet_id, row, col)
 );
+
+-- The first columns of each row side by side, for other services and for checks.
+CREATE VIEW sheets_line (workbook, sheet, row, a, b, c, d, e, f, g, h) AS
+  SELECT w.name, s.name, c.row,
+    max(CASE c.col WHEN 1 THEN c.value END), max(CASE c.col WHEN 2 THEN c.value END),
+    max(CASE c.col WHEN 3 THEN c.value END), max(CASE c.col WHEN 4 THEN c.value END),
+    max(CASE c.col WHEN 5 THEN c.value END), max(CASE c.col WHEN 6 THEN c.value END),
+    max(CASE c.col WHEN 7 THEN c.value END), max(CASE c.col WHEN 8 THEN c.value END)
+  FROM sheets_cell c JOIN sheets_sheet s ON s.id = c.sheet_id
+    JOIN sheets_workbook w ON w.id = s.workbook_id
+  GROUP BY w.id, s.id, c.row;

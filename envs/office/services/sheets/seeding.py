@@ -1,4 +1,4 @@
-"""Seeded workbooks of a small company, with the mistakes that such workbooks have.
+"""Seeded workbooks of the company, with the mistakes that such workbooks have.
 
 Totals that stop some rows short, totals typed over their formula, numbers that are texts, rows
 entered twice, a copy called final that differs, and cells in error or on a circle.
@@ -6,77 +6,68 @@ entered twice, a copy called final that differs, and cells in error or on a circ
 
 from __future__ import annotations
 
-import json
 import random
 from datetime import date, timedelta
-from pathlib import Path
 
 from agentgym.services import Service, moment, time_of
 
 from .book import Book, Typed
+from .company import PRICES, Company, company
+from .ledgers import Table, customer_invoices, equipment, payments, renewals
 
-PEOPLE = Path(__file__).parents[2] / "people.json"
-Table = list[list[Typed]]
-
-_TEAMS = ("Finance", "Sales", "People", "Product", "Engineering", "Support", "Operations")
 _CATEGORIES = ("Travel", "Meals", "Software", "Office", "Training")
 _WHAT = {
-    "Travel": ("Train to Hamburg", "Taxi", "Hotel, two nights", "Flight to Oslo"),
-    "Meals": ("Lunch with customer", "Team dinner", "Breakfast"),
+    "Travel": ("Train to Hamburg", "Taxi", "Hotel, two nights", "Flight to Lisbon"),
+    "Meals": ("Lunch with {customer}", "Team dinner", "Breakfast"),
     "Software": ("Editor licence", "Fonts", "Cloud storage"),
     "Office": ("Paper", "Toner", "Chair", "Coffee"),
     "Training": ("Course", "Books", "Conference ticket"),
 }
-_CUSTOMERS = (
-    "Alder & Finch Bakery", "Bluewater Logistics", "Brightside Dental", "Cascade Outdoor",
-    "Copperfield Books", "Delta Freight", "Eastgate Clinic", "Fern Hill School",
-    "Granite Construction Partners", "Harbour Lane Hotels", "Juniper Legal", "Redwood Insurance",
-    "Tidewater Energy", "Upland Coffee", "Willow Creek Nursery",
-)  # fmt: skip
-_PRICES = (("Ledgerly", 24), ("Parcelhub", 18.5), ("Rosterboard", 9.9), ("Vaultdrive", 12))
-_SUPPLIERS = ("Paper & Co", "Hanse Energie", "Citynet", "Kanal Immobilien", "Clean Team", "Toner24")
 
 
 def fill(service: Service, rng: random.Random) -> None:
     """Fill the tables with workbooks."""
-    company = json.loads(PEOPLE.read_text(encoding="utf-8"))
-    service.db.insert("sheets_account", mail=company["me"])
-    people = company["people"]
-    teams = {t: [p["mail"] for p in people if p["team"] == t and p["active"]] for t in _TEAMS}
-    names = [p["name"] for p in people]
+    known, today = company(service), time_of(service.now).date()
+    made: list[tuple[str, str, dict[str, Table]]] = []
     for year in (2024, 2025, 2026):
-        _add(service, rng, f"Budget {year}", teams["Finance"], _budget(rng, year == 2025))
+        made.append(("Finance", f"Budget {year}", _budget(rng, known.departments, year == 2025)))
     for number, month in enumerate(("2025-09", "2025-10", "2025-11", "2025-12", "2026-01")):
-        book = _expenses(rng, date.fromisoformat(f"{month}-01"), names, mistake=number)
-        _add(service, rng, f"Expenses {month}", teams["Finance"], book)
+        book = _expenses(rng, date.fromisoformat(f"{month}-01"), known, mistake=number)
+        made.append(("Finance", f"Expenses {month}", book))
     for name in ("Pipeline Q1 2026", "Pipeline Q1 2026_final_v2", "Pipeline Q4 2025"):
-        _add(service, rng, name, teams["Sales"], _pipeline(rng, wrong="final" in name))
+        made.append(("Sales", name, _pipeline(rng, known.customers, wrong="final" in name)))
     for year in (2024, 2025):
-        _add(service, rng, f"Orders {year}", teams["Sales"], _orders(rng))
-    _add(service, rng, "Headcount", teams["People"], _headcount(rng, people))
-    _add(service, rng, "Supplier payments 2025", teams["Operations"], _payments(rng))
-    _add(service, rng, "Summer party", teams["Operations"], _party(rng))
-    _add(service, rng, "Copy of Summer party", teams["Operations"], _party(rng))
-    for product, _ in _PRICES:
-        _add(service, rng, f"Survey {product}", teams["Product"], _survey(rng))
-    _add(service, rng, "Cost model (old)", teams["Product"], _model())
+        made.append(("Sales", f"Orders {year}", _orders(rng, known.customers)))
+    made.append(("Sales", "Renewals 2026", renewals(rng, known, today)))
+    made.append(("People", "Headcount", _headcount(rng, known)))
+    for year, invoices in customer_invoices(rng, known, today).items():
+        made.append(("Finance", f"Customer invoices {year}", invoices))
+    for year, count in ((2025, 70), (2026, 18)):
+        book = payments(rng, known, date(year, 1, 7), count)
+        made.append(("Finance", f"Supplier payments {year}", book))
+    made.append(("IT", "Laptops", equipment(rng, known)))
+    made += [("Management", name, _party(rng)) for name in ("Summer party", "Copy of Summer party")]
+    made += [("Product", f"Survey {p}", _survey(rng, known.customers)) for p in PRICES]
+    made.append(("Product", "Cost model (old)", _model()))
+    for department, name, sheets in made:
+        _add(service, rng, name, known.of(department), sheets)
 
 
-def _budget(rng: random.Random, wrong: bool) -> dict[str, Table]:
+def _budget(rng: random.Random, departments: list[str], wrong: bool) -> dict[str, Table]:
     """Return plan, what was spent, and both side by side; a wrong one leaves out a team."""
     quarters: list[Typed] = ["Q1", "Q2", "Q3", "Q4"]
     sheets: dict[str, Table] = {}
-    last = len(_TEAMS) + 1
+    last = len(departments) + 1
     for sheet in ("Plan", "Actual"):
         rows: Table = [["Team", *quarters, "Year"]]
-        for number, team in enumerate(_TEAMS, 2):
+        for number, team in enumerate(departments, 2):
             spent: list[Typed] = [rng.randint(20, 240) * 500 for _ in quarters]
             rows.append([team, *spent, f"=SUM(B{number}:E{number})"])
         end = last - 1 if wrong and sheet == "Actual" else last
         rows.append(["Total", *(f"=SUM({c}2:{c}{end})" for c in "BCDEF")])
         sheets[sheet] = rows
     compare: Table = [["Team", "Plan", "Actual", "Difference", "Share", "Verdict"]]
-    for number, team in enumerate((*_TEAMS, "Total"), 2):
+    for number, team in enumerate((*departments, "Total"), 2):
         compare.append(
             [
                 team,
@@ -90,13 +81,15 @@ def _budget(rng: random.Random, wrong: bool) -> dict[str, Table]:
     return {**sheets, "Compare": compare}
 
 
-def _expenses(rng: random.Random, first: date, names: list[str], mistake: int) -> dict[str, Table]:
+def _expenses(rng: random.Random, first: date, known: Company, mistake: int) -> dict[str, Table]:
+    names = [p["name"] for p in known.people]
     rows: Table = [["Date", "Name", "Category", "What", "Amount"]]
     for day in sorted(rng.randint(0, 27) for _ in range(rng.randint(34, 60))):
         category = rng.choice(_CATEGORIES)
         amount = round(rng.lognormvariate(4, 0.9), 2)
         when = (first + timedelta(days=day)).isoformat()
-        rows.append([when, rng.choice(names), category, rng.choice(_WHAT[category]), amount])
+        what = rng.choice(_WHAT[category]).format(customer=rng.choice(known.customers))
+        rows.append([when, rng.choice(names), category, what, amount])
     if mistake == 1:
         for row in rng.sample(rows[1:], 3):
             row[4] = f"{row[4]} EUR" if rng.random() < 0.5 else str(row[4])
@@ -117,10 +110,10 @@ def _expenses(rng: random.Random, first: date, names: list[str], mistake: int) -
     return {"Receipts": rows, "Summary": summary}
 
 
-def _pipeline(rng: random.Random, wrong: bool) -> dict[str, Table]:
+def _pipeline(rng: random.Random, customers: list[str], wrong: bool) -> dict[str, Table]:
     rows: Table = [["Customer", "Product", "Seats", "Price", "Value", "Chance", "Weighted"]]
-    for number, customer in enumerate(rng.sample(_CUSTOMERS, 13), 2):
-        product, price = rng.choice(_PRICES)
+    for number, customer in enumerate(rng.sample(customers, 13), 2):
+        product, price = rng.choice(list(PRICES.items()))
         chance = rng.choice([0.1, 0.25, 0.5, 0.75, 0.9])
         value, weighted = f"=C{number}*D{number}*12", f"=ROUND(E{number}*F{number},2)"
         rows.append([customer, product, rng.randint(5, 180), price, value, chance, weighted])
@@ -129,58 +122,42 @@ def _pipeline(rng: random.Random, wrong: bool) -> dict[str, Table]:
     return {"Pipeline": rows}
 
 
-def _orders(rng: random.Random) -> dict[str, Table]:
-    prices: Table = [["Product", "Price"], *([name, price] for name, price in _PRICES)]
+def _orders(rng: random.Random, customers: list[str]) -> dict[str, Table]:
+    prices: Table = [["Product", "Price"], *([name, price] for name, price in PRICES.items())]
     rows: Table = [["Number", "Customer", "Product", "Seats", "Price", "Sum"]]
+    orders = rng.sample(range(1000, 10_000), 60)
     for number in range(2, 62):
-        product = rng.choice(_PRICES)[0] if rng.random() > 0.03 else "Parcel hub"
+        product = rng.choice(list(PRICES)) if rng.random() > 0.03 else "Parcel hub"
         price = f"=VLOOKUP(C{number},Prices!A2:B5,2,FALSE)"
-        order = f"SO-{rng.randint(1000, 9999)}"
+        order = f"SO-{orders[number - 2]}"
         seats = rng.randint(1, 90)
-        rows.append([order, rng.choice(_CUSTOMERS), product, seats, price, f"=D{number}*E{number}"])
+        rows.append([order, rng.choice(customers), product, seats, price, f"=D{number}*E{number}"])
     return {"Orders": rows, "Prices": prices}
 
 
-def _headcount(rng: random.Random, people: list[dict[str, str]]) -> dict[str, Table]:
-    rows: Table = [["Name", "Mail", "Team", "Since", "Hours", "Left"]]
-    for person in people:
+def _headcount(rng: random.Random, known: Company) -> dict[str, Table]:
+    rows: Table = [["Name", "Address", "Department", "Role", "Since", "Hours", "Left"]]
+    for person in known.people:
         since = (date(2019, 1, 1) + timedelta(days=rng.randint(0, 2300))).isoformat()
-        left = None if person["active"] else "yes"
-        rows.append([person["name"], person["mail"], person["team"], since, 40, left])
+        left = "yes" if person["status"] == "left" else None
+        rows.append([person["name"], person["email"], person["department"], person["role"],
+                     since, 40, left])  # fmt: skip
     for row in rng.sample(rows[1:], 6):
-        row[4] = rng.choice([20, 24, 32])
+        row[5] = rng.choice([20, 24, 32])
+    # Somebody has forgotten one who left, and the line of one who came last.
+    rng.choice([row for row in rows[1:] if row[6]])[6] = None
+    del rows[rng.randint(4, len(rows) - 12)]
     last = len(rows)
-    teams: Table = [["Team", "People", "Hours", "Average"]]
-    for number, team in enumerate(_TEAMS, 2):
+    teams: Table = [["Department", "People", "Hours", "Average"]]
+    for number, department in enumerate(known.departments, 2):
         found = f"People!C2:C{last}"
-        hours = f"=SUMIF({found},A{number},People!E2:E{last})"
+        hours = f"=SUMIF({found},A{number},People!F2:F{last})"
         average = f"=ROUND(C{number}/B{number},1)"
-        teams.append([team, f"=COUNTIF({found},A{number})", hours, average])
-    # Nobody is in this team any more, and nobody took the line out.
-    teams.append(["Marketing", '=COUNTIF(People!C2:C99,"Marketing")', 0, "=C9/B9"])
-    return {"People": rows, "Teams": teams}
-
-
-def _payments(rng: random.Random) -> dict[str, Table]:
-    rows: Table = [["Invoice", "Supplier", "Received", "Due", "Amount", "Paid"]]
-    for number in range(2, 72):
-        received = date(2025, 1, 7) + timedelta(days=5 * number)
-        paid: Typed = "yes" if number < 64 or rng.random() < 0.4 else None
-        name, due = rng.choice(_SUPPLIERS), f"=C{number}+30"
-        amount = round(rng.lognormvariate(6, 0.6), 2)
-        invoice = f"R{rng.randint(10_000, 99_999)}"
-        rows.append([invoice, name, received.isoformat(), due, amount, paid])
-    rows += [list(rows[k]) for k in rng.sample(range(1, 60), 2)]
-    last = len(rows)
-    for number in (last - 1, last):
-        rows[number - 1][3] = f"=C{number}+30"
-    open_: Table = [
-        ["Paid", f'=SUMIF(Invoices!F2:F{last},"yes",Invoices!E2:E{last})'],
-        ["All", f"=SUM(Invoices!E2:E{last})"],
-        ["Open", "=B2-B1"],
-        ["Last due", f"=MAX(Invoices!D2:D{last})"],
-    ]
-    return {"Invoices": rows, "Open": open_}
+        teams.append([department, f"=COUNTIF({found},A{number})", hours, average])
+    # Nobody is in this department any more, and nobody took the line out.
+    line = len(teams) + 1
+    teams.append(["Print shop", f"=COUNTIF(People!C2:C99,A{line})", 0, f"=C{line}/B{line}"])
+    return {"People": rows, "Departments": teams}
 
 
 def _party(rng: random.Random) -> dict[str, Table]:
@@ -199,11 +176,11 @@ def _party(rng: random.Random) -> dict[str, Table]:
     }
 
 
-def _survey(rng: random.Random) -> dict[str, Table]:
+def _survey(rng: random.Random, customers: list[str]) -> dict[str, Table]:
     rows: Table = [["Answer", "Customer", "Content (1-5)", "Would recommend"]]
     for number in range(1, 46):
         content: Typed = rng.choices([1, 2, 3, 4, 5, "n/a", None], [1, 2, 6, 10, 6, 1, 1])[0]
-        rows.append([number, rng.choice(_CUSTOMERS), content, rng.random() < 0.7])
+        rows.append([number, rng.choice(customers), content, rng.random() < 0.7])
     result: Table = [
         ["Answers", "=COUNT(Answers!A2:A46)"],
         ["Average", "=ROUND(AVERAGE(Answers!C2:C46),2)"],

@@ -43,6 +43,8 @@ MAX_READ = 5_000
 class Sheets(Desk):
     """The spreadsheets."""
 
+    after = ("contacts", "tickets")
+
     def fill(self, rng: random.Random) -> None:
         """Make the workbooks."""
         fill(self, rng)
@@ -197,10 +199,10 @@ class Sheets(Desk):
         number = self.db.insert(
             "sheets_workbook",
             name=name,
-            owner=self.db.value("SELECT mail FROM sheets_account"),
+            owner=self._me(),
             created_at=self.now,
             updated_at=self.now,
-            updated_by=self.actor,
+            updated_by=self._author(),
         )
         for position, sheet in enumerate(names, 1):
             self.db.insert("sheets_sheet", workbook_id=number, name=sheet, position=position)

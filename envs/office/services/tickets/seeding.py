@@ -19,6 +19,7 @@ from .sla import due_at
 
 PEOPLE = 150
 TICKETS = 420
+OF_THESE_DAYS = 16
 
 
 def fill(service: Service, rng: random.Random) -> None:
@@ -29,9 +30,10 @@ def fill(service: Service, rng: random.Random) -> None:
     people = [_person(service, rng, rng.choice(companies)) for _ in range(PEOPLE)]
     for person in rng.sample(people, 6):
         people.append(_entered_twice(service, rng, person))
-    days = sorted(rng.triangular(0, 365, 30) for _ in range(TICKETS))
+    days = [rng.triangular(0, 365, 30) for _ in range(TICKETS)]
+    days += [rng.uniform(0, 2.5) for _ in range(OF_THESE_DAYS)]
     made: list[dict[str, Any]] = []
-    for age in reversed(days):
+    for age in sorted(days, reverse=True):
         if made and rng.random() < 0.05:
             made.append(_reported_again(service, rng, rng.choice(made[-40:]), people))
         else:
