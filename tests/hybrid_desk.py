@@ -69,7 +69,7 @@ class Shelf(Service):
         return Image(page.getvalue())
 
     @reads
-    def repeat(self, text: str, times: Annotated[int, Field(ge=0, le=1_000_000)]) -> list[str]:
+    def repeat(self, text: str, times: Annotated[int, Field(ge=0, le=20_000)]) -> list[str]:
         """Say something many times.
 
         Args:

@@ -42,33 +42,40 @@ for name in names:
     __import__(name)
 loaded = {name: getattr(sys.modules[name], "__spec__", None) for name in sys.modules}
 del loaded["__main__"]
-import json, os, py_compile
+import _imp, importlib.util, json, marshal, os, py_compile
 folder = "{}/python{}.{}".format(sys.platlibdir, *sys.version_info[:2])
 library = os.path.join(target, folder)
 os.makedirs(os.path.join(library, "lib-dynload"))
-extensions = []
+extensions, codes = [], {}
 sources = {"os": os.__file__, "": supervisor}
 for name, spec in loaded.items():
     if spec is None or not spec.has_location:
         continue
     if spec.origin.endswith(".py"):
-        sources[name + ".__init__" * (spec.submodule_search_locations is not None)] = spec.origin
+        # What the Python has compiled before is not compiled again; no path of this host goes in.
+        code = spec.loader.get_code(name)
+        _imp._fix_co_filename(code, name)
+        codes[name + ".__init__" * (spec.submodule_search_locations is not None)] = code
     else:
         extensions.append(spec.origin)
-for name, source in sources.items():
+def place(name):
     path = os.path.join(library, *name.split(".")) if name else os.path.join(target, "supervisor")
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    py_compile.compile(source, path + ".pyc", name or "supervisor", doraise=True)
+    return path + ".pyc"
+for name, source in sources.items():
+    py_compile.compile(source, place(name), name or "supervisor", doraise=True)
+for name, code in codes.items():
+    with open(place(name), "wb") as file:
+        file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
 print(json.dumps([os.path.join(folder, "lib-dynload"), extensions]))
 """
 # What programs of agents are likely to want, in a guest that has no Python of its own.
 _LIBRARY = (
-    *("argparse", "ast", "base64", "bisect", "calendar", "collections", "contextlib", "copy"),
-    *("csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fnmatch", "fractions"),
-    *("functools", "glob", "hashlib", "heapq", "io", "itertools", "json", "linecache", "math"),
-    *("operator", "pathlib", "pprint", "random", "re", "shlex", "shutil", "socket", "statistics"),
-    *("string", "subprocess", "tempfile", "textwrap", "threading", "time", "traceback"),
-    *("typing", "unicodedata", "uuid", "zlib"),
+    *("ast", "base64", "bisect", "calendar", "collections", "contextlib", "copy", "csv"),
+    *("dataclasses", "datetime", "decimal", "difflib", "enum", "fnmatch", "fractions"),
+    *("functools", "glob", "heapq", "io", "itertools", "json", "linecache", "math", "operator"),
+    *("pathlib", "pprint", "random", "re", "shlex", "socket", "statistics", "string"),
+    *("subprocess", "textwrap", "threading", "time", "traceback", "typing"),
 )
 _TRY = """
 import sys
@@ -216,16 +223,17 @@ def _imports() -> list[str]:
 def _needs(programs: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return the dynamic loader of programs, and name to path of the libraries they load."""
     loader, libraries = "", {}
-    for program in programs:
-        for line in _run(["ldd", program]).splitlines():
-            name, arrow, rest = line.strip().partition(" => ")
-            path = (rest if arrow else name).split(" (")[0]
-            if not arrow and path.startswith("/"):
-                loader = loader or path
-            elif arrow and not path.startswith("/"):
-                raise ValueError(f"{program} needs {name}, which is not there")
-            elif arrow:
-                libraries[os.path.basename(name)] = path
+    for line in _run(["ldd", *programs]).splitlines():
+        name, arrow, rest = line.strip().partition(" => ")
+        path = (rest if arrow else name).split(" (")[0]
+        if line.endswith(":"):
+            continue
+        if not arrow and path.startswith("/"):
+            loader = loader or path
+        elif arrow and not path.startswith("/"):
+            raise ValueError(f"a program needs {name}, which is not there")
+        elif arrow:
+            libraries[os.path.basename(name)] = path
     if not loader:
         raise ValueError("it is not dynamically linked")
     return loader, libraries

@@ -132,7 +132,7 @@ async def _serve(
     connection.setblocking(False)
     reader, writer = await asyncio.open_connection(sock=connection, limit=MAX_FRAME)
     try:
-        while (frame := _read(await reader.readline())) is not None:
+        while (frame := await _read(reader)) is not None:
             if "tool" not in frame:
                 talk.value, talk.written = frame.get("value"), str(frame.get("written", ""))
                 return
@@ -158,16 +158,20 @@ async def _port_of(sandbox: Sandbox, marker: str) -> int:
         await asyncio.sleep(_LOOK_S)
 
 
-def _read(line: bytes) -> dict[str, Any] | None:
+async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     """Return a frame, None at the end. Raises ValueError for what is none."""
+    try:
+        line = await reader.readline()
+    except ValueError:
+        raise ValueError(f"a frame has more than {MAX_FRAME} bytes") from None
     if not line.endswith(b"\n"):
         return None
     try:
         frame = json.loads(line)
-    except RecursionError:
-        raise ValueError("a frame is nested too deeply") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"a frame is no JSON: {error}") from None
     if not isinstance(frame, dict):
-        raise ValueError(f"a frame is a {type(frame).__name__}; expected an object")
+        raise ValueError(f"expected an object as a frame, got {type(frame).__name__}")
     return frame
 
 
