@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agentgym.env.control import GIVE_UP, SUBMIT
+from agentgym.env.conversation import agent_tools
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import ActionError, AgentGymError
 from agentgym.protocols import StepGrader
@@ -96,8 +97,10 @@ def offered_tools(task: Task) -> list[ToolSpec]:
     Raises:
         AgentGymError: The environment is broken.
     """
-    surfaces = load_env_spec(task.manifest.env).make_surfaces()
-    return [*(tool for surface in surfaces for tool in surface.tools()), SUBMIT, GIVE_UP]
+    own = () if task.user is None else task.user.own
+    surfaces = load_env_spec(task.manifest.env).make_surfaces(own)
+    offered = [tool for surface in surfaces for tool in surface.tools()]
+    return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
 
 
 def find_complaints(steps: Sequence[Step], tools: Sequence[ToolSpec]) -> dict[int, str]:

@@ -31,13 +31,14 @@ class Policy:
     Args:
         agent: Who acts.
         env: Where; it was reset.
-        timeout_s: Wall time the agent has from now on, for `start` and all decisions together.
+        timeout_s: Wall time the agent has from now on, for `start` and all decisions together; what
+            it waits for its user is not counted.
     """
 
     def __init__(self, agent: Agent, env: Environment, timeout_s: float) -> None:
         self._agent = agent
         self._env = env
-        self._deadline = asyncio.get_running_loop().time() + timeout_s
+        self._end = asyncio.get_running_loop().time() + timeout_s - env.waited_s
 
     async def start(self) -> None:
         """Brief the agent; the playbook goes to those alone that declare themselves privileged.
@@ -77,6 +78,10 @@ class Policy:
             return codec.decision_from_json(codec.loads(text))
 
         return await self._bounded(ask)
+
+    @property
+    def _deadline(self) -> float:
+        return self._end + self._env.waited_s
 
     async def _bounded(self, call: Callable[[], Awaitable[T]]) -> T:
         # A timeout interrupts only what waits; an agent that never does is stopped here.

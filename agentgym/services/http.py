@@ -87,7 +87,9 @@ def serve_http(app: ASGIApp, port: int = 0) -> Iterator[str]:
     listening.listen(128)
     started = threading.Event()
     server = _Server(
-        uvicorn.Config(Loopback(app), log_level="error", access_log=False, lifespan="auto", ws="none")
+        uvicorn.Config(
+            Loopback(app), log_level="error", access_log=False, lifespan="auto", ws="none"
+        )
     )
     server.on_start = started
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

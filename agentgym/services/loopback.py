@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentgym.errors import ServiceError
-from agentgym.services.dispatch import Reply
+from agentgym.records import Reply
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 

@@ -17,6 +17,7 @@ from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.records import Json
 from agentgym.task.foreign.rules import ForeignRules
 from agentgym.task.template import Slot, canonical, draw, fill
+from agentgym.task.user import UserManifest, UserScript
 from agentgym.task.world import ClockManifest, EventManifest, FaultManifest
 
 _FINGERPRINT = "agentgym.fingerprint/1"
@@ -78,6 +79,7 @@ class TaskManifest(Manifest):
         clock: The logical clock.
         event: What changes in the world without the agent.
         fault: Which calls of its tools fail.
+        user: Whom the agent can write to; absent: nobody.
     """
 
     schema_version: Literal["agentgym.task/1"]
@@ -96,6 +98,7 @@ class TaskManifest(Manifest):
     clock: ClockManifest = ClockManifest()
     event: tuple[EventManifest, ...] = ()
     fault: tuple[FaultManifest, ...] = ()
+    user: UserManifest | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class Task:
         manifest: Its `task.toml`.
         instruction: Text of `instruction.md`, slots not filled.
         foreign: The rules of a folder in a foreign format, None for one of ours.
+        user: Whom the agent can write to, None where there is nobody.
     """
 
     id: str
@@ -115,6 +119,7 @@ class Task:
     manifest: TaskManifest
     instruction: str
     foreign: ForeignRules | None = None
+    user: UserScript | None = None
 
     def instance(self, seed: int) -> Instance:
         """Draw the slots for a seed.

@@ -107,7 +107,7 @@ UNSOUND = (
     ),
     Broken(
         "oracle",
-        "event tidied after step 0: 2026-01-01T00:01:00Z, events/tidy.sh failed",
+        "event tidied after step 0: 2026-03-02T09:01:00Z, events/tidy.sh failed",
         {
             "task.toml": '…\n[[event]]\nid = "tidied"\nwhen = "total"\nrun = "events/tidy.sh"\n',
             "checks/rubric.toml": NUMBERS.replace(

@@ -225,8 +225,8 @@ async def test_slow_and_damaged_answers_reach_programs_too(root, provider):
     ]
     word = env.instance.params["word"]
     assert f"services.ServiceError: unavailable: the {word} broke" in lines
-    added = [c.after["title"] for c in env.world.services_seen().row_changes if c.kind == "added"]
-    assert {"a", "b"} <= set(added)
+    rows = env.world.services_seen().tables_after.rows("shelf_item")
+    assert {"a", "b"} <= {row["title"] for row in rows}
     assert [h.id for h in env.steps[0].happenings] == ["f1", "f2", "f3", "f4"]
     # The direct call of a tool is the third: programs and agent are counted together.
     assert (await see(env, "shelf_add", title="c")).effect is Effect.CHANGED

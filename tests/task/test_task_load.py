@@ -202,7 +202,7 @@ def edited(old: str, new: str) -> dict[str, str]:
         (
             {"notes": "x"},
             "notes: unknown entry; "
-            "known: task.toml, instruction.md, setup, solution, checks, mutants, events",
+            "known: task.toml, instruction.md, user.toml, setup, solution, checks, mutants, events",
         ),
         (
             {"mutants/other.py": "x"},

@@ -66,9 +66,7 @@ def starts(event: Mapping[str, Any], since: str, before: str) -> list[str]:
     return found
 
 
-def counterpart(
-    before: Mapping[str, Any], after: Mapping[str, Any], occurrence: str
-) -> str | None:
+def counterpart(before: Mapping[str, Any], after: Mapping[str, Any], occurrence: str) -> str | None:
     """Return the start that an occurrence of a series has once the series has moved.
 
     It moves as far as the first one does, by the clock on the wall.
