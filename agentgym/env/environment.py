@@ -140,8 +140,7 @@ class Environment:
         self.surfaces: list[Surface] = spec.make_surfaces(own)
         self._services = spec.find_services()
         self.shows_pictures = self._services is not None
-        offered = [tool for surface in self.surfaces for tool in surface.tools()]
-        acting = agent_tools(offered, task.user)
+        acting = agent_tools([tool for s in self.surfaces for tool in s.tools()], task.user)
         self.tools: tuple[ToolSpec, ...] = (*acting, SUBMIT, GIVE_UP)
         self._owners: dict[str, Surface | Conversation] = {
             tool.name: s for s in self.surfaces for tool in s.tools()

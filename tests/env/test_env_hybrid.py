@@ -15,6 +15,7 @@ from agentgym.agents.scripted import ScriptedAgent
 from agentgym.env import registration
 from agentgym.env.environment import Environment
 from agentgym.env.spec import load_env_spec
+from agentgym.env.wrappers import ByteText, DiscreteCalls
 from agentgym.errors import ConfigError, TaskError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect
@@ -333,6 +334,14 @@ def test_the_checker_of_gymnasium_accepts_it(gym_desk):
     check_env(gym_desk.unwrapped, skip_render_check=True)
 
 
+def test_learners_of_numbers_act_on_both(gym_desk):
+    calls = [Action("shelf_add", {"title": "x"}), Action("bash", {"command": "echo y"})]
+    learner = ByteText(DiscreteCalls(gym_desk, [*calls, program("len(shelf_list_items())")]), 64)
+    learner.reset()
+    said = [bytes(learner.step(number)[0]).rstrip(b"\0") for number in range(3)]
+    assert b'"title": "x"' in said[0] and said[1:] == [b"y\n", b"4"]
+
+
 def test_pictures_travel_between_processes(root):
     write_desk(root, CALM_TASK)
     envs = gymnasium.vector.AsyncVectorEnv([lambda: agentgym.make(TASK_ID, seed=1)] * 2)
@@ -383,4 +392,27 @@ async def test_a_program_may_be_the_only_way_to_some_tools(root, provider):
     seen = await see(env, "run_python", code="shelf_add('x')")
     assert "temporarily unavailable" in seen.text
     assert "NameError" in (await see(env, "run_python", code="board_read()")).text
+    await env.close()
+
+
+async def test_a_users_own_tools_are_out_of_reach_of_programs(root, provider):
+    user = (
+        'schema_version = "agentgym.user/1"\nname = "Ada"\ngoal = "Wait."\nopening = "Hello."\n'
+        'own = ["board_*"]\n[[state]]\nid = "there"\nabout = "you wait"\nidle = ["Well?"]\n'
+    )
+    toml = CALM_TOML.replace("\n[params]", "\n[user]\n\n[params]")
+    write_desk(root, {**CALM_TASK, "task.toml": toml, "user.toml": user})
+    env = Environment(find_task(TASK_ID), provider)
+    (run_python,) = [tool for tool in env.tools if tool.name == "run_python"]
+    assert "shelf_add" in run_python.description and "board_" not in run_python.description
+    await env.reset(0)
+    assert "NameError" in (await see(env, "run_python", code="board_post('x')")).text
+    code = (
+        "import gc, _io\n"
+        "line = [o for o in gc.get_objects() if isinstance(o, _io.BufferedRWPair)][0]\n"
+        """line.write(b'{"tool": "board_post", "arguments": {"text": "x"}}\\n')\n"""
+        "line.flush()\nprint(line.readline())"
+    )
+    assert "no tool named" in (await see(env, "run_python", code=code)).text
+    assert not env.world.services_seen().row_changes
     await env.close()
