@@ -304,9 +304,15 @@ class Site:
 
 
 class Surface(Protocol):
-    """What an agent can do and see. Offered by the `agentgym.surfaces` door."""
+    """What an agent can do and see. Offered by the `agentgym.surfaces` door.
+
+    Attributes:
+        name: Under which it is offered.
+        pictures: Whether its observations may have an image.
+    """
 
     name: str
+    pictures: bool
 
     async def open(self, site: Site) -> None:
         """Attach to where the episode happens."""

@@ -139,7 +139,7 @@ class Environment:
         own = () if task.user is None else task.user.own
         self.surfaces: list[Surface] = spec.make_surfaces(own)
         self._services = spec.find_services()
-        self.shows_pictures = self._services is not None
+        self.shows_pictures = any(surface.pictures for surface in self.surfaces)
         acting = agent_tools([tool for s in self.surfaces for tool in s.tools()], task.user)
         self.tools: tuple[ToolSpec, ...] = (*acting, SUBMIT, GIVE_UP)
         self._owners: dict[str, Surface | Conversation] = {

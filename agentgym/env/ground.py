@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agentgym.env.spec import EnvSpec, load_env_spec
+from agentgym.env.spec import EnvSpec, load_env_spec, spec_of
 from agentgym.records import Limits, Recipe
 from agentgym.sandbox import absent
 from agentgym.sandbox.build.builder import Builds, Tell
@@ -44,7 +44,7 @@ def ground_of(task: Task) -> Ground:
     Raises:
         AgentGymError: The environment, the recipe or the Dockerfile cannot be read.
     """
-    spec = load_env_spec(task.manifest.env)
+    spec = spec_of(task)
     if task.foreign is None:
         return Ground(spec, absent.RECIPE if spec.sandbox is None else load_recipe(spec.sandbox))
     rules = task.foreign

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -15,6 +15,7 @@ from agentgym.protocols import Surface
 from agentgym.records import Fittings, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
+from agentgym.task.model import Task
 
 
 class EnvSpec(Manifest):
@@ -43,6 +44,13 @@ class EnvSpec(Manifest):
             if name not in self.surfaces:
                 raise ValueError(f"surface.{name}: expected one of surfaces = {self.surfaces}")
         return self
+
+    def with_options(self, given: Mapping[str, Mapping[str, JsonValue]]) -> EnvSpec:
+        """Return it with options of surfaces put over its own; those it lacks are added."""
+        added = tuple(name for name in given if name not in self.surfaces)
+        options = {name: {**self.surface.get(name, {}), **table} for name, table in given.items()}
+        update = {"surfaces": self.surfaces + added, "surface": {**self.surface, **options}}
+        return self.model_copy(update=update)
 
     def find_services(self) -> ServiceSet | None:
         """Return its services, None where it has none.
@@ -81,6 +89,16 @@ class EnvSpec(Manifest):
             if names.count(name) > 1:
                 raise ConfigError(f"{self.title}: two surfaces have a tool named {name!r}")
         return surfaces
+
+
+def spec_of(task: Task) -> EnvSpec:
+    """Return the specification of a task's environment, with the task's own options of surfaces.
+
+    Raises:
+        NotFoundError: There is no such environment.
+        ConfigError: It does not validate.
+    """
+    return load_env_spec(task.manifest.env).with_options(task.manifest.surface)
 
 
 def load_env_spec(name: str) -> EnvSpec:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.conversation import agent_tools
-from agentgym.env.spec import load_env_spec
+from agentgym.env.spec import spec_of
 from agentgym.errors import ActionError, AgentGymError
 from agentgym.protocols import StepGrader
 from agentgym.record.store import EpisodeRow, RunStore
@@ -98,7 +98,7 @@ def offered_tools(task: Task) -> list[ToolSpec]:
         AgentGymError: The environment is broken.
     """
     own = () if task.user is None else task.user.own
-    surfaces = load_env_spec(task.manifest.env).make_surfaces(own)
+    surfaces = spec_of(task).make_surfaces(own)
     offered = [tool for surface in surfaces for tool in surface.tools()]
     return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
 

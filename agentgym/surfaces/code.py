@@ -12,8 +12,8 @@ from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, Surf
 from agentgym.protocols import Site
 from agentgym.records import Action, Effect, ExecResult, Fittings, Json, Observation, ToolSpec
 from agentgym.surfaces.program import MAX_CALLS, Conversation, run_program
-from agentgym.surfaces.services import chosen_tools
-from agentgym.surfaces.shown import MAX_TEXT, bounded, bounded_data, pixels, readable
+from agentgym.surfaces.services import chosen_tools, first_picture
+from agentgym.surfaces.shown import MAX_TEXT, bounded, bounded_data, readable
 
 DEFAULT_TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 600.0
@@ -39,6 +39,7 @@ class CodeSurface:
     """
 
     name = "code"
+    pictures = True
 
     def __init__(self, fittings: Fittings) -> None:
         self._callable = chosen_tools(fittings, self.name)
@@ -74,10 +75,9 @@ class CodeSurface:
             return Observation(f"error: {error}", effect=Effect.ERROR)
         text = _text_of(result, talk)
         named = (name for name in talk.pictures if name in text)
-        pictures = (pixels(site.services.picture(name)) for name in named)
         return Observation(
             text + _remarks(text, result, talk, timeout_s),
-            image=next((picture for picture in pictures if picture is not None), None),
+            image=first_picture(named, site.services),
             data={
                 **bounded_data("value", talk.value),
                 "calls": talk.calls,
@@ -139,7 +139,7 @@ def _signature(tool: ToolSpec) -> str:
 
 def _text_of(result: ExecResult, talk: Conversation) -> str:
     """Return what the program printed, and the value of its last line."""
-    printed = (result.stdout + result.stderr).decode("utf-8", "replace").replace("\0", "\u2400")
+    printed = (result.stdout + result.stderr).decode("utf-8", "replace")
     value = readable(talk.written if talk.value is None else talk.value)
     gap = "\n" if printed and value and not printed.endswith("\n") else ""
     return bounded(printed + gap + value, tail=MAX_TEXT // 2)

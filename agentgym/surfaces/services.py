@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
 from agentgym.protocols import Services, Site
-from agentgym.records import Action, Effect, Fittings, Json, Observation, Reply, ToolSpec
+from agentgym.records import Action, Effect, Fittings, Image, Json, Observation, Reply, ToolSpec
 from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
 
 
@@ -23,6 +23,7 @@ class ServicesSurface:
     """
 
     name = "services"
+    pictures = True
 
     def __init__(self, fittings: Fittings) -> None:
         self._tools = chosen_tools(fittings, self.name)
@@ -76,13 +77,19 @@ def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observ
         error = reply.error
         text = f"error: {error.code}: {error}"
         return Observation(bounded(text), data=json.loads(reply.json), effect=Effect.ERROR)
-    pictures = [services.picture(name) for name in reply.images]
     return Observation(
         bounded(readable(reply.result)),
-        image=next((shown for one in pictures if (shown := pixels(one)) is not None), None),
+        image=first_picture(reply.images, services),
         data=bounded_data("result", reply.result),
         effect=Effect.CHANGED if changed else Effect.NO_CHANGE,
     )
+
+
+def first_picture(names: Iterable[str], services: Services) -> Image | None:
+    """Return the first of some named pictures that can be shown, None where none can."""
+    pictures = (services.picture(name) for name in names)
+    shown = (pixels(picture.data) for picture in pictures if picture is not None)
+    return next((picture for picture in shown if picture is not None), None)
 
 
 def chosen_tools(fittings: Fittings, surface: str) -> tuple[ToolSpec, ...]:

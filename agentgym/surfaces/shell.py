@@ -86,6 +86,7 @@ class ShellSurface:
     """A Surface over one shell session of a sandbox."""
 
     name = "shell"
+    pictures = False
 
     def __init__(self, fittings: Fittings = _NONE) -> None:
         if fittings.options:

@@ -7,11 +7,10 @@ import json
 from typing import Final
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image as Pictures
+from PIL import UnidentifiedImageError
 
-from agentgym.protocols import Picture
-from agentgym.records import Image as Pixels
-from agentgym.records import Json
+from agentgym.records import Image, Json
 
 MAX_TEXT: Final = 32_000
 """Characters of a text."""
@@ -26,16 +25,19 @@ MAX_SIDE: Final = 1024
 def readable(result: Json) -> str:
     """Return a result as text: text as it is, anything else as JSON on lines of its own."""
     text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=1)
-    return text.encode("utf-8", "replace").decode().replace("\0", "\u2400")
+    return text.encode("utf-8", "replace").decode()
 
 
 def bounded(text: str, tail: int = 0) -> str:
-    """Return a text of at most `MAX_TEXT` characters, with a line that says what was left out.
+    """Return a text as an observation may hold it: NULs made visible, of bounded length.
+
+    Where it is longer, a line says how much was left out.
 
     Args:
         text: Of any length.
         tail: How many characters of its end are kept; the rest is of its beginning.
     """
+    text = text.replace("\0", "\u2400")
     if len(text) <= MAX_TEXT:
         return text
     cut = f"[cut: {len(text) - MAX_TEXT} more characters]"
@@ -50,14 +52,12 @@ def bounded_data(name: str, value: Json) -> dict[str, Json]:
     return data if size <= MAX_DATA else {"omitted_bytes": size}
 
 
-def pixels(picture: Picture | None) -> Pixels | None:
-    """Return a picture as ``uint8[H, W, 3]``, None where there is none that can be read."""
-    if picture is None:
-        return None
+def pixels(data: bytes) -> Image | None:
+    """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB; None where there is none."""
     try:
-        with Image.open(io.BytesIO(picture.data)) as image:
+        with Pictures.open(io.BytesIO(data)) as image:
             shown = image.convert("RGB")
             shown.thumbnail((MAX_SIDE, MAX_SIDE))
             return np.asarray(shown)
-    except (UnidentifiedImageError, OSError, Image.DecompressionBombError):
+    except (UnidentifiedImageError, OSError, ValueError, Pictures.DecompressionBombError):
         return None

@@ -233,6 +233,14 @@ def test_a_new_time_asks_again_and_clashes_are_told(live):
     assert refusal(live, "calendar_update", event=first["id"], title="x") == ("conflict", "event")
 
 
+@pytest.mark.parametrize("actor", ["world", "setup"])
+def test_only_who_sets_up_organises_for_others(live, actor):
+    call = {"title": "Plans", "people": [1], **SUNDAY, "organizer": 2}
+    assert refusal(live, "calendar_create", **call) == ("forbidden", "organizer")
+    made = ask(live, "calendar_create", actor, **call)
+    assert {a["person"]: a["response"] for a in made["attendees"]} == {1: "none", 2: "accepted"}
+
+
 def test_common_times_are_in_everybodys_working_hours(live):
     rows = live.state.rows
     by_office = "SELECT id FROM contacts_person WHERE office = ? AND status = 'active' LIMIT 1"
