@@ -22,6 +22,7 @@ from agentgym.records import Action, Effect
 from agentgym.rollout.replay import branch_episode, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.sandbox.docker import DockerProvider
 from agentgym.task.load import find_task
 
 PROBLEMS = BubblewrapProvider().problems()
@@ -416,3 +417,17 @@ async def test_a_users_own_tools_are_out_of_reach_of_programs(root, provider):
     assert "no tool named" in (await see(env, "run_python", code=code)).text
     assert not env.world.services_seen().row_changes
     await env.close()
+
+
+@pytest.mark.docker
+async def test_in_containers_it_goes_the_same_way(root, provider):
+    write_desk(root)
+    docker = DockerProvider()
+    seen = []
+    for place in (provider, docker):
+        env = Environment(find_task(TASK_ID), place)
+        last = await play(env, SOLUTION)
+        steps = [(s.observation.text, s.observation.effect, s.happenings) for s in env.steps]
+        seen.append((steps, last.verdict.score, calls_of(env)))
+    await docker.close()
+    assert seen[0] == seen[1] and seen[0][1] == 1.0

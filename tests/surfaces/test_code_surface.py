@@ -317,6 +317,25 @@ async def test_a_guest_without_python_is_given_one(backend, computer):
     assert seen.text == "/run/agentgym/runtime\ny"
 
 
+async def test_one_program_over_services_of_the_office(computer):
+    office = find_services("office")
+    live = Backend(office, office.template(1))
+    surface = load_env_spec("workbench").make_surfaces()[2]
+    await surface.open(Site(computer, live))
+    code = (
+        "page = tickets_search(status='open', limit=1)\n"
+        "ticket = tickets_get(page['tickets'][0]['id'])\n"
+        "mail_send(to=['ada@example.com'], subject=ticket['subject'], body='Hello')['id']\n"
+        "tickets_comment(ticket['id'], 'I have written to Ada.')['author']"
+    )
+    seen = await surface.call(Action("run_python", {"code": code}))
+    assert (seen.text, seen.effect) == ("agent", Effect.CHANGED)
+    assert [e.tool for e in live.audit] == [
+        *("tickets_search", "tickets_get", "mail_send", "tickets_comment"),
+    ]
+    live.close()
+
+
 @pytest.mark.docker
 async def test_in_a_container(backend):
     provider = DockerProvider()
