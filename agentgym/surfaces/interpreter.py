@@ -114,7 +114,8 @@ def run(code: str, names: dict[str, Any]) -> Any:
 def written(value: Any) -> dict[str, Any]:
     """Return a value as a frame: as JSON where it is some, else as Python writes it."""
     with contextlib.suppress(TypeError, ValueError, RecursionError):
-        if len(json.dumps(value, allow_nan=False)) <= _WRITTEN:
+        text = json.dumps(value, allow_nan=False)
+        if len(text) <= _WRITTEN and json.loads(text) == value:
             return {"value": value}
     return {"written": repr(value)[:_WRITTEN]}
 

@@ -10,7 +10,6 @@ whatever happens to the program, each call was whole.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
@@ -99,7 +98,8 @@ async def run_program(
         try:
             result = await sandbox.exec(argv, stdin=stdin, timeout_s=timeout_s)
             # What it sent last may still be on its way.
-            await asyncio.wait({serving}, timeout=0 if result.timed_out else _REST_S)
+            rests = talk.found and not result.timed_out
+            await asyncio.wait({serving}, timeout=_REST_S if rests else 0)
         finally:
             await _stop(serving)
         if result.exit_code != 127 or talk.found:
@@ -118,17 +118,20 @@ def _manual(tool: ToolSpec) -> str:
 
 async def _stop(serving: asyncio.Future[None]) -> None:
     serving.cancel()
+    await asyncio.wait({serving})
+    error = None if serving.cancelled() else serving.exception()
     # A sandbox that ends under it has told whoever waits for the command.
-    with contextlib.suppress(asyncio.CancelledError, SandboxError):
-        await serving
+    if error is not None and not isinstance(error, SandboxError):
+        raise error
 
 
 async def _serve(
     sandbox: Sandbox, services: Services, tools: Mapping[str, Any], marker: str, talk: Conversation
 ) -> None:
     """Find the program and answer its calls until it has said its last."""
-    connection = await sandbox.connect(await _port_of(sandbox, marker))
+    port = await _port_of(sandbox, marker)
     talk.found = True
+    connection = await sandbox.connect(port)
     connection.setblocking(False)
     reader, writer = await asyncio.open_connection(sock=connection, limit=MAX_FRAME)
     try:

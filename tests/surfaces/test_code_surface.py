@@ -66,6 +66,8 @@ async def test_what_is_printed_then_the_value_of_the_last_line(run):
         ("print('a')\n'b'", "a\nb"),
         ("print('a', end='')\n{'k': [1, None]}", 'a\n{\n "k": [\n  1,\n  null\n ]\n}'),
         ("{1, 2}", "{1, 2}"),
+        ("{1: (2,)}", "{1: (2,)}"),
+        ("float('nan')", "nan"),
         ("x = 5", ""),
         ("None", ""),
         (
@@ -287,6 +289,20 @@ async def test_one_that_ends_its_sandbox_ends_the_episode(backend, tmp_path):
         assert "disk" in str(error)
     assert [entry.tool for entry in backend.audit] == ["shelf_add"]
     await provider.close()
+
+
+async def test_whoever_is_cancelled_leaves_nothing_running(run, backend, computer):
+    running = asyncio.ensure_future(run("shelf_add('x')\nimport time\ntime.sleep(60)", timeout_s=5))
+    async with asyncio.timeout(20):
+        while not len(backend.audit):
+            await asyncio.sleep(0.05)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    async with asyncio.timeout(20):
+        while list(await computer.processes()):
+            await asyncio.sleep(0.1)
+    assert (await run("shelf_list_items()[-1]['title']")).text == "x"
 
 
 async def test_services_that_raise_are_typed_in_programs_too(run, backend, monkeypatch):
