@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from agentgym.errors import AgentGymError
+from agentgym.errors import AgentGymError, UnsupportedError
 
 if TYPE_CHECKING:
     from agentgym.protocols import SandboxProvider
@@ -87,6 +87,8 @@ def providers() -> Iterator[Finding]:
                     yield Finding(missing, what, problem.what, problem.fix)
                 continue
             yield Finding(True, what, asyncio.run(_try_out(provider)))
+        except UnsupportedError:
+            yield Finding(None, what, "runs no commands; for environments without a computer")
         except AgentGymError as error:
             yield Finding(False, what, str(error))
 
