@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from agentgym.env.environment import Environment
 from agentgym.errors import ConfigError, NotFoundError, SandboxError
 from agentgym.eval.needs import build_images_of
 from agentgym.eval.plan import check, holds_run
-from agentgym.eval.settings import Settings
+from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
 from agentgym.records import Capability
@@ -76,29 +76,44 @@ def find_target(name: str) -> str:
 
 
 def open_run(folder: Path, terms: Terms) -> RunStore:
-    """Lay down the run that guests are recorded in, once all that it needs is there.
+    """Open the run that guests are recorded in, a new one or one that was served on equal terms.
+
+    Clients start a server with one command line again and again, so that a run grows.
 
     Raises:
-        ConfigError: Something cannot run; the message names every problem.
+        ConfigError: Something cannot run, or the folder holds another run.
+        RecordError: Another process writes the run.
     """
+    settings = _settings(terms)
     if holds_run(folder):
-        raise ConfigError(f"{folder} already holds a run; choose another folder with --out")
+        store = RunStore.open(folder, readonly=False)
+        kept = read_settings(store)
+        if replace(kept, agentgym="", started="", stand_ins={}, jobs=1) == settings:
+            return store
+        store.close()
+        raise ConfigError(
+            f"{folder} holds a run of something else, or on other terms; choose another with --out"
+        )
+    if problems := check(settings):
+        raise ConfigError("\n".join(problems))
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    settings = replace(settings, agentgym=__version__, started=started)
+    return RunStore.create(folder, asdict(settings), [])
+
+
+def _settings(terms: Terms) -> Settings:
     provider: SandboxProvider = plugins.load("agentgym.sandboxes", terms.sandbox)()
-    settings = Settings(
+    return Settings(
         tasks=(terms.task,),
         agents=(),
         seed=terms.seed,
         sandbox=terms.sandbox,
         max_steps=terms.max_steps,
         timeout_s=terms.timeout_s,
+        jobs=1,
         judge=terms.judge,
-        agentgym=__version__,
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
         isolated=Capability.ISOLATION in provider.capabilities,
     )
-    if problems := check(settings):
-        raise ConfigError("\n".join(problems))
-    return RunStore.create(folder, asdict(settings), [])
 
 
 async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
