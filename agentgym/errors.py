@@ -18,6 +18,7 @@
     ├── ServiceError         a service refused a call or is itself broken; carries a code
     ├── VerifierError        a check, rubric or judge is broken
     ├── AgentError           the policy failed (endpoint down, unusable reply)
+    ├── UserError            the simulated user failed; never the agent's doing
     ├── RecordError          a run folder is unreadable, locked or of another version
     └── ReplayError          a recorded episode cannot be re-executed
 
@@ -172,6 +173,12 @@ class AgentError(AgentGymError):
     """The policy failed: its endpoint is down or its replies cannot be used."""
 
     boundary = "agent"
+
+
+class UserError(AgentGymError):
+    """The simulated user failed (endpoint down, unusable reply); the episode stays unscored."""
+
+    boundary = "user"
 
 
 class RecordError(AgentGymError):

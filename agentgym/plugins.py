@@ -1,22 +1,24 @@
 """Entry points by group: the door for Python kinds, the built-ins included.
 
-The groups are `agentgym.sandboxes`, `agentgym.surfaces`, `agentgym.agents` and
+The groups are `agentgym.sandboxes`, `agentgym.surfaces`, `agentgym.agents`, `agentgym.users` and
 `agentgym.step_graders` (entry points as specified by PyPA).
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from agentgym.errors import MissingExtraError, NotFoundError, PluginError
+from agentgym.errors import AgentGymError, MissingExtraError, NotFoundError, PluginError
 
 _NOUNS = {
     "agentgym.sandboxes": "sandbox",
     "agentgym.surfaces": "surface",
     "agentgym.agents": "agent",
+    "agentgym.users": "user",
     "agentgym.step_graders": "step grader",
 }
 
@@ -52,6 +54,51 @@ def load(group: str, name: str) -> Any:
             f"{noun} {name!r} of {_package(point)} cannot be loaded from {point.value!r}: "
             f"{type(error).__name__}: {error}; reinstall or repair that package"
         ) from error
+
+
+def make(
+    group: str,
+    spec: str,
+    *others: object,
+    like: type,
+    methods: Sequence[str],
+    texts: Sequence[str] = (),
+) -> Any:
+    """Make what a spec names: ``factory(argument, *others)`` of the entry point.
+
+    Args:
+        group: The door.
+        spec: ``"<name>"`` or ``"<name>:<argument>"``.
+        others: What the factory gets beside the argument.
+        like: The protocol it is to keep, for the message.
+        methods: What it must have.
+        texts: Attributes that must hold text.
+
+    Raises:
+        NotFoundError: No installed package offers the name.
+        ConfigError: The argument is not accepted.
+        PluginError: The entry point cannot be loaded, or does not make such a thing.
+    """
+    name, _, argument = spec.partition(":")
+    factory, noun = load(group, name), _NOUNS[group]
+    try:
+        made = factory(argument, *others)
+    except AgentGymError:
+        raise
+    except Exception as error:  # whatever a plug-in raises is its failure
+        raise PluginError(f"{noun} {name!r} cannot be made from {spec!r}: {error}") from error
+    missing = [name for name in texts if not _is_text(getattr(made, name, None))]
+    missing += [f"{name}()" for name in methods if not callable(getattr(made, name, None))]
+    if missing:
+        raise PluginError(
+            f"{noun} {name!r} is a {type(made).__name__} without {missing[0]}; "
+            f"see agentgym.protocols.{like.__name__}"
+        )
+    return made
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 @cache

@@ -20,7 +20,7 @@ def test_every_boundary_has_its_word():
     words = {c.boundary for c in AgentGymError.__subclasses__()}
     assert words == {
         "config", "plugin", "task", "sandbox", "surface", "verifier", "agent", "record", "replay",
-        "service",
+        "service", "user",
     }  # fmt: skip
 
 

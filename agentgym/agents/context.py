@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentgym.agents.dialogue import Turn, opening, render, turns
-from agentgym.agents.toolcalls import ChatMessage
+from agentgym.chat.toolcalls import ChatMessage
 from agentgym.records import Briefing, Json, Observation, Step
 
 CHARS_PER_TOKEN = 4

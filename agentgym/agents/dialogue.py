@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from agentgym.agents.toolcalls import ChatMessage
 from agentgym.chat.completion import Message, ToolCall
 from agentgym.chat.picture import picture_part
+from agentgym.chat.toolcalls import ChatMessage
 from agentgym.records import Briefing, Decision, Image, Json, Observation, Step
 
 IMAGES_KEPT = 3
@@ -26,7 +26,8 @@ You work on a real computer through the tools you are given.
 
 - Call exactly one tool in each reply. You see its result before you choose the next call.
 - Look before you change something, and check your work before you finish.
-- Nobody answers questions. Where the task leaves something open, decide with care.
+- Where no tool lets you write to a user, nobody answers questions. Where the task leaves \
+something open, decide with care.
 - When the task is done, call submit. If it truly cannot be done, call give_up and say why.
 - You have at most {max_steps} calls."""
 

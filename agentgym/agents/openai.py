@@ -12,16 +12,16 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentgym.agents.context import compose, text_tokens
-from agentgym.agents.toolcalls import (
+from agentgym.chat.completion import Completion, Message
+from agentgym.chat.endpoint import Address, ContextLengthError, Endpoint, EndpointError
+from agentgym.chat.spec import read_model
+from agentgym.chat.toolcalls import (
     ChatMessage,
     UnusableReplyError,
     correction,
     describe,
     first_call,
 )
-from agentgym.chat.completion import Completion, Message
-from agentgym.chat.endpoint import Address, ContextLengthError, Endpoint, EndpointError
-from agentgym.chat.spec import read_model
 from agentgym.errors import AgentError
 from agentgym.records import Briefing, Decision, Observation, Step, TokenUsage, ToolSpec
 

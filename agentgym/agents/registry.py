@@ -7,7 +7,6 @@ follows it is that agent's own business.
 from __future__ import annotations
 
 from agentgym import plugins
-from agentgym.errors import AgentGymError, PluginError
 from agentgym.protocols import Agent
 
 GROUP = "agentgym.agents"
@@ -24,20 +23,7 @@ def create(spec: str) -> Agent:
         ConfigError: The agent does not accept the argument.
         PluginError: The entry point cannot be loaded or does not make an agent.
     """
-    name, _, argument = spec.partition(":")
-    factory = plugins.load(GROUP, name)
-    try:
-        agent: Agent = factory(argument)
-    except AgentGymError:
-        raise
-    except Exception as error:  # whatever a plug-in raises is its failure
-        raise PluginError(f"agent {name!r} cannot be made from {spec!r}: {error}") from error
-    missing = [m for m in ("start", "act", "close") if not callable(getattr(agent, m, None))]
-    if missing:
-        raise PluginError(
-            f"agent {name!r} is a {type(agent).__name__} without {missing[0]}(); "
-            "see agentgym.protocols.Agent"
-        )
+    agent: Agent = plugins.make(GROUP, spec, like=Agent, methods=("start", "act", "close"))
     return agent
 
 

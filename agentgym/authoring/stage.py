@@ -32,6 +32,7 @@ from agentgym.records import (
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.pool import PooledProvider
 from agentgym.task.model import Task
+from agentgym.user.registry import SCRIPTED
 from agentgym.verify.judge import open_judge
 from agentgym.verify.memory import RoomMemory
 
@@ -142,8 +143,13 @@ class Stage:
         """Play one episode to its verdict; every failure is part of what is returned."""
         async with self._seats:
             with listening() as contacted:
+                # What is proved of a task must not hang on what a model says.
                 env = Environment(
-                    *(task, self.provider), max_steps=max_steps, judge=self.judge, memory=memory
+                    *(task, self.provider),
+                    max_steps=max_steps,
+                    judge=self.judge,
+                    memory=memory,
+                    user=SCRIPTED,
                 )
                 try:
                     result = await run_episode(

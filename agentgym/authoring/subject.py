@@ -66,6 +66,10 @@ class Subject:
         task: The task.
         seeds: Of the instances that are looked at; the first one stands for all where one does.
         stage: Plays the episodes.
+
+    Attributes:
+        tools: Names of the agent's tools.
+        has_sandbox: Its environment has one.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], stage: Stage) -> None:
@@ -73,8 +77,9 @@ class Subject:
         self.played: list[Played] = []
         self._memory = RoomMemory()
         self._once: dict[tuple[str, int], asyncio.Future[Any]] = {}
-        tools = Environment(task, stage.provider).tools
-        self.tools = frozenset(tool.name for tool in tools)
+        env = Environment(task, stage.provider)
+        self.tools = frozenset(tool.name for tool in env.tools)
+        self.has_sandbox = env.provider is stage.provider
 
     @property
     def first_seed(self) -> int:

@@ -70,6 +70,14 @@ def evaluate(
             help="Who judges what checks ask a judge. Default: $AGENTGYM_JUDGE.",
         ),
     ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            metavar="openai:MODEL",
+            help="Who plays the users that tasks have. Default: $AGENTGYM_USER, else their script.",
+        ),
+    ] = None,
     offline: Annotated[
         bool | None,
         typer.Option("--offline", help="Give sandboxes no network, whatever a task allows."),
@@ -94,6 +102,7 @@ def evaluate(
         "max_steps": max_steps,
         "timeout_s": timeout,
         "judge": judge,
+        "user": user,
         "offline": offline,
     }
     asked = {name: value for name, value in given.items() if value is not None}
@@ -153,6 +162,7 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
             unrunnable=unrunnable,
             progress=make_progress(console),
             judge=settings.judge,
+            user=settings.user,
         )
         if did.faults:
             told = f"{did.faults} starts of sandboxes ahead failed, the last: {did.last_fault}"

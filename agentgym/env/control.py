@@ -1,4 +1,4 @@
-"""The two tools that every environment offers: `submit` and `give_up`."""
+"""The tools of no surface: `submit`, `give_up`, and `message_user` where a task has a user."""
 
 from __future__ import annotations
 
@@ -23,6 +23,17 @@ GIVE_UP = ToolSpec(
         "type": "object",
         "properties": {"reason": {"type": "string", "minLength": 1}},
         "required": ["reason"],
+        "additionalProperties": False,
+    },
+)
+
+MESSAGE_USER = ToolSpec(
+    "message_user",
+    "Write to the user you work for. The result is their answer.",
+    {
+        "type": "object",
+        "properties": {"text": {"type": "string", "minLength": 1, "maxLength": 8000}},
+        "required": ["text"],
         "additionalProperties": False,
     },
 )

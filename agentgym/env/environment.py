@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentgym.env.control import GIVE_UP, SUBMIT
+from agentgym.env.control import GIVE_UP, MESSAGE_USER, SUBMIT
+from agentgym.env.conversation import Conversation, agent_tools, check_user
 from agentgym.env.foreign import ForeignEpisode
 from agentgym.env.ground import ground_of, whole_wall_s
 from agentgym.env.hosting import ServicesStart, prepare_services
@@ -28,6 +30,7 @@ from agentgym.records import (
     Audit,
     Decision,
     Effect,
+    Happening,
     Observation,
     Recipe,
     Snapshot,
@@ -76,17 +79,19 @@ class Environment:
         offline: Sandboxes have no network, whatever the task allows.
         memory: What clean rooms answered when other episodes of the task were judged; by
             default every episode is judged on its own.
+        user: Who plays the user of the task, if it has one; empty: whom AGENTGYM_USER names,
+            else the script.
 
     Raises:
         ConfigError: `max_steps` is not a positive integer.
-        TaskError: A fault or an event of the task refers to something that is not there.
+        TaskError: A fault, an event or the user of the task refers to something that is not there.
         UnsupportedError: The task has milestones and the provider cannot look into a sandbox.
 
     Attributes:
         provider: Who starts the sandboxes.
         limits: Upper bounds of its sandbox: the recipe's, the task's own put over them.
         surfaces: What the agent acts through.
-        tools: The surfaces' tools, then `submit` and `give_up`.
+        tools: The surfaces' tools, `message_user` where there is a user, `submit`, `give_up`.
         instance: The task with its slots filled, from the last `reset`.
         reset_s: Seconds the last reset took to start from the prepared snapshot; the setup,
             which runs once, is not counted.
@@ -104,6 +109,7 @@ class Environment:
         judge: Judge | None = None,
         offline: bool = False,
         memory: RoomMemory | None = None,
+        user: str = "",
     ) -> None:
         if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
             raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
@@ -130,15 +136,20 @@ class Environment:
             self._recipe = replace(self._recipe, limits=lasting)
         self._foreign: ForeignEpisode | None = None
         self.surfaces: list[Surface] = spec.make_surfaces()
-        self._owners = {tool.name: s for s in self.surfaces for tool in s.tools()}
-        self.tools: tuple[ToolSpec, ...] = (
-            *(tool for surface in self.surfaces for tool in surface.tools()),
-            SUBMIT,
-            GIVE_UP,
-        )
-        check_world(task, spec, list(self._owners), provider)
-        self.world: World | None = None
         self._services = spec.find_services()
+        offered = [tool for surface in self.surfaces for tool in surface.tools()]
+        acting = agent_tools(offered, task.user)
+        self.tools: tuple[ToolSpec, ...] = (*acting, SUBMIT, GIVE_UP)
+        self._owners: dict[str, Surface | Conversation] = {
+            tool.name: s for s in self.surfaces for tool in s.tools()
+        }
+        self._conversation: Conversation | None = None
+        if task.user is not None:
+            self._conversation = Conversation(task.user, user)
+            self._owners[MESSAGE_USER.name] = self._conversation
+        check_world(task, spec, [tool.name for tool in acting], provider)
+        check_user(task, self._services)
+        self.world: World | None = None
         self._backend: Backend | None = None
         self._sandbox: Sandbox | None = None
         self._prepared: Prepared | None = None
@@ -184,6 +195,10 @@ class Environment:
         self.reset_s = time.perf_counter() - started
         told = await self.world.begin(self._sandbox)
         first = _with_lines(Observation(text=self.instance.instruction), told)
+        if self._conversation is not None:
+            note = self.world.note
+            opening = await self._conversation.begin(self.instance, self._backend, note)
+            first = _with_lines(first, opening)
         # A policy may build on the instruction alone and never read the first observation.
         self.instance = replace(self.instance, instruction=first.text)
         return first
@@ -203,21 +218,31 @@ class Environment:
             return Prepared(NOTHING, {})
         return await prepare(instance, self.provider, self._recipe)
 
-    async def step(self, decision: object) -> Transition:
+    @property
+    def waited_s(self) -> float:
+        """Seconds that the agent has waited for its user in this episode."""
+        return 0.0 if self._conversation is None else self._conversation.waited_s
+
+    async def step(self, decision: object, *, recorded: Sequence[Happening] = ()) -> Transition:
         """Execute one action.
 
         Args:
             decision: A `Decision`, an `Action` or an action as JSON. What is none of them is
                 answered like an illegal action: it costs a step and the observation says why.
+            recorded: What happened in this step, where it is executed again. A user who would not
+                surely answer the same again is not asked again.
 
         Raises:
             SurfaceError: There is no episode to step; call `reset`.
             SandboxError: The sandbox died.
             TaskError: The script of an event fails, whatever the agent has done.
+            UserError: The user failed.
         """
         if self._sandbox is None or self.world is None:
             raise SurfaceError("no episode is running; call reset first")
         taken = decision if isinstance(decision, Decision) else Decision(_read_action(decision))
+        if self._conversation is not None:
+            self._conversation.expect(recorded)
         started = time.perf_counter()
         observation, ended, alive = Observation(text=""), False, True
         try:
@@ -343,6 +368,8 @@ class Environment:
         for surface in self.surfaces:
             with contextlib.suppress(SandboxError):
                 await surface.close()
+        if self._conversation is not None:
+            await self._conversation.close()
         await sandbox.close()
         if self._backend is not None:
             self._backend.close()

@@ -33,6 +33,7 @@ def make(
     seed: int | None = None,
     sandbox: str = "bubblewrap",
     max_steps: int | None = None,
+    user: str = "",
     render_mode: str | None = None,
 ) -> gymnasium.Env[dict[str, Any], dict[str, Any]]:
     """Make the environment of a task.
@@ -57,6 +58,8 @@ def make(
         seed: Seed of the first episode, where `reset` is not given one.
         sandbox: Name of the sandbox provider.
         max_steps: Steps before the episode is cut off; None takes the task's own number.
+        user: Who plays the user of the task, if it has one, such as ``"openai:MODEL"``; empty:
+            whom AGENTGYM_USER names, else the script.
         render_mode: ``"ansi"`` or None.
 
     Raises:
@@ -81,12 +84,18 @@ def make(
         with Builds(lambda line: None) as builds:
             build_task(task, builds, lambda line: None)
     env = GymEnv(
-        Environment(task, _provider(portal(), sandbox), max_steps=max_steps),
+        Environment(task, _provider(portal(), sandbox), max_steps=max_steps, user=user),
         seed=seed,
         render_mode=render_mode,
     )
     env.spec = _spec(
-        task_id, mcp=mcp, seed=seed, sandbox=sandbox, max_steps=max_steps, render_mode=render_mode
+        task_id,
+        mcp=mcp,
+        seed=seed,
+        sandbox=sandbox,
+        max_steps=max_steps,
+        user=user,
+        render_mode=render_mode,
     )
     return env
 

@@ -72,6 +72,10 @@ class World:
         """What the milestones have come to, by checkpoint id."""
         return self._milestones.results() if self._milestones is not None else {}
 
+    def note(self, happening: Happening) -> None:
+        """Take down what has happened elsewhere in the present step."""
+        self._happenings.append(happening)
+
     def take_happenings(self) -> tuple[Happening, ...]:
         """Return what has fired since this was last asked, in order."""
         happened, self._happenings = tuple(self._happenings), []

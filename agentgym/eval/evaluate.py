@@ -46,6 +46,7 @@ async def evaluate(
     timeout_s: float | None,
     progress: Progress,
     judge: str = "",
+    user: str = "",
     offline: bool = False,
     unrunnable: Mapping[str, str] = MappingProxyType({}),
 ) -> PoolStatistics:
@@ -60,6 +61,7 @@ async def evaluate(
         timeout_s: Bound on an episode's wall time.
         progress: Hears what happens.
         judge: Spec of who decides what checks ask a judge; all episodes share it.
+        user: Spec of who plays the users that tasks have.
         offline: Sandboxes have no network, whatever a task allows.
         unrunnable: Why a task cannot run, by task; its episodes are recorded with that.
 
@@ -82,6 +84,7 @@ async def evaluate(
                 provider,
                 max_steps=max_steps,
                 judge=judging,
+                user=user,
                 offline=offline,
             )
             agent = registry.create(row.plan.agent)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,11 +21,13 @@ from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.judges import judge_problems, judged_tasks
 from agentgym.eval.needs import missing_commands
 from agentgym.eval.settings import Settings, read_settings
+from agentgym.eval.users import user_problems
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
 from agentgym.records import Capability
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
+from agentgym.user.registry import user_spec
 from agentgym.verify.checking import bind_checks
 from agentgym.verify.judge.opening import judge_spec
 
@@ -65,6 +68,8 @@ def start_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
     settings = Settings(**given, agentgym=__version__, started=started)
     if not settings.judge and (spec := judge_spec()) and _is_judged(settings.tasks):
         settings = replace(settings, judge=spec)
+    if not settings.user and _has_user(settings.tasks):
+        settings = replace(settings, user=user_spec())
     problems += check(settings)
     if problems:
         raise ConfigError(_listed(problems))
@@ -123,10 +128,20 @@ def check(settings: Settings) -> list[str]:
         except AgentGymError as error:
             problems.append(str(error))
     problems += judge_problems(settings.judge, tasks)
+    problems += user_problems(settings.user, tasks)
     for need in missing_commands(tasks):
         problems.append(f"{need.command} is not installed, {need.wanted_by}; run: {need.install}")
     # Last, for trying the folder out makes it, and what cannot run leaves nothing behind.
     return problems or [*_bad_cache()]
+
+
+def _has_user(task_ids: Sequence[str]) -> bool:
+    """Whether a task has a user; a broken one has none, and is reported by `check`."""
+    for task_id in task_ids:
+        with suppress(AgentGymError):
+            if find_task(task_id).user is not None:
+                return True
+    return False
 
 
 def _is_judged(task_ids: Sequence[str]) -> bool:

@@ -119,6 +119,7 @@ def _facts(rows: Sequence[EpisodeRow], settings: Settings, errors: int) -> list[
         ("Seeds", "–".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))),
         ("Sandbox", settings.sandbox + ("" if settings.isolated else " (no isolation)")),
         *([("Judge", settings.judge)] if settings.judge else []),
+        *([("User", settings.user)] if settings.user else []),
         *(("Warning", warning) for warning in kinship_warnings(settings)),
         ("Max steps", settings.max_steps or "per task"),
         ("Started", settings.started.replace("T", " ").partition("+")[0]),

@@ -32,6 +32,7 @@ class Settings:
         stand_ins: By task, what stood for what could not be had: image to recipe.
         isolated: Whether the provider declares that its sandboxes are.
         judge: Spec of who decides what checks ask a judge; empty where none does.
+        user: Spec of who plays the users that tasks have; empty where none has one.
     """
 
     tasks: tuple[str, ...]
@@ -49,6 +50,7 @@ class Settings:
     stand_ins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     isolated: bool = True
     judge: str = ""
+    user: str = ""
 
     def episodes(self) -> list[EpisodePlan]:
         """Return every episode: all tasks and agents once, then the next trial."""

@@ -27,8 +27,6 @@ from agentgym.records import (
     Connection,
     Decision,
     Effect,
-    Happening,
-    HappeningKind,
     Image,
     Json,
     Observation,
@@ -112,8 +110,12 @@ def expect(value: object, field: str, kind: Any) -> Any:
     raise ValueError(f"{field}: expected {wanted}, got {seen[:60]}{'…' * (len(seen) > 60)}")
 
 
-def _fields(value: object, where: str, kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a JSON object, each of its kind."""
+def fields(value: object, where: str, kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a JSON object, each of its kind.
+
+    Raises:
+        ValueError: It is no object, or a field is absent or of another kind.
+    """
     found = expect(value, where, dict)
     for name in kinds:
         if name not in found:
@@ -144,13 +146,13 @@ def decision_from_json(value: object) -> Decision:
     Raises:
         ValueError: It is something else; names the field.
     """
-    found = _fields(value, "decision", {"action": dict, "thought": str, "usage": dict})
-    action = _fields(found["action"], "decision.action", {"tool": str, "arguments": dict})
+    found = fields(value, "decision", {"action": dict, "thought": str, "usage": dict})
+    action = fields(found["action"], "decision.action", {"tool": str, "arguments": dict})
     usage = dict.fromkeys(("prompt", "completion", "cached"), int)
     return Decision(
         action=Action(**action),
         thought=found["thought"],
-        usage=TokenUsage(**_fields(found["usage"], "decision.usage", usage)),
+        usage=TokenUsage(**fields(found["usage"], "decision.usage", usage)),
         reply=expect(value, "decision", dict).get("reply"),
     )
 
@@ -177,7 +179,7 @@ def observation_from_json(value: object, image: Image | None = None) -> Observat
         ValueError: It is something else; names the field.
     """
     kinds = {"text": str, "data": dict, "effect": Effect}
-    return Observation(image=image, **_fields(value, "observation", kinds))
+    return Observation(image=image, **fields(value, "observation", kinds))
 
 
 def image_name(value: object) -> str | None:
@@ -186,7 +188,7 @@ def image_name(value: object) -> str | None:
     Raises:
         ValueError: It is no observation.
     """
-    name: str | None = _fields(value, "observation", {"image": str | None})["image"]
+    name: str | None = fields(value, "observation", {"image": str | None})["image"]
     return name
 
 
@@ -267,7 +269,7 @@ def checkpoint_from_json(value: object) -> CheckpointResult:
     Raises:
         ValueError: It is something else; names the field.
     """
-    found = _fields(value, "checkpoint", _CHECKPOINT)
+    found = fields(value, "checkpoint", _CHECKPOINT)
     found["channels"] = _texts(found["channels"], "checkpoint.channels")
     return CheckpointResult(**found)
 
@@ -301,7 +303,7 @@ def verdict_from_json(value: object) -> Verdict:
     Raises:
         ValueError: It is something else; names the field.
     """
-    found = _fields(value, "verdict", _VERDICT)
+    found = fields(value, "verdict", _VERDICT)
     for name in ("safety_violations", "uncontrollable"):
         found[name] = _texts(found[name], f"verdict.{name}")
     found["checkpoints"] = tuple(checkpoint_from_json(item) for item in found["checkpoints"])
@@ -312,25 +314,7 @@ def _texts(values: Sequence[object], where: str) -> tuple[str, ...]:
     return tuple(expect(value, where, str) for value in values)
 
 
-# --- happenings and audits -----------------------------------------------------------------
-
-
-def happenings_to_json(happenings: Sequence[Happening]) -> list[Json]:
-    """Return the events and faults of a step as a JSON array."""
-    return [asdict(happening) for happening in happenings]
-
-
-_HAPPENING: Final = {"kind": HappeningKind, "id": str, "detail": str}
-
-
-def happenings_from_json(value: object) -> tuple[Happening, ...]:
-    """Read what `happenings_to_json` returned.
-
-    Raises:
-        ValueError: It is something else; names the field.
-    """
-    found = expect(value, "happenings", list)
-    return tuple(Happening(**_fields(item, "happenings", _HAPPENING)) for item in found)
+# --- audits --------------------------------------------------------------------------------
 
 
 def audit_to_json(audit: Audit) -> dict[str, Json]:
@@ -352,8 +336,8 @@ def audit_from_json(value: object) -> Audit:
     Raises:
         ValueError: It is something else; names the field.
     """
-    found = _fields(value, "audit", _AUDIT)
-    connections = [_fields(item, "audit.connections", _CONNECTION) for item in found["connections"]]
+    found = fields(value, "audit", _AUDIT)
+    connections = [fields(item, "audit.connections", _CONNECTION) for item in found["connections"]]
     return Audit(
         processes=tuple(_process_from_json(item) for item in found["processes"]),
         connections=tuple(Connection(**item) for item in connections),
@@ -362,7 +346,7 @@ def audit_from_json(value: object) -> Audit:
 
 
 def _process_from_json(value: object) -> Process:
-    found = _fields(value, "audit.processes", _PROCESS)
+    found = fields(value, "audit.processes", _PROCESS)
     return Process(
         pid=found["pid"],
         argv=tuple(expect(word, "audit.processes.argv", str) for word in found["argv"]),

@@ -7,6 +7,7 @@ import math
 from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.database import Database
+from agentgym.record.happenings import happenings_to_json
 from agentgym.record.packing import Packing
 from agentgym.records import Audit, Step, Verdict
 
@@ -54,7 +55,7 @@ class Recorder:
             *counts,
             self._packing.pack(decision),
             self._packing.pack_observation(step.observation),
-            self._packing.pack(codec.happenings_to_json(step.happenings)),
+            self._packing.pack(happenings_to_json(step.happenings)),
         )
         self._recorded[self._episode_id] += 1
 

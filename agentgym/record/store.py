@@ -17,6 +17,7 @@ from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.blobs import BlobStore
 from agentgym.record.database import Database, create_database
+from agentgym.record.happenings import happenings_from_json
 from agentgym.record.history import History
 from agentgym.record.journal import COLUMNS, as_line, digest
 from agentgym.record.packing import Packing
@@ -253,7 +254,7 @@ class RunStore:
         # Most steps have none, and need not be read.
         for row in self._database.rows(_WITH_HAPPENINGS, (self._packing.pack([]),)):
             with self._reading(f"step {row['step']} of episode {row['episode']}"):
-                happened = codec.happenings_from_json(
+                happened = happenings_from_json(
                     self._packing.unpack(row["happenings"], "happenings")
                 )
             if any(happening.kind is HappeningKind.FAULT for happening in happened):
@@ -280,9 +281,7 @@ class RunStore:
             duration_s = codec.expect(row["duration_s"], "duration_s", codec.NUMBER)
             if digest(as_line(*(row[name] for name in COLUMNS))) != row["digest"]:
                 raise RecordError("it does not match its digest")
-            happenings = codec.happenings_from_json(
-                self._packing.unpack(row["happenings"], "happenings")
-            )
+            happenings = happenings_from_json(self._packing.unpack(row["happenings"], "happenings"))
         return Step(row["step"], decision, observation, duration_s, happenings)
 
     def _decision(self, row: sqlite3.Row) -> Decision:

@@ -67,6 +67,8 @@ from agentgym.records.verdicts import (
 from agentgym.records.worlds import (
     Happening,
     HappeningKind,
+    UserCall,
+    UserTurn,
 )
 
 __all__ = [
@@ -118,6 +120,8 @@ __all__ = [
     "ToolSpec",
     "Trajectory",
     "Usage",
+    "UserCall",
+    "UserTurn",
     "Verdict",
     "Vote",
 ]

@@ -131,6 +131,9 @@ class RowChange:
         kind: Added, changed or removed.
         before: The columns that differ (every column of a removed row); None for an added row.
         after: The same of the later state; None for a removed row.
+        row: Every column, as it is in the later state, or was where the row was removed.
+        rowids: Its rowid in the earlier and in the later state, as far as it is in them; one
+            where both are the same.
     """
 
     table: str
@@ -138,6 +141,8 @@ class RowChange:
     kind: RowChangeKind
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
+    row: Mapping[str, Any]
+    rowids: tuple[int, ...]
 
     def __str__(self) -> str:
         """Return a line: ``tickets_ticket 17: status 'open' → 'closed'``."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agentgym.env.control import GIVE_UP, SUBMIT
+from agentgym.env.conversation import agent_tools
 from agentgym.env.spec import spec_of
 from agentgym.errors import ActionError, AgentGymError
 from agentgym.protocols import StepGrader
@@ -97,7 +98,8 @@ def offered_tools(task: Task) -> list[ToolSpec]:
         AgentGymError: The environment is broken.
     """
     surfaces = spec_of(task).make_surfaces()
-    return [*(tool for surface in surfaces for tool in surface.tools()), SUBMIT, GIVE_UP]
+    offered = [tool for surface in surfaces for tool in surface.tools()]
+    return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
 
 
 def find_complaints(steps: Sequence[Step], tools: Sequence[ToolSpec]) -> dict[int, str]:

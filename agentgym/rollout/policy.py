@@ -31,14 +31,15 @@ class Policy:
     Args:
         agent: Who acts.
         env: Where; it was reset.
-        timeout_s: Wall time the agent has from now on, for `start` and all decisions together.
+        timeout_s: Wall time the agent has from now on, for `start` and all decisions together; what
+            it waits for its user is not counted.
     """
 
     def __init__(self, agent: Agent, env: Environment, timeout_s: float) -> None:
         self._agent = agent
         self._env = env
+        self._end = asyncio.get_running_loop().time() + timeout_s - env.waited_s
         self._timeout_s = timeout_s
-        self._deadline = asyncio.get_running_loop().time() + timeout_s
 
     async def start(self) -> None:
         """Brief the agent; the playbook goes to those alone that declare themselves privileged.
@@ -78,6 +79,10 @@ class Policy:
             return codec.decision_from_json(codec.loads(text))
 
         return await self._bounded(ask)
+
+    @property
+    def _deadline(self) -> float:
+        return self._end + self._env.waited_s
 
     @property
     def _had(self) -> str:

@@ -104,13 +104,14 @@ async def branch_episode(
 async def open_environment(
     store: RunStore, row: EpisodeRow, provider: SandboxProvider
 ) -> AsyncIterator[Environment]:
-    """Open the environment of a recorded episode with the run's own bound on its steps."""
-    bound = store.settings.get("max_steps")
+    """Open the environment of a recorded episode with the run's own bound and user."""
+    bound, user = store.settings.get("max_steps"), store.settings.get("user")
     env = Environment(
         find_task(row.plan.task),
         provider,
         max_steps=bound if isinstance(bound, int) else None,
         offline=store.settings.get("offline") is True,
+        user=user if isinstance(user, str) else "",
     )
     try:
         yield env

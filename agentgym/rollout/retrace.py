@@ -15,6 +15,7 @@ import numpy as np
 
 from agentgym.env.environment import Environment, Transition
 from agentgym.record import codec
+from agentgym.record.happenings import happenings_to_json
 from agentgym.record.store import EpisodeRow
 from agentgym.records import Image, Observation, Step
 
@@ -77,7 +78,7 @@ async def retrace(
     for step in steps:
         if strict and trail.divergence:
             break
-        transition = await env.step(step.decision)
+        transition = await env.step(step.decision, recorded=step.happenings)
         seen = transition.observation
         difference = (
             trail.divergence
@@ -116,9 +117,7 @@ def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:
     """Compare the events and faults of a step; they explain what differs in what was seen."""
     if recorded.happenings == seen.happenings:
         return None
-    was, now = (
-        codec.canonical(codec.happenings_to_json(step.happenings)) for step in (recorded, seen)
-    )
+    was, now = (codec.canonical(happenings_to_json(step.happenings)) for step in (recorded, seen))
     return Divergence(recorded.index, "happenings", *_excerpts(was, now))
 
 

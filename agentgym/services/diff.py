@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from agentgym.records import RowChange
 from agentgym.services.layout import Table, quoted
 from agentgym.services.state import Snapshot
+
+_Key: TypeAlias = tuple[Any, ...]
+_Row: TypeAlias = tuple[int | None, Mapping[str, Any] | None]
+_NO_ROW: Final[_Row] = (None, None)
+"""Rowid and columns; neither where there is no such row."""
 
 
 def diff(before: Snapshot, after: Snapshot) -> tuple[RowChange, ...]:
@@ -28,30 +33,28 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[RowChange, ...]:
 
 
 def _compare(
-    table: Table, old: dict[tuple[Any, ...], Any], new: dict[tuple[Any, ...], Any]
+    table: Table, old: Mapping[_Key, _Row], new: Mapping[_Key, _Row]
 ) -> Iterator[RowChange]:
     for key in sorted(old.keys() | new.keys(), key=_order):
-        a, b = old.get(key), new.get(key)
+        (was, a), (at, b) = old.get(key, _NO_ROW), new.get(key, _NO_ROW)
+        rowids = tuple(dict.fromkeys(one for one in (was, at) if one is not None))
         if a is None:
-            yield RowChange(table.name, key, "added", None, b)
+            assert b is not None
+            yield RowChange(table.name, key, "added", None, b, b, rowids)
         elif b is None:
-            yield RowChange(table.name, key, "removed", a, None)
+            yield RowChange(table.name, key, "removed", a, None, a, rowids)
         elif a != b:
             columns = [column for column in a if a[column] != b[column]]
-            yield RowChange(
-                table.name,
-                key,
-                "changed",
-                {column: a[column] for column in columns},
-                {column: b[column] for column in columns},
-            )
+            before, after = ({column: row[column] for column in columns} for row in (a, b))
+            yield RowChange(table.name, key, "changed", before, after, b, rowids)
 
 
-def _read(connection: sqlite3.Connection, table: Table) -> dict[tuple[Any, ...], Any]:
+def _read(connection: sqlite3.Connection, table: Table) -> dict[_Key, _Row]:
     shown = [column for column in table.columns if column in table.hashed]
-    names = ", ".join(map(quoted, (*shown, *(table.key or ("rowid",)))))
+    names = ", ".join(["rowid", *map(quoted, (*shown, *(table.key or ("rowid",))))])
     rows = connection.execute(f"SELECT {names} FROM {quoted(table.name)}")
-    return {row[len(shown) :]: dict(zip(shown, row[: len(shown)], strict=True)) for row in rows}
+    end = 1 + len(shown)
+    return {row[end:]: (row[0], dict(zip(shown, row[1:end], strict=True))) for row in rows}
 
 
 @contextmanager

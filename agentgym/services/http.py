@@ -18,6 +18,7 @@ from agentgym.errors import MissingExtraError, ServiceError
 from agentgym.records import Actor, Reply
 from agentgym.services.backend import Backend
 from agentgym.services.dispatch import MAX_CHARACTERS
+from agentgym.services.loopback import Loopback
 from agentgym.services.openapi import STATUS, openapi
 
 try:
@@ -70,6 +71,8 @@ def http_app(backend: Backend, actor: Actor = "agent") -> Starlette:
 def serve_http(app: ASGIApp, port: int = 0) -> Iterator[str]:
     """Serve an application on 127.0.0.1 from a thread of its own.
 
+    Requests that name another host, or come from a page of another site, are answered 403.
+
     Args:
         app: What `http_app` or `agentgym.services.mcp.mcp_app` returned.
         port: Which port; 0 for one that is free.
@@ -80,7 +83,9 @@ def serve_http(app: ASGIApp, port: int = 0) -> Iterator[str]:
     listening = listen(port)
     started = threading.Event()
     server = _Server(
-        uvicorn.Config(app, log_level="error", access_log=False, lifespan="auto", ws="none")
+        uvicorn.Config(
+            Loopback(app), log_level="error", access_log=False, lifespan="auto", ws="none"
+        )
     )
     server.on_start = started
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

@@ -8,8 +8,35 @@ from typing import Any
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.records import Json
-from agentgym.services.layout import quoted
+from agentgym.services.layout import Layout, Table, quoted
 from agentgym.services.state import Snapshot
+
+
+def select(layout: Layout, table: str, columns: Sequence[str]) -> str:
+    """Return the SQL for the rows of a table in which columns have given values.
+
+    Args:
+        layout: The tables there are.
+        table: One of them.
+        columns: Whose values are the parameters, in this order.
+
+    Raises:
+        NotFoundError: There is no such table or column.
+    """
+    known = _table(layout, table)
+    for column in columns:
+        if column not in known.columns:
+            raise NotFoundError(f"column of {table}", column, known.columns)
+    conditions = " AND ".join(f"{quoted(column)} IS ?" for column in columns) or "1"
+    order = ", ".join(map(quoted, known.key)) or "rowid"
+    return f"SELECT * FROM {quoted(table)} WHERE {conditions} ORDER BY {order}"
+
+
+def _table(layout: Layout, name: str) -> Table:
+    tables = {table.name: table for table in layout.tables}
+    if name not in tables:
+        raise NotFoundError("table", name, tables)
+    return tables[name]
 
 
 class SnapshotTables:
@@ -21,12 +48,22 @@ class SnapshotTables:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._tables = {table.name: table for table in snapshot.layout.tables}
         self._opened: sqlite3.Connection | None = None
 
     def names(self) -> Sequence[str]:
         """Return the names of the tables."""
-        return list(self._tables)
+        return [table.name for table in self._snapshot.layout.tables]
+
+    def columns(self, table: str) -> Sequence[str]:
+        """Return the names of the columns of a table.
+
+        Raises:
+            VerifierError: There is no such table.
+        """
+        try:
+            return list(_table(self._snapshot.layout, table).columns)
+        except NotFoundError as error:
+            raise VerifierError(str(error)) from None
 
     def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
         """Return the rows of a table whose columns have these values, by primary key.
@@ -34,15 +71,10 @@ class SnapshotTables:
         Raises:
             VerifierError: There is no such table or column.
         """
-        if table not in self._tables:
-            raise VerifierError(str(NotFoundError("table", table, self._tables)))
-        known = self._tables[table]
-        for column in where:
-            if column not in known.columns:
-                raise VerifierError(str(NotFoundError(f"column of {table}", column, known.columns)))
-        conditions = " AND ".join(f"{quoted(column)} IS ?" for column in where) or "1"
-        order = ", ".join(map(quoted, known.key)) or "rowid"
-        sql = f"SELECT * FROM {quoted(table)} WHERE {conditions} ORDER BY {order}"
+        try:
+            sql = select(self._snapshot.layout, table, list(where))
+        except NotFoundError as error:
+            raise VerifierError(str(error)) from None
         values: list[Any] = list(where.values())
         try:
             cursor = self._connection().execute(sql, values)

@@ -10,11 +10,15 @@ from agentgym import catalogue
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import load_toml, locate, read_text, show_path
 from agentgym.task.foreign.folder import is_foreign, load_foreign
-from agentgym.task.model import PLAYBOOK_SUFFIXES, Task, TaskManifest, visible
+from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
 from agentgym.task.playbook import read_playbook, solution
 from agentgym.task.template import draw, fill_json
+from agentgym.task.user import FILE, UserScript, load_user
 
-_ENTRIES = ("task.toml", "instruction.md", "setup", "solution", "checks", "mutants", "events")
+_ENTRIES = (
+    *("task.toml", "instruction.md", "user.toml"),
+    *("setup", "solution", "checks", "mutants", "events"),
+)
 _SOLUTIONS = ("solve.sh", "actions.jsonl")
 
 
@@ -58,9 +62,14 @@ def load_task(folder: Path) -> Task:
         raise TaskError("\n".join([str(error), *problems])) from error
     problems += _id(folder, manifest)
     problems += _world(folder, manifest)
+    user: UserScript | None = None
+    try:
+        user = _user(folder, manifest)
+    except TaskError as error:
+        problems.append(str(error))
     if not problems:
         instruction = read_text(folder / "instruction.md", TaskError)
-        task = Task(manifest.id, folder, manifest, instruction)
+        task = Task(manifest.id, folder, manifest, instruction, user=user)
         problems += _content(task)
     if problems:
         raise TaskError("\n".join(problems))
@@ -82,8 +91,8 @@ def _layout(folder: Path) -> Iterator[str]:
     yield from _unknown(folder / "solution", _SOLUTIONS)
     names: dict[str, Path] = {}
     for path in visible(folder / "mutants"):
-        if path.suffix not in PLAYBOOK_SUFFIXES:
-            yield f"{show_path(path)}: expected a mutant in a .sh or .jsonl file"
+        if path.suffix not in MUTANT_SUFFIXES:
+            yield f"{show_path(path)}: expected a mutant in a .sh, .jsonl or .patch file"
         elif path.stem in names:
             yield f"{show_path(path)}: expected another name, {names[path.stem].name} has it too"
         names.setdefault(path.stem, path)
@@ -136,6 +145,14 @@ def _world(folder: Path, manifest: TaskManifest) -> Iterator[str]:
     for index, event in enumerate(manifest.event):
         if event.run is not None and not (folder / event.run).is_file():
             yield problem(f"no such file: {show_path(folder / event.run)}", "event", index, "run")
+
+
+def _user(folder: Path, manifest: TaskManifest) -> UserScript | None:
+    if manifest.user is not None:
+        return load_user(folder / manifest.user.script, draw(manifest.params, 0))
+    if (folder / FILE).exists():
+        raise TaskError(f"{show_path(folder / FILE)}: nobody; expected [user] in task.toml")
+    return None
 
 
 def _content(task: Task) -> Iterator[str]:

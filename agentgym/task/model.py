@@ -17,12 +17,14 @@ from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.records import Json
 from agentgym.task.foreign.rules import ForeignRules
 from agentgym.task.template import Slot, canonical, draw, fill
+from agentgym.task.user import UserManifest, UserScript
 from agentgym.task.world import ClockManifest, EventManifest, FaultManifest
 
 _FINGERPRINT = "agentgym.fingerprint/1"
 """Raise it when the same setup folder would be prepared differently."""
 
 PLAYBOOK_SUFFIXES = (".sh", ".jsonl")
+MUTANT_SUFFIXES = (*PLAYBOOK_SUFFIXES, ".patch")
 
 
 def _task_id(value: str) -> str:
@@ -77,6 +79,7 @@ class TaskManifest(Manifest):
         clock: The logical clock.
         event: What changes in the world without the agent.
         fault: Which calls of its tools fail.
+        user: Whom the agent can write to; absent: nobody.
         surface: Options of surfaces by name, put over the environment's; one that the environment
             lacks is added.
     """
@@ -97,6 +100,7 @@ class TaskManifest(Manifest):
     clock: ClockManifest = ClockManifest()
     event: tuple[EventManifest, ...] = ()
     fault: tuple[FaultManifest, ...] = ()
+    user: UserManifest | None = None
     surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
 
 
@@ -110,6 +114,7 @@ class Task:
         manifest: Its `task.toml`.
         instruction: Text of `instruction.md`, slots not filled.
         foreign: The rules of a folder in a foreign format, None for one of ours.
+        user: Whom the agent can write to, None where there is nobody.
     """
 
     id: str
@@ -117,6 +122,7 @@ class Task:
     manifest: TaskManifest
     instruction: str
     foreign: ForeignRules | None = None
+    user: UserScript | None = None
 
     def instance(self, seed: int) -> Instance:
         """Draw the slots for a seed.
@@ -157,7 +163,7 @@ class Task:
         if self.foreign is not None:
             return {}
         found = visible(self.folder / "mutants")
-        return {path.stem: path for path in found if path.suffix in PLAYBOOK_SUFFIXES}
+        return {path.stem: path for path in found if path.suffix in MUTANT_SUFFIXES}
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,22 @@
 """Solutions and mutants as actions: a shell script, or one action a line.
 
-Both are files of a task folder; the formats are those of docs/architecture.md.
+Both are files of a task folder, a mutant also a patch of the solution; the formats are those of
+docs/architecture.md.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentgym.errors import ActionError, AgentGymError, TaskError
-from agentgym.manifest import read_text, show_path
+from agentgym.manifest import show_path
 from agentgym.records import Action, Json
 from agentgym.task.foreign.solution import playbook as foreign_playbook
 from agentgym.task.model import Instance, Task
+from agentgym.task.patch import Line, apply_patch, read_lines
 from agentgym.task.template import environment, fill_json
 
 _SCRIPT_TIMEOUT_S = 300
@@ -44,9 +46,15 @@ def read_playbook(path: Path, instance: Instance) -> tuple[Action, ...]:
     Slots are filled, and a script finds the parameters exported.
 
     Raises:
-        TaskError: The file cannot be read, is empty, or a line is not an action.
+        TaskError: The file cannot be read, is empty, is a patch that does not apply, or a line is
+            not an action.
     """
-    actions = read_actions(path, TaskError, instance.params)
+    if path.suffix == ".patch":
+        original = solution(instance.task)
+        lines = apply_patch(read_lines(path, TaskError), read_lines(original, TaskError))
+        actions = _actions(lines, original.suffix, TaskError, instance.params)
+    else:
+        actions = read_actions(path, TaskError, instance.params)
     if not actions:
         raise TaskError(f"{show_path(path)}: expected at least one command or action, got none")
     if actions[-1].tool not in ("submit", "give_up"):
@@ -72,13 +80,22 @@ def read_actions(
     """
     if path.suffix not in (".jsonl", ".sh") and path.exists():
         raise error(f"{show_path(path)}: expected a .jsonl or .sh file, got {path.suffix!r}")
-    text = read_text(path, error)
-    if path.suffix == ".sh":
+    return _actions(read_lines(path, error), path.suffix, error, params)
+
+
+def _actions(
+    lines: Sequence[Line],
+    suffix: str,
+    error: type[AgentGymError],
+    params: Mapping[str, Json] | None,
+) -> list[Action]:
+    if suffix == ".sh":
+        text = "\n".join(line.text for line in lines)
         return [_script(text, params or {})] if text.strip() else []
     return [
-        _action(line, params, f"{show_path(path)}:{number}", error)
-        for number, line in enumerate(text.split("\n"), start=1)
-        if line.strip() and not line.startswith("#")
+        _action(line, params, error)
+        for line in lines
+        if line.text.strip() and not line.text.startswith("#")
     ]
 
 
@@ -88,13 +105,11 @@ def _script(text: str, params: Mapping[str, Json]) -> Action:
     return Action("bash", {"command": "".join(exports) + text, "timeout_s": _SCRIPT_TIMEOUT_S})
 
 
-def _action(
-    line: str, params: Mapping[str, Json] | None, where: str, error: type[AgentGymError]
-) -> Action:
+def _action(line: Line, params: Mapping[str, Json] | None, error: type[AgentGymError]) -> Action:
     try:
-        value = json.loads(line)
-        return Action.from_json(value if params is None else fill_json(value, params, where))
+        value = json.loads(line.text)
+        return Action.from_json(value if params is None else fill_json(value, params, line.where))
     except (json.JSONDecodeError, RecursionError) as fault:
-        raise error(f"{where}: expected an action in JSON: {fault}") from fault
+        raise error(f"{line.where}: expected an action in JSON: {fault}") from fault
     except ActionError as fault:
-        raise error(f"{where}: {fault}") from fault
+        raise error(f"{line.where}: {fault}") from fault

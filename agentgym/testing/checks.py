@@ -9,12 +9,14 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from agentgym.errors import GuestFileError, UnsupportedError
 from agentgym.protocols import Judge, Room
-from agentgym.records import Change, ChangeKind, Connection, FileStat, Json, Process, Step
+from agentgym.records import Actor, Change, ChangeKind, Connection, FileStat, Json, Process, Step
+from agentgym.services.backend import Backend, ServiceSet
 from agentgym.verify.evidence import EpisodeEvidence
+from agentgym.verify.services import ServicesSeen
 
 _MAX_LINKS = 40
 
@@ -168,11 +170,12 @@ def evidence(
     connections: Sequence[Connection] = (),
     killed_for_memory: int | None = None,
     judge: Judge | None = None,
+    services: ServicesSeen | None = None,
 ) -> EpisodeEvidence:
     """Make the evidence of an episode that began with `before` and ended with `after`.
 
-    It has no clean room: a check that executes something needs a sandbox. It has a judge only
-    where one is given.
+    It has no clean room: a check that executes something needs a sandbox. It has a judge and
+    services (see `play_services`) only where they are given.
 
     Example:
         >>> seen = evidence({"/srv/report.txt": "10.0.0.7"}, gold={"ip": b"10.0.0.7"})
@@ -196,7 +199,44 @@ def evidence(
         open_room=_no_room,
         killed_for_memory=killed_for_memory,
         judge_with=judge,
+        services=services,
     )
+
+
+def play_services(
+    services: ServiceSet,
+    calls: Sequence[tuple[Actor, str, Mapping[str, Json]]],
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    seed: int = 1,
+) -> ServicesSeen:
+    """Return what services hold and list after some calls, which are really made.
+
+    Args:
+        services: Whose they are, as `agentgym.services.find_services` finds them.
+        calls: Actor, tool and arguments; one may be refused.
+        rows: Rows that the setup adds to the seeded data, by table.
+        seed: Of the data.
+
+    Raises:
+        ServiceError: A row cannot be added.
+    """
+    backend = Backend(services, services.template(seed))
+    try:
+        with backend.amend("setup", "setup") as database:
+            for table, some in (rows or {}).items():
+                for row in some:
+                    database.insert(table, **row)
+        before = backend.snapshot()
+        live = Backend(services, before)
+        try:
+            for actor, tool, arguments in calls:
+                live.call(tool, arguments, actor)
+            after, audit = live.snapshot(), tuple(live.audit)
+        finally:
+            live.close()
+    finally:
+        backend.close()
+    return ServicesSeen(before, lambda: after, audit)
 
 
 def _no_room(artifacts: tuple[str, ...], shared: bool) -> Room:

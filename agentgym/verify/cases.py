@@ -6,6 +6,7 @@ are no text are made by plain functions in ``samples.py`` beside it.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,24 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from agentgym.errors import VerifierError
+from agentgym.errors import NotFoundError, ServiceError, VerifierError
 from agentgym.manifest import Manifest, load_toml, show_path
-from agentgym.records import Action, Decision, Effect, Json, Observation, Process, Step, TokenUsage
-from agentgym.testing.checks import Entry, File, Folder, Link, evidence
+from agentgym.records import (
+    Action,
+    Actor,
+    Decision,
+    Effect,
+    Json,
+    Observation,
+    Process,
+    Step,
+    TokenUsage,
+)
+from agentgym.services.load import find_services
+from agentgym.testing.checks import Entry, File, Folder, Link, evidence, play_services
 from agentgym.verify.evidence import EpisodeEvidence
 from agentgym.verify.packs import Pack, load_checks, load_pack
+from agentgym.verify.services import ServicesSeen
 
 Files = dict[str, Entry]
 
@@ -52,6 +65,14 @@ class StepManifest(Manifest):
     tokens: int = Field(default=0, ge=0)
 
 
+class CallManifest(Manifest):
+    """One call of a service, which is really made; the service may refuse it."""
+
+    tool: str
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    by: Actor = "agent"
+
+
 class ProcessManifest(Manifest):
     """A process that is alive at the end."""
 
@@ -71,6 +92,7 @@ class CaseManifest(Manifest):
         limit: Why the check is known to judge otherwise; it then counts as its mistake.
         before: Files before the agent came.
         after: What it changed of them.
+        call: What was called of the services, in this order.
     """
 
     name: str = Field(min_length=1)
@@ -85,13 +107,27 @@ class CaseManifest(Manifest):
     gave_up: str | None = None
     step: tuple[StepManifest, ...] = ()
     process: tuple[ProcessManifest, ...] = ()
+    call: tuple[CallManifest, ...] = ()
 
 
 class CalibrationManifest(Manifest):
-    """The whole of ``calibration.toml``."""
+    """The whole of ``calibration.toml``.
+
+    Attributes:
+        services: The environment whose services all cases begin with, its data of seed 1.
+        rows: What the setup has added to them, by table.
+    """
 
     schema_version: Literal["agentgym.calibration/1"]
+    services: str | None = None
+    rows: dict[str, list[dict[str, JsonValue]]] = Field(default_factory=dict)
     case: tuple[CaseManifest, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _calls_have_services(self) -> CalibrationManifest:
+        if self.services is None and (self.rows or any(case.call for case in self.case)):
+            raise ValueError("rows and call need services = 'NAME', an environment that has some")
+        return self
 
 
 @dataclass(frozen=True)
@@ -135,10 +171,21 @@ def load_cases(folder: Path) -> tuple[Pack, list[Case]]:
                 Process(pid, process.argv, process.tcp_ports)
                 for pid, process in enumerate(item.process, 2)
             ],
+            services=_services(manifest, item, show_path(path)),
         )
         case = Case(item.name, item.use, item.arguments, item.expect, item.limit, before, seen)
         cases.append(case)
     return pack, cases
+
+
+def _services(file: CalibrationManifest, item: CaseManifest, where: str) -> ServicesSeen | None:
+    if file.services is None:
+        return None
+    calls = [(call.by, call.tool, call.arguments) for call in item.call]
+    try:
+        return play_services(find_services(file.services), calls, file.rows)
+    except (NotFoundError, ServiceError, sqlite3.Error) as error:
+        raise VerifierError(f"{where}: case {item.name!r}: {error}") from None
 
 
 def _gone(value: str | FileManifest) -> bool:

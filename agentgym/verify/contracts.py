@@ -16,6 +16,8 @@ from typing import TypeAlias
 
 from agentgym.errors import VerifierError
 from agentgym.records import Action, Step
+from agentgym.verify import matching
+from agentgym.verify.matching import Matcher
 from agentgym.verify.values import Bounds, brief
 
 _ARGUMENT_CHARS = 64 * 2**10
@@ -44,23 +46,24 @@ TrajectoryContract: TypeAlias = Callable[[Sequence[Step]], Finding]
 
 
 def calls(
-    tool: str,
+    tool: str | Sequence[str],
     where: Mapping[str, str] | None = None,
     at_least: int = 1,
     at_most: int | None = None,
     succeeded: bool = False,
+    arguments: Mapping[str, object] | None = None,
 ) -> TrajectoryContract:
     """A tool was called so many times; broken by the first call too many.
 
     Raises:
         VerifierError: An argument makes no sense.
     """
-    call, bounds = _call({"tool": tool, "where": where or {}}), Bounds(at_least, at_most)
+    call, bounds = _described(tool, where, arguments), Bounds(at_least, at_most)
 
     def look(steps: Sequence[Step]) -> Finding:
         found = [step for step in steps if call.fits(step, too_long=False)]
         if succeeded:
-            found = [step for step in found if step.observation.effect not in ("error", "timeout")]
+            found = [step for step in found if step_succeeded(step)]
         over = found[at_most].index if at_most is not None and len(found) > at_most else None
         message = f"{call}: {len(found)} calls, expected {bounds}"
         return Finding(bounds.hold(len(found)), message, over)
@@ -68,17 +71,22 @@ def calls(
     return look
 
 
-def never_calls(tool: str, where: Mapping[str, str] | None = None) -> TrajectoryContract:
-    """A tool was never called so.
+def never_calls(
+    tool: str | Sequence[str],
+    where: Mapping[str, str] | None = None,
+    succeeded: bool = False,
+    arguments: Mapping[str, object] | None = None,
+) -> TrajectoryContract:
+    """A tool was never called so; with `succeeded`, a call that failed is none.
 
     Raises:
         VerifierError: An argument makes no sense.
     """
-    call = _call({"tool": tool, "where": where or {}})
+    call = _described(tool, where, arguments)
 
     def look(steps: Sequence[Step]) -> Finding:
         for step in steps:
-            if call.fits(step, too_long=True):
+            if call.fits(step, too_long=True) and (step_succeeded(step) or not succeeded):
                 said = json.dumps(dict(step.action.arguments), ensure_ascii=False, default=str)
                 told = f"{call}: called at step {step.index}: {brief(said)}"
                 return Finding(False, told, step.index)
@@ -98,7 +106,7 @@ def order(calls: Sequence[Mapping[str, object]]) -> TrajectoryContract:
     """
     if isinstance(calls, str) or not isinstance(calls, Sequence) or not calls:
         raise VerifierError(f"calls: expected a list of tables, got {calls!r}")
-    wanted = [_call(table) for table in calls]
+    wanted = [call_like(table) for table in calls]
 
     def look(steps: Sequence[Step]) -> Finding:
         made, early = 0, None
@@ -132,7 +140,7 @@ def looked_first(
     for name, tables in (("looks", looks), ("acts", acts)):
         if isinstance(tables, str) or not isinstance(tables, Sequence) or not tables:
             raise VerifierError(f"{name}: expected a list of tables, got {tables!r}")
-    wanted, calls = [_look(table) for table in looks], [_call(table) for table in acts]
+    wanted, calls = [_look(table) for table in looks], [call_like(table) for table in acts]
 
     def look(steps: Sequence[Step]) -> Finding:
         missing, acted, typed = wanted, None, ""
@@ -221,25 +229,40 @@ def rows_without_change(steps: Sequence[Step]) -> list[int]:
     return rows
 
 
+def step_succeeded(step: Step) -> bool:
+    """Whether a step was neither an error nor ended by a timeout."""
+    return step.observation.effect not in ("error", "timeout")
+
+
 def action_key(action: Action) -> tuple[str, str]:
     """Return what is the same for actions with the same tool and arguments."""
     return action.tool, json.dumps(action.arguments, sort_keys=True, default=str)
 
 
 @dataclass(frozen=True)
-class _Call:
-    """What a call looks like."""
+class CallLike:
+    """What a call looks like.
 
-    tool: str
+    Attributes:
+        tools: Names or globs, one of which is its tool.
+        where: By name of an argument, what is found in its text.
+        arguments: By name of an argument, what it is.
+    """
+
+    tools: Sequence[str]
     where: Mapping[str, re.Pattern[str]]
+    arguments: Mapping[str, Matcher]
 
     def __str__(self) -> str:
         parts = [f"{name} ~ {pattern.pattern}" for name, pattern in self.where.items()]
-        return f"{self.tool}({', '.join(parts)})"
+        parts += [f"{name} {wanted}" for name, wanted in self.arguments.items()]
+        return f"{' or '.join(self.tools)}({', '.join(parts)})"
 
     def fits(self, step: Step, *, too_long: bool) -> bool:
         """Whether a step is such a call; `too_long` is what an argument beyond bounds counts as."""
-        if not fnmatchcase(step.action.tool, self.tool):
+        if not any(fnmatchcase(step.action.tool, tool) for tool in self.tools):
+            return False
+        if not matching.fits(step.action.arguments, self.arguments):
             return False
         return all(
             self._found(pattern, step.action.arguments, name, too_long)
@@ -324,14 +347,32 @@ def _pattern(what: str, pattern: object) -> re.Pattern[str]:
         raise VerifierError(f"{what} = {pattern!r}: {error}") from None
 
 
-def _call(table: Mapping[str, object]) -> _Call:
-    if not isinstance(table, Mapping) or not set(table) <= {"tool", "where"}:
-        raise VerifierError(f"a call is a table of tool and where, got {table!r}")
+def call_like(table: Mapping[str, object]) -> CallLike:
+    """Read what a rubric says of a call: `tool`, `where` and `arguments`.
+
+    Raises:
+        VerifierError: It is not what is expected.
+    """
+    if not isinstance(table, Mapping) or not set(table) <= {"tool", "where", "arguments"}:
+        raise VerifierError(f"a call is a table of tool and where or arguments, got {table!r}")
     tool, where = table.get("tool"), table.get("where", {})
-    if not isinstance(tool, str) or not tool or not isinstance(where, Mapping):
+    tools = [tool] if isinstance(tool, str) else tool
+    named = isinstance(tools, Sequence) and all(isinstance(t, str) and t for t in tools)
+    if not tools or not named or not isinstance(where, Mapping):
         raise VerifierError(f"a call needs a tool and may have a table where, got {table!r}")
     patterns = {name: _pattern(f"where.{name}", pattern) for name, pattern in where.items()}
-    return _Call(tool, patterns)
+    assert isinstance(tools, Sequence)
+    return CallLike(
+        [str(name) for name in tools],
+        patterns,
+        matching.matchers("arguments", table.get("arguments", {})),
+    )
+
+
+def _described(
+    tool: object, where: Mapping[str, str] | None, arguments: Mapping[str, object] | None
+) -> CallLike:
+    return call_like({"tool": tool, "where": where or {}, "arguments": arguments or {}})
 
 
 def _count(name: str, value: object) -> int:

@@ -25,13 +25,19 @@ async def stage():
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[Mapping[str, str]], Path]:
-    """Write the example, a template, with other contents in the files that are named."""
+def write(tmp_path: Path) -> Callable[[Mapping[str, str | None]], Path]:
+    """Write the example, a template, with other contents in the files that are named.
 
-    def laid_down(changes: Mapping[str, str]) -> Path:
+    None leaves a file out.
+    """
+
+    def laid_down(changes: Mapping[str, str | None]) -> Path:
         folder = new_task("zoo/feed", env="terminal", template=True, root=tmp_path)
         for name, text in changes.items():
             path = folder / name
+            if text is None:
+                path.unlink()
+                continue
             path.parent.mkdir(exist_ok=True)
             path.write_text(text.replace("…\n", path.read_text() if path.exists() else ""))
         return folder

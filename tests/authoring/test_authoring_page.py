@@ -10,6 +10,7 @@ import pytest
 
 from agentgym import plugins
 from agentgym.authoring.probes import PROBES
+from agentgym.authoring.scaffold import new_task
 
 PAGE = (Path(__file__).parents[2] / "docs" / "authoring.md").read_text()
 PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
@@ -23,6 +24,13 @@ def test_every_property_is_in_the_table():
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#:]+)", PAGE):
         assert (Path(__file__).parents[2] / "docs" / target).exists(), target
+
+
+def test_the_patch_it_shows_is_the_examples(tmp_path):
+    folder = new_task("shop/refund", env="terminal", template=True, root=tmp_path)
+    (shown,) = re.findall(r"^```diff\n(.*?)^```", PAGE, re.M | re.S)
+    (written,) = (path.read_text() for path in (folder / "mutants").glob("*.patch"))
+    assert shown == written
 
 
 @pytest.mark.slow

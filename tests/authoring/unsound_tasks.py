@@ -1,6 +1,6 @@
 """The example task, each time broken so that it lacks exactly the property it is named after.
 
-A change of a file replaces it; "…" on a line of its own stands for what was there.
+A change of a file replaces it; "…" on a line of its own stands for what was there. None removes it.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ echo 2026-03-01,north,7 > /srv/shop/sales.csv
 echo 7 > $AGENTGYM_GOLD/total
 echo 1 > $AGENTGYM_GOLD/count
 """
+PATCH = "mutants/drops_the_others.patch"
+"""It does not apply to another solution."""
 SAME_ANSWER = "echo 7 > /root/total.txt\necho 1 > /root/count.txt\n"
 LEAKS = "…\necho 'the answer to all of it' | tee $AGENTGYM_GOLD/answer > /srv/shop/.cache\n"
 
@@ -82,7 +84,7 @@ class Broken:
 
     lacks: str
     told: str
-    files: dict[str, str]
+    files: dict[str, str | None]
 
 
 UNSOUND = (
@@ -92,6 +94,11 @@ UNSOUND = (
         "checks.only asks a judge and none is set; name one with --judge",
         only("evidence.judge('It is polite.').passed"),
     ),
+    Broken(
+        "schema",
+        "mutants/drops_the_others.patch:3: expected a line of ",
+        {"solution/solve.sh": SAME_ANSWER},
+    ),
     Broken("schema", "unknown slot {{shpo}}", {"instruction.md": "Add up {{shpo}}.\n"}),
     Broken(
         "oracle",
@@ -100,7 +107,7 @@ UNSOUND = (
     ),
     Broken(
         "oracle",
-        "event tidied after step 0: 2026-01-01T00:01:00Z, events/tidy.sh failed",
+        "event tidied after step 0: 2026-03-02T09:01:00Z, events/tidy.sh failed",
         {
             "task.toml": '…\n[[event]]\nid = "tidied"\nwhen = "total"\nrun = "events/tidy.sh"\n',
             "checks/rubric.toml": NUMBERS.replace(
@@ -141,7 +148,11 @@ UNSOUND = (
     Broken(
         "partial",
         "'touch /root/a' scores 0.9, more than",
-        {**only(BY_DEGREES), "solution/solve.sh": "touch /root/a\ntouch /root/b\ntouch /root/c\n"},
+        {
+            **only(BY_DEGREES),
+            "solution/solve.sh": "touch /root/a\ntouch /root/b\ntouch /root/c\n",
+            PATCH: None,
+        },
     ),
     Broken("partial", "passes already", only(IS_DONE)),
     Broken(
@@ -151,6 +162,7 @@ UNSOUND = (
             "instruction.md": "Add up.\n",
             "setup/setup.sh": SAME_FOR_ALL,
             "solution/solve.sh": SAME_ANSWER,
+            PATCH: None,
         },
     ),
     Broken(

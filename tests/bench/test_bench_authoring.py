@@ -18,6 +18,7 @@ async def test_it_counts_what_it_checked(tmp_path):
     for name in ("zoo/feed", "zoo/clean"):
         folder = new_task(name, env="terminal", template=False, root=tmp_path)
     (folder / "solution" / "solve.sh").write_text("true\n")
+    (folder / "mutants" / "drops_the_others.patch").unlink()
     figures = Figures(replace(TASK_CHECK, samples=[]))
     await measure_task_check(figures, [str(tmp_path / "tasks")])
     assert figures["task_check_s"].samples[0] > 0

@@ -3,14 +3,11 @@
 import importlib
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 from agentgym_command import PROGRAM
 
 from agentgym import plugins
-
-CHAT_SERVER = Path(__file__).parents[1] / "agents"
 
 
 @pytest.fixture(autouse=True)
@@ -52,5 +49,4 @@ def cli(catalogue, tmp_path):
 @pytest.fixture
 def chat_server(monkeypatch):
     """The module of the chat-completions server that the agents' tests own."""
-    monkeypatch.syspath_prepend(CHAT_SERVER)
     return importlib.import_module("chat_server")

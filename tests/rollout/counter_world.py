@@ -68,7 +68,7 @@ class CounterEnvironment:
 
     opened: list[CounterEnvironment] = []
 
-    def __init__(self, task, provider, *, max_steps=None, offline=False):
+    def __init__(self, task, provider, *, max_steps=None, offline=False, user=""):
         self.task = task
         self.provider = provider
         self.max_steps = max_steps or task.manifest.max_steps
@@ -77,6 +77,7 @@ class CounterEnvironment:
         self.reset_s = 0.0
         self.steps = []
         self.audit = Audit()
+        self.waited_s = 0.0
         self.closed = False
         CounterEnvironment.opened.append(self)
 
@@ -90,7 +91,7 @@ class CounterEnvironment:
         self.instance = SimpleNamespace(task=self.task, seed=seed, params=params, instruction=told)
         return Observation(told)
 
-    async def step(self, decision):
+    async def step(self, decision, *, recorded=()):
         assert isinstance(decision, Decision)
         index = len(self.steps)
         assert index < self.max_steps, "a step after the end"

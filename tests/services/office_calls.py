@@ -11,6 +11,16 @@ def office(*names):
     return load_services(*(OFFICE / name for name in names))
 
 
+def service(name):
+    """Return one service of the office on those that its data builds upon."""
+    everything = load_services(OFFICE).classes
+    needed, waiting = set(), [name]
+    while waiting:
+        needed.add(other := waiting.pop())
+        waiting += set(everything[other].after) - needed
+    return only(office(*sorted(needed)), name)
+
+
 def ask(backend, tool, actor="agent", **arguments):
     reply = backend.call(tool, arguments, actor)
     assert reply.error is None, reply.error

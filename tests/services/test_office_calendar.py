@@ -4,7 +4,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from office_calls import ask, office, only, refusal
+from office_calls import ask, refusal, service
 
 from agentgym.services import Backend
 from agentgym.testing.services import ServiceContract
@@ -12,7 +12,7 @@ from agentgym.testing.services import ServiceContract
 
 @cache
 def services():
-    return only(office("tickets", "contacts", "calendar"), "calendar")
+    return service("calendar")
 
 
 @cache
@@ -140,7 +140,35 @@ def test_one_occurrence_is_moved_or_cancelled(live):
     gone = {"event": number, "occurrence": "2026-03-22T09:00:00Z", **moved}
     assert refusal(live, "calendar_move_occurrence", **gone) == ("conflict", "occurrence")
     again = ask(live, "calendar_update", event=number, start="2026-03-08T10:00:00Z")
-    assert again["exceptions"] == [] and again["end"] == "2026-03-08T11:00:00Z"
+    assert again["end"] == "2026-03-08T11:00:00Z"
+    found = starts(live, number, "2026-03-08T00:00:00Z", "2026-03-30T00:00:00Z")
+    assert found == ["2026-03-08T10:00:00Z", "2026-03-16T12:00:00Z", "2026-03-29T10:00:00Z"]
+
+
+def test_exceptions_go_along_with_their_series_by_the_clock_on_the_wall(live):
+    berlin = {"repeat": "weekly", "timezone": "Europe/Berlin"}
+    number = new(live, **berlin)["id"]
+    for at in ("2026-03-22T09:00:00Z", "2026-04-05T08:00:00Z"):
+        ask(live, "calendar_cancel", event=number, occurrence=at)
+    later = ask(live, "calendar_update", event=number, start="2026-03-10T13:00:00Z")
+    gone = [e["occurrence"] for e in later["exceptions"]]
+    assert gone == ["2026-03-24T13:00:00Z", "2026-04-07T12:00:00Z"], "14 o'clock, two days later"
+    found = starts(live, number, "2026-03-08T00:00:00Z", "2026-04-12T00:00:00Z")
+    assert not set(gone) & set(found) and len(found) == 3
+    ended = ask(live, "calendar_update", event=number, until="2026-04-01")
+    assert [e["occurrence"] for e in ended["exceptions"]] == gone[:1]
+    assert ask(live, "calendar_update", event=number, end="2026-03-10T13:30:00Z")["exceptions"]
+
+
+def test_a_series_is_not_moved_off_its_exceptions(live):
+    daily = {"start": "2026-03-09T09:00:00Z", "end": "2026-03-09T10:00:00Z", "repeat": "weekdays"}
+    number = new(live, **daily)["id"]
+    ask(live, "calendar_cancel", event=number, occurrence="2026-03-13T09:00:00Z")  # a Friday
+    away = {"event": number, "start": "2026-03-10T09:00:00Z"}
+    assert refusal(live, "calendar_update", **away) == ("conflict", "start")
+    ask(live, "calendar_update", event=number, start="2026-03-09T11:00:00Z")
+    found = starts(live, number, "2026-03-12T00:00:00Z", "2026-03-17T00:00:00Z")
+    assert [day[8:13] for day in found] == ["12T11", "16T11"]
 
 
 def test_a_room_is_taken_once_and_holds_its_seats(live):
@@ -203,6 +231,14 @@ def test_a_new_time_asks_again_and_clashes_are_told(live):
     assert refusal(live, "calendar_update", **stale) == ("conflict", "version")
     ask(live, "calendar_cancel", event=first["id"], note="Off.")
     assert refusal(live, "calendar_update", event=first["id"], title="x") == ("conflict", "event")
+
+
+@pytest.mark.parametrize("actor", ["world", "setup"])
+def test_only_who_sets_up_organises_for_others(live, actor):
+    call = {"title": "Plans", "people": [1], **SUNDAY, "organizer": 2}
+    assert refusal(live, "calendar_create", **call) == ("forbidden", "organizer")
+    made = ask(live, "calendar_create", actor, **call)
+    assert {a["person"]: a["response"] for a in made["attendees"]} == {1: "none", 2: "accepted"}
 
 
 def test_common_times_are_in_everybodys_working_hours(live):

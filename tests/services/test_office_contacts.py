@@ -6,7 +6,7 @@ from functools import cache
 
 import office_calls
 import pytest
-from office_calls import office, only
+from office_calls import service
 
 from agentgym.services import Backend
 from agentgym.testing.services import ServiceContract
@@ -14,7 +14,7 @@ from agentgym.testing.services import ServiceContract
 
 @cache
 def services():
-    return only(office("tickets", "contacts"), "contacts")
+    return service("contacts")
 
 
 class TestContacts(ServiceContract):

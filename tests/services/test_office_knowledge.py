@@ -1,22 +1,23 @@
 """The knowledge service keeps the contract of services, its own rules, and believable data."""
 
-from pathlib import Path
-
 import pytest
+from office_calls import service
 
-from agentgym.services import Backend, load_services
+from agentgym.services import Backend
 from agentgym.testing.services import ServiceContract
 
-FOLDER = Path(__file__).parents[2] / "envs/office/services/knowledge"
-OWNER = "helena.brandt@brenner-lind.example"
+OWNER = "office@fairlead.example"  # another address of number 1
 DAYS = ["2026-09-30", "2027-01-15"]
+
+
+def services():
+    return service("knowledge")
 
 
 class TestKnowledge(ServiceContract):
     @property
     def examples(self):
-        services = self.make()
-        rows = Backend(services, services.template(self.seed)).state.rows
+        rows = Backend(services(), services().template(self.seed)).state.rows
         return {
             "knowledge_search.text": ["leave", "days ahead", "export"],
             "knowledge_search.status": ["published", None],
@@ -35,13 +36,12 @@ class TestKnowledge(ServiceContract):
         }
 
     def make(self):
-        return load_services(FOLDER)
+        return services()
 
 
 @pytest.fixture
 def base():
-    services = load_services(FOLDER)
-    return Backend(services, services.template(1))
+    return Backend(services(), services().template(1))
 
 
 def ask(base, tool, **arguments):
@@ -107,8 +107,12 @@ def test_an_archived_article_says_what_holds_instead_and_is_not_changed(base):
 
 
 def test_owners_are_there_and_reviews_lie_ahead(base):
-    left = {**NEW, "owner": "anton.berg@brenner-lind.example"}
-    assert refusal(base, "create", **left) == ("conflict", "owner")
+    gone = base.state.rows.value("SELECT email FROM contacts_person WHERE status = 'left'")
+    assert refusal(base, "create", **{**NEW, "owner": gone}) == ("conflict", "owner")
+    outside = base.state.rows.value("SELECT email FROM contacts_person WHERE kind = 'outside'")
+    assert refusal(base, "create", **{**NEW, "owner": outside}) == ("not_found", "owner")
+    main = base.state.rows.value("SELECT email FROM contacts_person WHERE id = 1")
+    assert ask(base, "create", **NEW)["owner"] == main
     assert refusal(base, "create", **{**NEW, "owner": "x"}) == ("not_found", "owner")
     assert refusal(base, "create", **{**NEW, "category": "x"}) == ("not_found", "category")
     past = {**NEW, "review_on": base.now[:10]}
@@ -140,8 +144,8 @@ def test_data_fit_together_and_are_as_messy_as_real_ones(base):
     )
     assert rows.value(twice) > 15, "articles that contradict each other"
     gone = (
-        "SELECT count(*) FROM knowledge_article a JOIN knowledge_person p ON p.mail = a.owner"
-        " WHERE p.active = 0 AND a.status = 'published'"
+        "SELECT count(*) FROM knowledge_article a JOIN contacts_person p ON p.email = a.owner"
+        " WHERE p.status = 'left' AND a.status = 'published'"
     )
     assert rows.value(gone) >= 3
     ahead = "SELECT count(*) FROM knowledge_article WHERE version > published_version"
@@ -156,5 +160,4 @@ def test_data_fit_together_and_are_as_messy_as_real_ones(base):
 
 
 def test_another_seed_makes_other_articles():
-    services = load_services(FOLDER)
-    assert services.template(1).hash != services.template(2).hash
+    assert services().template(1).hash != services().template(2).hash

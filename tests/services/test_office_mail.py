@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from office_calls import ask, office, only, refusal
+from office_calls import ask, refusal, service
 
 from agentgym.services import Backend
 from agentgym.testing.services import ServiceContract
@@ -11,7 +11,7 @@ from agentgym.testing.services import ServiceContract
 
 @cache
 def services():
-    return only(office("tickets", "contacts", "calendar", "mail"), "mail")
+    return service("mail")
 
 
 EMAILS = [["a.b@oakline.example"], ["nobody@nowhere.example", "office@fairlead.example"]]

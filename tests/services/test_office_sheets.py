@@ -1,14 +1,16 @@
 """The sheets service keeps the contract of services, its own rules, and believable data."""
 
-from pathlib import Path
-
 import pytest
+from office_calls import service
 
-from agentgym.services import Backend, load_services
+from agentgym.services import Backend
 from agentgym.testing.services import ServiceContract
 
-FOLDER = Path(__file__).parents[2] / "envs/office/services/sheets"
 PLAN = {"workbook": 1, "sheet": "Plan"}
+
+
+def services():
+    return service("sheets")
 
 
 class TestSheets(ServiceContract):
@@ -21,6 +23,9 @@ class TestSheets(ServiceContract):
         "sheets_write_range": {**PLAN, "start": "B2", "rows": [[1, "=B2"], [None]]},
         "sheets_append_rows": {**PLAN, "rows": [["x", 1]]},
         "sheets_clear_range": {**PLAN, "cells": "B2:C2"},
+        "sheets_insert_rows": {**PLAN, "row": 3},
+        "sheets_delete_rows": {**PLAN, "row": 3},
+        "sheets_fill_down": {**PLAN, "cells": "B2:C4"},
         "sheets_add_sheet": {"workbook": 1, "name": "Notes"},
         "sheets_rename_sheet": {**PLAN, "name": "Plans"},
         "sheets_delete_sheet": {**PLAN, "sheet": "Compare"},
@@ -30,6 +35,7 @@ class TestSheets(ServiceContract):
         "sheets_find.text": ["Taxi", "SUM("],
         "sheets_read_range.cells": ["A1:C9", "B2"],
         "sheets_clear_range.cells": ["B2:C3"],
+        "sheets_fill_down.cells": ["B2:C4"],
         "sheets_evaluate.formula": ["=SUM(B2:B9)", "=1/0"],
         "sheets_write_range.start": ["B2", "H4"],
         **{
@@ -40,6 +46,7 @@ class TestSheets(ServiceContract):
             f"sheets_{tool}.workbook": [1, 2, 3]
             for tool in (
                 *("read_range", "evaluate", "write_range", "append_rows", "clear_range"),
+                *("insert_rows", "delete_rows", "fill_down"),
                 *("rename_sheet", "delete_sheet", "add_sheet"),
             )
         },
@@ -47,6 +54,7 @@ class TestSheets(ServiceContract):
             f"sheets_{tool}.sheet": ["Plan", "Compare", "Actual"]
             for tool in (
                 *("read_range", "evaluate", "write_range", "append_rows", "clear_range"),
+                *("insert_rows", "delete_rows", "fill_down"),
                 *("rename_sheet", "delete_sheet"),
             )
         },
@@ -59,13 +67,12 @@ class TestSheets(ServiceContract):
     }
 
     def make(self):
-        return load_services(FOLDER)
+        return services()
 
 
 @pytest.fixture
 def desk():
-    services = load_services(FOLDER)
-    return Backend(services, services.template(1))
+    return Backend(services(), services().template(1))
 
 
 def ask(desk, tool, **arguments):
@@ -157,6 +164,67 @@ def test_a_stale_version_a_wrong_formula_and_the_edge_are_refused(desk, book):
     assert refusal(desk, "write_range", **base, rows=many) == ("conflict", None)
 
 
+def change_rows(desk, tool, book, row, count=1, sheet="Main"):
+    return ask(desk, tool, workbook=book, sheet=sheet, row=row, count=count)
+
+
+def test_rows_that_come_and_go_are_followed_by_formulas(desk, book):
+    put(desk, book, "A1", ["n"], [1], [2], [3], ["=SUM(A2:A4)", "=A3*10", "=$A$4"])
+    put(desk, book, "A1", ["=Main!A4", "=COUNTIF(Main!A2:A4,3)", "=SUM(A1:A1)"], sheet="Q 1")
+    told = change_rows(desk, "insert_rows", book, 3, 2)
+    assert told["cells"] == "Main!3:4" and told["errors"] == []
+    assert values(desk, book, cells="A7:C7", formulas=True) == [["=SUM(A2:A6)", "=A5*10", "=$A$6"]]
+    assert values(desk, book, cells="A7:C7") == [[6, 20, 3]]
+    other = values(desk, book, sheet="Q 1", formulas=True)
+    assert other == [["=Main!A6", "=COUNTIF(Main!A2:A6,3)", "=SUM(A1:A1)"]]
+    change_rows(desk, "delete_rows", book, 5, 2)
+    assert values(desk, book, cells="A5:C5", formulas=True) == [
+        ["=SUM(A2:A4)", "=#REF!*10", "=#REF!"]
+    ]
+    assert values(desk, book, cells="A5:C5") == [[1, "#REF!", "#REF!"]]
+    assert values(desk, book, sheet="Q 1")[0][:2] == ["#REF!", 0]
+    put(desk, book, "A9", ["=COUNTIF(#REF!,1)", "=SUM(#REF!)"])
+    assert values(desk, book, cells="A9:B9") == [["#REF!"] * 2]
+
+
+def test_the_last_rows_are_not_pushed_off_the_sheet(desk, book):
+    put(desk, book, "A9999", ["=SUM(B1:B10000)"])
+    call = {"workbook": book, "sheet": "Main", "row": 1, "count": 2}
+    assert refusal(desk, "insert_rows", **call) == ("conflict", "count")
+    change_rows(desk, "insert_rows", book, 1)
+    assert values(desk, book, cells="A10000", formulas=True) == [["=SUM(B2:B10000)"]]
+
+
+def cells_of(desk):
+    sql = "SELECT sheet_id, row, col, formula, kind, value FROM sheets_cell ORDER BY 1, 2, 3"
+    return desk.state.rows.all(sql)
+
+
+@pytest.mark.parametrize("row", [1, 2, 5, 40])
+def test_rows_inserted_and_deleted_again_leave_every_workbook_as_it_was(desk, row):
+    before = cells_of(desk)
+    values_before = [(c["kind"], c["value"]) for c in before]
+    sheets = desk.state.rows.all("SELECT workbook_id, name FROM sheets_sheet ORDER BY id")
+    for tool in ("insert_rows", "delete_rows"):
+        for sheet in sheets:
+            change_rows(desk, tool, sheet["workbook_id"], row, 3, sheet["name"])
+        assert [(c["kind"], c["value"]) for c in cells_of(desk)] == values_before
+    assert cells_of(desk) == before
+
+
+def test_what_is_filled_down_looks_as_far_away_as_before(desk, book):
+    put(desk, book, "A1", [1, 10, "=A1*$B$1", "x", None], [2], [3], [None, None, None, None, "old"])
+    fill = {"workbook": book, "sheet": "Main", "cells": "C1:E4"}
+    ask(desk, "fill_down", **fill)
+    shown = values(desk, book, cells="C1:E4", formulas=True)
+    assert [row[0] for row in shown] == [f"=A{n}*$B$1" for n in (1, 2, 3, 4)]
+    assert [row[1:] for row in shown] == [["x"]] * 4, "an empty cell is copied, too"
+    assert [row[0] for row in values(desk, book, cells="C1:C4")] == [10, 20, 30, 0]
+    put(desk, book, "A6", ["=A10000"], [None])
+    told = ask(desk, "fill_down", **{**fill, "cells": "A6:A7"})
+    assert told["errors"] == [{"cell": "Main!A7", "formula": "=#REF!", "error": "#REF!"}]
+
+
 def test_rows_go_below_the_last_one(desk, book):
     put(desk, book, "C3", ["x"])
     told = ask(desk, "append_rows", workbook=book, sheet="main", rows=[["a"], ["b", 2]])
@@ -194,12 +262,9 @@ def test_data_fit_together_and_are_as_messy_as_real_ones(desk):
     assert right == pytest.approx(receipts("2025-09"))
     for month in ("2025-12", "2026-01"):
         assert total(f"Expenses {month}", "Summary", "B7") < receipts(month) - 1, "a wrong total"
-    plan = total("Budget 2025", "Plan", "F9")
-    assert plan == sum(
-        row[5] for row in ask(desk, "read_range", workbook=2, sheet="Plan", cells="A2:F8")["rows"]
-    )
+    whole = ask(desk, "read_range", workbook=2, sheet="Plan")["rows"]
+    assert whole[-1][0] == "Total" and whole[-1][5] == sum(row[5] for row in whole[1:-1])
 
 
 def test_another_seed_makes_other_figures():
-    services = load_services(FOLDER)
-    assert services.template(1).hash != services.template(2).hash
+    assert services().template(1).hash != services().template(2).hash

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.services import audit, backend, image, service
+from agentgym.services import arguments, audit, backend, image, service
 from agentgym.testing import services as contract
 
 PAGE = (Path(__file__).parents[2] / "docs" / "services.md").read_text()
@@ -52,6 +52,6 @@ def test_every_status_is_the_one_that_is_sent():
     assert sorted(map(int, told.split(", "))) == sorted(STATUS.values())
 
 
-@pytest.mark.parametrize("module", [audit, backend, contract, image, service])
+@pytest.mark.parametrize("module", [arguments, audit, backend, contract, image, service])
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module).failed == 0

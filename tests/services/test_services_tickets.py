@@ -164,7 +164,7 @@ def test_who_writes_is_who_calls(desk):
 
 def test_data_fit_together_and_are_as_messy_as_real_ones(desk):
     rows = desk.state.rows
-    assert rows.value("SELECT count(*) FROM tickets_ticket") == 420
+    assert rows.value("SELECT count(*) FROM tickets_ticket") == 436
     customers = rows.all("SELECT * FROM tickets_customer")
     domains = {}
     for row in customers:

@@ -135,6 +135,35 @@ def test_the_description_is_openapi(folder):
     }
 
 
+@pytest.mark.parametrize("app", [http_app, mcp_app])
+@pytest.mark.parametrize(
+    ("headers", "field"),
+    [
+        ({"host": "evil.example:8000"}, "host"),
+        ({"host": "127.0.0.1.evil.example"}, "host"),
+        ({"host": "127.0.0.1@evil.example"}, "host"),
+        ({"host": "[::1"}, "host"),
+        ({"host": ""}, "host"),
+        ({"origin": "https://evil.example"}, "origin"),
+        ({"origin": "null"}, "origin"),
+    ],
+)
+def test_pages_of_other_sites_are_kept_out(live, app, headers, field):
+    with serve_http(app(live)) as url:
+        for path in ("/tools/shop_order", "/mcp", "/openapi.json"):
+            reply = httpx.post(f"{url}{path}", json={}, headers=headers)
+            assert reply.status_code == 403
+            error = reply.json()["error"]
+            assert (error["code"], error["field"]) == ("forbidden", field)
+    assert len(live.audit) == 0
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:1", "[::1]:8000", "LOCALHOST"])
+def test_local_names_are_let_in(client, host):
+    headers = {"host": host, "origin": f"http://{host}"}
+    assert client.post("/tools/shop_look", json={"item": "cup"}, headers=headers).is_success
+
+
 def test_the_audit_is_out_of_reach(client):
     for path in ("/audit", "/", "/docs", "/state", "/tools", "/tools/shop_look"):
         assert client.get(path).status_code in (404, 405)

@@ -202,11 +202,11 @@ def edited(old: str, new: str) -> dict[str, str]:
         (
             {"notes": "x"},
             "notes: unknown entry; "
-            "known: task.toml, instruction.md, setup, solution, checks, mutants, events",
+            "known: task.toml, instruction.md, user.toml, setup, solution, checks, mutants, events",
         ),
         (
             {"mutants/other.py": "x"},
-            "mutants/other.py: expected a mutant in a .sh or .jsonl file",
+            "mutants/other.py: expected a mutant in a .sh, .jsonl or .patch file",
         ),
         (
             {"mutants/eats_all.jsonl": "{}", "mutants/eats_all.sh": "x"},
@@ -221,6 +221,11 @@ def edited(old: str, new: str) -> dict[str, str]:
             {"mutants/gives_up.jsonl": '{"tool": "write_file", "argument": {}}'},
             "mutants/gives_up.jsonl:1: unknown field 'argument' in an action; "
             "expected 'tool' and 'arguments'",
+        ),
+        (
+            {"mutants/hides.patch": "# Must not pass.\n@@\n-echo $PARAM_ANIMAL\n"},
+            "mutants/hides.patch:3: expected a line of solution/solve.sh from line 1 on, "
+            "got 'echo $PARAM_ANIMAL'; did you mean 'echo \"$PARAM_ANIMAL\"'?",
         ),
     ],
 )

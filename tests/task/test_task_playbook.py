@@ -106,6 +106,32 @@ def test_what_is_not_a_playbook_is_named_by_line(
     assert str(caught.value).startswith(expected)
 
 
+def test_a_patch_changes_the_script_that_solves(instance: Instance, tmp_path: Path) -> None:
+    path = tmp_path / "x.patch"
+    path.write_text('# Must not pass.\n@@\n+cd /\n echo "$PARAM_ANIMAL"\n')
+    whole = path.with_suffix(".sh")
+    whole.write_text('# Must not pass.\ncd /\necho "$PARAM_ANIMAL"\n')
+    assert read_playbook(path, instance) == read_playbook(whole, instance)
+
+
+def test_a_patch_changes_the_actions_that_solve(tmp_path: Path) -> None:
+    actions = '{"tool": "look"}\n{"tool": "feed", "arguments": {"animal": "{{animal}}"}}\n'
+    patch = tmp_path / "x.patch"
+    patch.write_text('# Must not pass.\n@@\n {"tool": "look"}\n+{"tool": "pet"}\n')
+    changes = {"solution/solve.sh": None, "solution/actions.jsonl": actions}
+    instance = load_task(write_task(tmp_path, changes)).instance(5)
+    animal = instance.params["animal"]
+    assert read_playbook(patch, instance) == (
+        Action("look"),
+        Action("pet"),
+        Action("feed", {"animal": animal}),
+        Action("submit"),
+    )
+    patch.write_text('@@\n {"tool": "look"}\n+{"tool": 3}\n')
+    with pytest.raises(TaskError, match=r"x.patch:3: an action needs 'tool'"):
+        read_playbook(patch, instance)
+
+
 def test_the_oracle_plays_whichever_solution_there_is(tmp_path: Path, instance: Instance) -> None:
     assert "PARAM_ANIMAL" in str(oracle(instance)[0].arguments["command"])
     solution = tmp_path / "zoo/feed/solution"

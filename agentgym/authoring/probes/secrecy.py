@@ -31,6 +31,8 @@ async def gold(subject: Subject) -> Sequence[str]:
     """Search what the setup left, and the environment of the guest, for what is secret."""
     if subject.task.foreign is not None:
         raise DoesNotApplyError("tests and solution come when the agent's time is over")
+    if not subject.has_sandbox:
+        raise DoesNotApplyError("no sandbox that could hold anything")
     ground = await subject.ground()
     prepared = await prepare(ground.instance, subject.stage.provider, ground.recipe)
     secrets = {f"gold file {name}": blob for name, blob in prepared.gold.items()}

@@ -13,10 +13,14 @@ from agentgym.authoring.probes.words import not_solved, unscored
 from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import Ground, Subject
 from agentgym.env.world import FAILED
-from agentgym.manifest import show_path
+from agentgym.errors import TaskError
+from agentgym.manifest import read_text, show_path
 from agentgym.records import Action
 from agentgym.rollout.retrace import compare
+from agentgym.task.model import Instance
 from agentgym.task.playbook import oracle, solution
+from agentgym.task.template import fill
+from agentgym.task.user import FILE, RESULT
 from agentgym.verify.checking import bind_checks
 from agentgym.verify.judge.needs import judged_checks
 from agentgym.verify.judge.opening import HOW, judge_from_environment
@@ -188,7 +192,14 @@ async def template(subject: Subject) -> Sequence[str]:
 async def _alike(subject: Subject, first: Ground, second: Ground) -> bool:
     if first.instance.instruction != second.instance.instruction:
         return False
+    if subject.task.user is not None and _user(first.instance) != _user(second.instance):
+        return False
     return not await subject.stage.provider.compare(first.snapshot, second.snapshot)
+
+
+def _user(instance: Instance) -> str:
+    path = instance.task.folder / FILE
+    return fill(RESULT.sub("", read_text(path, TaskError)), instance.params, path)
 
 
 def _listed(seeds: Sequence[int]) -> str:

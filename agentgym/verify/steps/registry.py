@@ -7,7 +7,7 @@ follows it is that grader's own business.
 from __future__ import annotations
 
 from agentgym import plugins
-from agentgym.errors import AgentGymError, ConfigError, PluginError
+from agentgym.errors import ConfigError
 from agentgym.protocols import StepGrader
 
 GROUP = "agentgym.step_graders"
@@ -27,25 +27,9 @@ def create(spec: str) -> StepGrader:
         ConfigError: The grader does not accept the argument.
         PluginError: The entry point cannot be loaded or does not make a step grader.
     """
-    name, _, argument = spec.partition(":")
-    factory = plugins.load(GROUP, name)
-    try:
-        grader: StepGrader = factory(argument)
-    except AgentGymError:
-        raise
-    except Exception as error:  # whatever a plug-in raises is its failure
-        raise PluginError(f"step grader {name!r} cannot be made from {spec!r}: {error}") from error
-    for attribute in ("name", "version"):
-        if not isinstance(getattr(grader, attribute, None), str) or not getattr(grader, attribute):
-            raise PluginError(
-                f"step grader {name!r} is a {type(grader).__name__} without {attribute}; "
-                "see agentgym.protocols.StepGrader"
-            )
-    if not callable(getattr(grader, "grade", None)):
-        raise PluginError(
-            f"step grader {name!r} is a {type(grader).__name__} without grade(); "
-            "see agentgym.protocols.StepGrader"
-        )
+    grader: StepGrader = plugins.make(
+        GROUP, spec, like=StepGrader, methods=("grade",), texts=("name", "version")
+    )
     return grader
 
 

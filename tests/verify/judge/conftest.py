@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-# The chat-completions server belongs to the agents' tests.
-sys.path.append(str(Path(__file__).parents[2] / "agents"))
-
 from chat_server import ChatServer
 
 from agentgym.verify.judge import ModelJudge

@@ -4,7 +4,6 @@ import importlib
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,13 +16,10 @@ from agentgym.verify.steps.grading import grade_steps
 from agentgym.verify.steps.llm import AT_A_TIME, SYSTEM, WINDOW, LlmGrader
 from agentgym.verify.steps.registry import create
 
-SERVER = Path(__file__).parents[2] / "agents"
-
 
 @pytest.fixture
 def chat(monkeypatch):
-    """The module of the chat-completions server that the agents' tests own."""
-    monkeypatch.syspath_prepend(SERVER)
+    """The module of the chat-completions server."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setattr(asking, "RETRIES", 0)
     return importlib.import_module("chat_server")

@@ -66,6 +66,30 @@ def starts(event: Mapping[str, Any], since: str, before: str) -> list[str]:
     return found
 
 
+def counterpart(before: Mapping[str, Any], after: Mapping[str, Any], occurrence: str) -> str | None:
+    """Return the start that an occurrence of a series has once the series has moved.
+
+    It moves as far as the first one does, by the clock on the wall.
+
+    Args:
+        before: Row of the series as it was.
+        after: Row of the series with its new first start.
+        occurrence: Regular start of the occurrence before.
+
+    Returns:
+        Its regular start, None where the series has none there.
+    """
+    zone = ZoneInfo(before["timezone"])
+
+    def wall(text: str) -> datetime:
+        return time_of(text).astimezone(zone).replace(tzinfo=None)
+
+    moved = wall(occurrence) + (wall(after["start"]) - wall(before["start"]))
+    start = moment(moved.replace(tzinfo=zone))
+    following = moment(time_of(start) + timedelta(minutes=1))
+    return start if starts(after, start, following) else None
+
+
 def clashes(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether two lists of spans, each sorted by start, overlap anywhere."""
     i = k = 0

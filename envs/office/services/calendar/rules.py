@@ -7,7 +7,7 @@ from typing import Any
 from agentgym.services import Service, ServiceError, moment, time_of
 
 from . import diary
-from .recurrence import clashes, occurrences
+from .recurrence import clashes, counterpart, occurrences
 from .shapes import Event
 
 ME = 1
@@ -108,6 +108,29 @@ class _Rules(Service):
             note=note,
         )
         self._change(event)
+
+    def _keep_exceptions(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Let what is apart in a series go along when it moves, or ends on another day.
+
+        Cancelled occurrences stay so at their new start, moved ones keep their own time; those
+        after the last day go.
+        """
+        endless, found = {**after, "until": None}, []
+        for apart in diary.exceptions(self, before["id"]).values():
+            start = counterpart(before, endless, apart["occurrence"])
+            if start is None and apart["end"] > self.now:
+                raise ServiceError(
+                    "conflict",
+                    f"occurrence {apart['occurrence']} is {apart['status']} and would have no"
+                    " counterpart; make a new series instead",
+                    "start",
+                )
+            if start is not None and counterpart(before, after, apart["occurrence"]):
+                at = {"start": start, "end": start} if apart["status"] == "cancelled" else {}
+                found.append({**apart, "occurrence": start, **at})
+        self.db.execute("DELETE FROM calendar_exception WHERE event_id = ?", before["id"])
+        for apart in found:
+            self.db.insert("calendar_exception", **apart)
 
     def _room(self, number: int) -> dict[str, Any]:
         row = self.db.one("SELECT * FROM calendar_room WHERE id = ?", number)

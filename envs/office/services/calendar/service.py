@@ -12,11 +12,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import ServiceError, moment, reads, time_of, writes
+from agentgym.services.arguments import Day
 
 from . import diary
 from .rules import ME, _Rules
 from .seeding import fill
-from .shapes import Answer, Day, Event, Item, Repeat, Room, Slot, Text, Time, Title, Zone
+from .shapes import Answer, Event, Item, Repeat, Room, Slot, Text, Time, Title, Zone
 
 People = Annotated[list[int], Field(max_length=100)]
 
@@ -146,6 +147,7 @@ class Calendar(_Rules):
         repeat: Repeat = "none",
         until: Day | None = None,
         private: bool = False,
+        organizer: int = ME,
     ) -> Event:
         """Invite people to a meeting that you organise.
 
@@ -160,14 +162,17 @@ class Calendar(_Rules):
             repeat: How often it takes place.
             until: The last day of a series; without, it goes on.
             private: Whether only those invited see what it is.
+            organizer: Who organises; only yourself.
         """
+        if organizer != ME and not self.unlimited:
+            raise ServiceError("forbidden", "others organise for themselves", "organizer")
         start, end = diary.span(start, end, 1)
         self._until(until, repeat, start)
         number = self.db.insert(
             "calendar_event",
             title=title,
             description=description,
-            organizer_id=ME,
+            organizer_id=organizer,
             start=start,
             end=end,
             timezone=timezone,
@@ -178,7 +183,7 @@ class Calendar(_Rules):
             created_at=self.now,
             updated_at=self.now,
         )
-        self._invite(number, [ME, *people], "people")
+        self._invite(number, [organizer, *people], "people")
         self._fits(number)
         return self._whole(number)
 
@@ -195,6 +200,9 @@ class Calendar(_Rules):
         until: Day | None = None,
     ) -> Event:
         """Change a meeting, or all of a series. A new time asks everybody to answer again.
+
+        Of a series, what was cancelled stays so and what was moved stays where it is; a new
+        start that leaves such an occurrence without its day is refused.
 
         Args:
             event: Number of the meeting.
@@ -221,8 +229,9 @@ class Calendar(_Rules):
             self._room(changes["room_id"])
         if changes:
             self._change(event, **changes)
+        if row["repeat"] != "none" and changes.keys() & {"start", "until"}:
+            self._keep_exceptions(row, {**row, **changes})
         if changes.keys() & {"start", "end"}:
-            self.db.execute("DELETE FROM calendar_exception WHERE event_id = ?", event)
             self.db.execute(
                 "UPDATE calendar_attendee SET response = 'none' WHERE event_id = ?"
                 " AND person_id <> ?",

@@ -8,7 +8,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 Time = Annotated[str, Field(pattern=r"^20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:00Z$")]
-Day = Annotated[str, Field(pattern=r"^20\d\d-[01]\d-[0-3]\d$")]
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=20_000)]
 Repeat = Literal["none", "weekdays", "weekly", "biweekly", "monthly"]

@@ -12,10 +12,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import ServiceError, reads, writes
+from agentgym.services.arguments import Limit, Offset
 
 from .rules import ME, _Rules
 from .seeding import fill
-from .shapes import Channel, ChannelName, Emoji, Limit, Member, Message, Words
+from .shapes import Channel, ChannelName, Emoji, Member, Message, Words
 
 
 class Chat(_Rules):
@@ -101,7 +102,7 @@ class Chat(_Rules):
         author: int | None = None,
         mentions: int | None = None,
         limit: Limit = 20,
-        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+        offset: Offset = 0,
     ) -> list[Message]:
         """Find messages in the channels that you can see, newest first; all conditions hold.
 

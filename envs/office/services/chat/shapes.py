@@ -10,7 +10,6 @@ from typing_extensions import TypedDict
 Words = Annotated[str, Field(min_length=1, max_length=10_000)]
 ChannelName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")]
 Emoji = Annotated[str, Field(pattern=r"^[a-z0-9_+-]{1,30}$")]
-Limit = Annotated[int, Field(ge=1, le=100)]
 
 
 class Channel(TypedDict):

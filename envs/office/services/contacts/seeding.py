@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import random
 import re
-import unicodedata
 from datetime import timedelta
 from typing import Any
 
 from agentgym.services import Service, moment, time_of
+from agentgym.services.arguments import plain_letters
 
 from .people import (
     COMPANY,
@@ -91,7 +91,7 @@ def _colleague(
     return service.db.insert(
         "contacts_person",
         name=name,
-        email=_free(service, f"{_ascii(first)}.{_ascii(last)}", DOMAIN),
+        email=_free(service, f"{plain_letters(first)}.{plain_letters(last)}", DOMAIN),
         phone=f"+1 555 010 {rng.randint(1000, 9999)}",
         company=COMPANY,
         department=department,
@@ -108,7 +108,7 @@ def _colleague(
 
 def _handle(service: Service, first: str, last: str) -> str:
     for count in range(1, 20):
-        handle = _ascii(first)[:count] + _ascii(last)
+        handle = plain_letters(first)[:count] + plain_letters(last)
         if not service.db.value("SELECT 1 FROM contacts_person WHERE handle = ?", handle):
             return handle
     raise AssertionError(f"too many of the name {first} {last}")
@@ -128,7 +128,9 @@ def _leave(service: Service, rng: random.Random) -> None:
         row = service.db.one("SELECT name FROM contacts_person WHERE id = ?", number)
         assert row is not None
         first, last = row["name"].split(" ", 1)
-        old = rng.choice([_ascii(first), f"{_ascii(first)}.{_ascii(rng.choice(LAST))}"])
+        old = rng.choice(
+            [plain_letters(first), f"{plain_letters(first)}.{plain_letters(rng.choice(LAST))}"]
+        )
         if not _taken(service, f"{old}@{DOMAIN}"):
             _alias(service, f"{old}@{DOMAIN}", number)
     _alias(service, f"office@{DOMAIN}", 1)
@@ -173,7 +175,7 @@ def _suppliers(service: Service, rng: random.Random, names: Any) -> None:
                 service,
                 rng,
                 name=name,
-                email=_free(service, f"{_ascii(first)[0]}.{_ascii(last)}", domain),
+                email=_free(service, f"{plain_letters(first)[0]}.{plain_letters(last)}", domain),
                 phone=f"+1 555 020 {rng.randint(1000, 9999)}",
                 company=firm,
                 role=role,
@@ -197,7 +199,7 @@ def _namesakes(service: Service, rng: random.Random) -> None:
     for name in [*rng.sample(near, min(3, len(near))), same]:
         first, last = name.split(" ", 1)
         firm, domain, zone, role = rng.choice(FIRMS)
-        email = _free(service, f"{_ascii(first)[0]}.{_ascii(last)}", domain)
+        email = _free(service, f"{plain_letters(first)[0]}.{plain_letters(last)}", domain)
         _outside(service, rng, name=name, email=email, company=firm, role=role, timezone=zone)
 
 
@@ -213,7 +215,7 @@ def _enter_twice(service: Service, rng: random.Random) -> None:
             service,
             rng,
             name=rng.choice([f"{last}, {first}", f"{first[0]}. {last}", row["name"].upper()]),
-            email=_free(service, f"{_ascii(first)}{_ascii(last)}", domain),
+            email=_free(service, f"{plain_letters(first)}{plain_letters(last)}", domain),
             phone=row["phone"].replace(" ", "-"),
             company=rng.choice([row["company"], row["company"].split()[0]]),
             timezone=row["timezone"],
@@ -279,9 +281,3 @@ def _free(service: Service, local: str, domain: str) -> str:
 
 def _long_ago(service: Service, rng: random.Random) -> str:
     return moment(time_of(service.now) - timedelta(days=rng.randint(20, 900)))
-
-
-def _ascii(name: str) -> str:
-    letters = name.lower().replace("ö", "oe").replace("ü", "ue").replace("ä", "ae")
-    plain = unicodedata.normalize("NFKD", letters.replace("ł", "l"))
-    return "".join(letter for letter in plain if letter.isascii() and letter not in "' ")

@@ -7,15 +7,14 @@ or merged stays in the table, as other services refer to people by number.
 from __future__ import annotations
 
 import random
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from agentgym.services import Service, ServiceError, reads, writes
+from agentgym.services.arguments import Email, Limit, Offset
 
 from .people import DOMAIN
 from .seeding import fill
-from .shapes import Email, Entry, FullGroup, Group, Kind, Name, People, Text, Zone
+from .shapes import Entry, FullGroup, Group, Kind, Name, People, Text, Zone
 
 _PERSON = (
     "p.id, p.name, p.email, p.phone, p.company, p.department, p.role, p.office, p.timezone,"
@@ -48,8 +47,8 @@ class Contacts(Service):
         department: str | None = None,
         company: str | None = None,
         status: Literal["active", "left"] | None = None,
-        limit: Annotated[int, Field(ge=1, le=100)] = 20,
-        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+        limit: Limit = 20,
+        offset: Offset = 0,
     ) -> People:
         """Find people; all conditions must hold. Sorted by name.
 

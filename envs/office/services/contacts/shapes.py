@@ -7,9 +7,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-Email = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@[a-z0-9-]+(\.[a-z0-9-]+)+$")
-]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=10_000)]
 Zone = Literal[

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import Image, ServiceError, reads, writes
+from agentgym.services.arguments import Offset
 
 from .drive import WHOLE, Clash, Drive
 from .rights import EVERYONE, TOP, Tree, demand
@@ -108,7 +109,7 @@ class Files(Drive):
         changed_since: Time | None = None,
         in_trash: bool = False,
         limit: Limit = 20,
-        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+        offset: Offset = 0,
     ) -> Page:
         """Find files and folders that you may see; all conditions must hold. Last changed first.
 

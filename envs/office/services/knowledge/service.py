@@ -11,25 +11,19 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agentgym.services import Service, ServiceError, reads, writes
+from agentgym.services import ServiceError, reads, writes
+from agentgym.services.arguments import Day, Limit, Offset, Tag
 
 from .ranking import around, matches
+from .rules import SUMMARY, _Rules
 from .seeding import fill
-from .shapes import Article, Category, Content, Page, Saved, Status, Summary
+from .shapes import Article, Category, Content, Page, Status
 
 Line = Annotated[str, Field(min_length=1, max_length=200)]
 Body = Annotated[str, Field(min_length=1, max_length=100_000)]
-Day = Annotated[str, Field(pattern=r"^20\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$")]
-Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
-Limit = Annotated[int, Field(ge=1, le=100)]
-
-_SUMMARY = """
-SELECT a.id, a.title, a.category, a.owner, a.status, a.version, a.published_version,
-       a.updated_at, a.review_on FROM knowledge_article a
-"""
 
 
-class Knowledge(Service):
+class Knowledge(_Rules):
     """The knowledge base."""
 
     after = ("contacts", "tickets")
@@ -62,7 +56,7 @@ class Knowledge(Service):
         tag: str | None = None,
         review_overdue: bool = False,
         limit: Limit = 10,
-        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+        offset: Offset = 0,
     ) -> Page:
         """Find articles that have every word in title, tags or latest body. Best matches first.
 
@@ -89,7 +83,7 @@ class Knowledge(Service):
                 values.append(value)
         rows = self.db.all(
             "SELECT f.*, v.body, coalesce((SELECT group_concat(t.tag, ' ') FROM knowledge_tag t"
-            f" WHERE t.article_id = f.id), '') AS tags FROM ({_SUMMARY}"
+            f" WHERE t.article_id = f.id), '') AS tags FROM ({SUMMARY}"
             f" WHERE {' AND '.join(where)}) f JOIN knowledge_version v"
             " ON v.article_id = f.id AND v.number = f.version",
             *values,
@@ -314,96 +308,3 @@ class Knowledge(Service):
         self._future(next_review_on, "next_review_on")
         self._change(article, review_on=next_review_on)
         return self._whole(article)
-
-    # --- rules -----------------------------------------------------------------------------
-
-    def _article(self, number: int, field: str = "article") -> dict[str, Any]:
-        row = self.db.one("SELECT * FROM knowledge_article WHERE id = ?", number)
-        if row is None:
-            raise ServiceError("not_found", f"no article {number}; search finds them", field)
-        return row
-
-    def _workable(self, number: int, seen_version: int | None = None) -> dict[str, Any]:
-        row = self._article(number)
-        if row["status"] == "archived":
-            raise ServiceError("conflict", f"article {number} is archived", "article")
-        if seen_version is not None and seen_version != row["version"]:
-            raise ServiceError(
-                "conflict",
-                f"article {number} has version {row['version']}, not {seen_version}; read it again",
-                "seen_version",
-            )
-        return row
-
-    def _category(self, name: str) -> None:
-        known = self.db.column("SELECT id FROM knowledge_category ORDER BY id")
-        if name not in known:
-            raise ServiceError(
-                "not_found", f"no category {name[:80]!r}; there is: {', '.join(known)}", "category"
-            )
-
-    def _author(self) -> str:
-        me: str = self.db.value("SELECT email FROM contacts_person WHERE id = 1")
-        return self.actor if self.unlimited else me
-
-    def _owner(self, email: str) -> str:
-        """Return the main address of a colleague who is there."""
-        person = self.db.one(
-            "SELECT name, status, main FROM contacts_address WHERE lower(email) = lower(?)"
-            " AND kind = 'colleague'",
-            email,
-        )
-        if person is None:
-            raise ServiceError("not_found", f"no {email[:80]!r} in the company", "owner")
-        if person["status"] == "left":
-            raise ServiceError("conflict", f"{person['name']} has left the company", "owner")
-        main: str = person["main"]
-        return main
-
-    def _future(self, day: str, field: str = "review_on") -> None:
-        if day <= self.now[:10]:
-            raise ServiceError("invalid", f"expected a day after {self.now[:10]}, got {day}", field)
-
-    def _save(self, article: int, number: int, title: str, body: str, note: str) -> None:
-        self.db.insert(
-            "knowledge_version",
-            article_id=article,
-            number=number,
-            title=title,
-            body=body,
-            author=self._author(),
-            saved_at=self.now,
-            note=note,
-        )
-
-    def _change(self, number: int, **values: Any) -> None:
-        sets = "".join(f"{column} = ?, " for column in values)
-        self.db.execute(
-            f"UPDATE knowledge_article SET {sets}updated_at = ? WHERE id = ?",
-            *values.values(),
-            self.now,
-            number,
-        )
-
-    def _summary(self, row: dict[str, Any]) -> Summary:
-        overdue = row["status"] == "published" and row["review_on"] < self.now[:10]
-        told: Any = {**row, "review_overdue": overdue}
-        return told
-
-    def _whole(self, number: int) -> Article:
-        row, more = self.db.one(f"{_SUMMARY} WHERE a.id = ?", number), self._article(number)
-        assert row is not None
-        tags = "SELECT tag FROM knowledge_tag WHERE article_id = ? ORDER BY tag"
-        versions: list[Saved] = self.db.all(
-            "SELECT number, author, saved_at, note FROM knowledge_version WHERE article_id = ?"
-            " ORDER BY number",
-            number,
-        )
-        return {
-            **self._summary(row),
-            "body": self.read_version(number, row["version"])["body"],
-            "tags": self.db.column(tags, number),
-            "created_at": more["created_at"],
-            "replaced_by": more["replaced_by"],
-            "versions": versions,
-        }

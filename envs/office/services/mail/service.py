@@ -12,11 +12,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import ServiceError, reads, writes
+from agentgym.services.arguments import Email, Limit, Offset
 
 from .delivery import DRAFTS, SENT, TRASH, own_addresses
 from .rules import _Rules
 from .seeding import fill
-from .shapes import Email, Emails, Folder, Line, Message, Messages, Page, Summary, Text
+from .shapes import Emails, Folder, Line, Message, Messages, Page, Summary, Text
 
 
 class Mail(_Rules):
@@ -49,8 +50,8 @@ class Mail(_Rules):
         unread: bool | None = None,
         flagged: bool | None = None,
         since: str | None = None,
-        limit: Annotated[int, Field(ge=1, le=100)] = 20,
-        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+        limit: Limit = 20,
+        offset: Offset = 0,
     ) -> Page:
         """Find messages in all folders; all conditions must hold. Newest first.
 

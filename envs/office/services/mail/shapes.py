@@ -7,9 +7,8 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-Email = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@[a-z0-9-]+(\.[a-z0-9-]+)+$")
-]
+from agentgym.services.arguments import Email
+
 Emails = Annotated[list[Email], Field(max_length=50)]
 Line = Annotated[str, Field(max_length=500)]
 Text = Annotated[str, Field(max_length=100_000)]

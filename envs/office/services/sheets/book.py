@@ -7,13 +7,15 @@ circle, or between two, come to ``#CIRCULAR!``; the branch of an IF that is not 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from datetime import date
 from typing import Any, TypeAlias
 
 from agentgym.services import Service, ServiceError
 
 from .evaluation import CIRCULAR, MAX_COLUMN, MAX_ROW, Block, CellError, Look, Value, evaluate
-from .formula import Area, FormulaError, Node, areas, column_letters, parse
+from .formula import MAX_LENGTH, Area, FormulaError, Node, areas, column_letters, parse, write
+from .moving import copied, shifted
 
 MAX_CELLS = 10_000
 MAX_FORMULAS = 1_000
@@ -141,6 +143,59 @@ class Book:
             self.formulas[place] = formula
         if formula is not None or result is not None:
             self.values[place] = result
+
+    def rewrite(self, change: Callable[[Place, Node], Node]) -> None:
+        """Change formulas; those that stay the same keep how they were typed.
+
+        Raises:
+            ServiceError: One would become too long.
+        """
+        for place, formula in self.formulas.items():
+            tree = parse(formula)
+            changed = change(place, tree)
+            if changed != tree:
+                self.formulas[place] = text = write(changed)
+                if len(text) > MAX_LENGTH:
+                    raise ServiceError("conflict", f"{self.named(place)} would become too long")
+
+    def shift(self, sheet: int, row: int, count: int) -> None:
+        """Insert empty rows above a row, or delete so many from it on if less than 0.
+
+        Raises:
+            ServiceError: Something would be pushed off the sheet.
+        """
+        if count > 0 and self.extent(sheet)[0] >= row and self.extent(sheet)[0] + count > MAX_ROW:
+            raise ServiceError("conflict", f"the last rows would be pushed past {MAX_ROW}", "count")
+
+        def moved(cells: dict[Place, Any]) -> dict[Place, Any]:
+            return {
+                (place[0], place[1] + count, place[2])
+                if place[0] == sheet and place[1] >= row
+                else place: cell
+                for place, cell in cells.items()
+                if not (place[0] == sheet and row <= place[1] < row - count)
+            }
+
+        self.values, self.formulas = moved(self.values), moved(self.formulas)
+        name = self.names[sheet]
+        self.rewrite(lambda at, tree: shifted(tree, self.names[at[0]], name, row, count))
+
+    def fill_down(self, sheet: int, area: Area) -> None:
+        """Copy the first row of an area into the others.
+
+        Raises:
+            FormulaError: A formula would become too long.
+        """
+        for column in range(area.left, area.right + 1):
+            first = sheet, area.top, column
+            for step in range(1, area.bottom - area.top + 1):
+                place = sheet, area.top + step, column
+                self.values.pop(place, None)
+                self.formulas.pop(place, None)
+                if first in self.formulas:
+                    self.put(place, write(copied(parse(self.formulas[first]), step, 0)))
+                elif first in self.values:
+                    self.values[place] = self.values[first]
 
     def recalculate(self) -> list[Place]:
         """Work out every formula, and return those on a circle."""

@@ -72,6 +72,16 @@ class Desk(Service):
         ends = Area(None, top, left, top + len(rows) - 1, left + max(width, 1) - 1, False)
         return self._settle(workbook, book, f"{book.names[sheet]}!{write_area(ends)}")
 
+    def _shift(
+        self, workbook: int, sheet: str, row: int, count: int, seen_version: int | None
+    ) -> Written:
+        self._unchanged(workbook, seen_version)
+        book = Book(self, workbook)
+        number = book.sheet(sheet)
+        book.shift(number, row, count)
+        last = row + abs(count) - 1
+        return self._settle(workbook, book, f"{book.names[number]}!{row}:{last}")
+
     def _settle(self, workbook: int, book: Book, cells: str, touched: bool = False) -> Written:
         """Work out the formulas, save what has changed and return what it came to."""
         circular = book.recalculate()

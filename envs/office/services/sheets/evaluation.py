@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final, TypeAlias
 
-from .formula import Area, Call, Literal, Name, Node, Sign
+from .formula import Area, Call, Gone, Literal, Name, Node, Sign
 
 MAX_ROW: Final = 10_000
 MAX_COLUMN: Final = 702
@@ -69,6 +69,8 @@ def _scalar(node: Node, look: Look) -> Value:
         return node.value
     if isinstance(node, Name):
         return NAME
+    if isinstance(node, Gone):
+        return REF
     if isinstance(node, Area):
         block = _block(node, look)
         if isinstance(block, CellError):
@@ -300,6 +302,8 @@ def _read(text: str) -> Value:
 
 
 def _checked(node: Node, look: Look) -> Block:
+    if isinstance(node, Gone):
+        raise _Stop(REF)
     if not isinstance(node, Area):
         raise _Stop(VALUE)
     block = _block(node, look)

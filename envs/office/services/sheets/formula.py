@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -38,6 +39,7 @@ class Area:
         bottom: Last row.
         right: Last column.
         single: Whether it was written as one cell.
+        pinned: Which of top, left, bottom and right have a ``$`` and stay when it is copied.
     """
 
     sheet: str | None
@@ -46,6 +48,12 @@ class Area:
     bottom: int
     right: int
     single: bool
+    pinned: tuple[bool, bool, bool, bool] = (False, False, False, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Cells that were named and are no longer there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,7 @@ class Call:
     arguments: tuple[Node, ...]
 
 
-Node: TypeAlias = Literal | Area | Name | Sign | Operation | Call
+Node: TypeAlias = Literal | Area | Gone | Name | Sign | Operation | Call
 
 _LEVELS: Final = (("=", "<>", "<=", ">=", "<", ">"), ("+", "-"), ("*", "/"))
 _TOKEN: Final = re.compile(
@@ -88,10 +96,11 @@ _TOKEN: Final = re.compile(
     r'|(?P<text>"(?:[^"]|"")*")'
     r"|(?P<area>(?:(?:'[^']+'|[A-Za-z_]\w*)!)?\$?[A-Za-z]{1,3}\$?[1-9]\d{0,6}"
     r"(?::\$?[A-Za-z]{1,3}\$?[1-9]\d{0,6})?(?![\w.(!]))"
+    r"|(?P<gone>#REF!)"
     r"|(?P<word>[A-Za-z_][\w.]*)"
     r"|(?P<symbol><>|<=|>=|[-+*/=<>(),])"
 )
-_CELL: Final = re.compile(r"\$?([A-Za-z]{1,3})\$?([1-9]\d{0,6})")
+_CELL: Final = re.compile(r"(\$?)([A-Za-z]{1,3})(\$?)([1-9]\d{0,6})")
 _PLAIN_SHEET: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -144,10 +153,14 @@ def parse_area(text: str) -> Area:
 
 def _area(text: str) -> Area:
     sheet, mark, cells = text.rpartition("!")
-    corners = [(int(row), column_number(letters)) for letters, row in _CELL.findall(cells)]
-    rows, columns = zip(*corners, strict=True)
+    corners = _CELL.findall(cells)
+    rows = sorted((int(row), bool(pin)) for *_, pin, row in corners)
+    columns = sorted((column_number(letters), bool(pin)) for pin, letters, *_ in corners)
+    (top, top_pin), (left, left_pin) = rows[0], columns[0]
+    (bottom, bottom_pin), (right, right_pin) = rows[-1], columns[-1]
     name = sheet.strip("'") if mark else None
-    return Area(name, min(rows), min(columns), max(rows), max(columns), len(corners) == 1)
+    pinned = top_pin, left_pin, bottom_pin, right_pin
+    return Area(name, top, left, bottom, right, len(corners) == 1, pinned)
 
 
 class _Parser:
@@ -210,6 +223,8 @@ class _Parser:
             return Literal(text[1:-1].replace('""', '"'))
         if kind == "area":
             return _area(text)
+        if kind == "gone":
+            return Gone()
         if self._take("("):
             return Call(text.upper(), self._arguments())
         if text.upper() in ("TRUE", "FALSE"):
@@ -259,9 +274,10 @@ def write(node: Node) -> str:
 
 def write_area(area: Area) -> str:
     """Return cells as a formula names them."""
-    text = f"{column_letters(area.left)}{area.top}"
+    top, left, bottom, right = ("$" if pin else "" for pin in area.pinned)
+    text = f"{left}{column_letters(area.left)}{top}{area.top}"
     if not area.single:
-        text += f":{column_letters(area.right)}{area.bottom}"
+        text += f":{right}{column_letters(area.right)}{bottom}{area.bottom}"
     if area.sheet is None:
         return text
     plain = _PLAIN_SHEET.fullmatch(area.sheet)
@@ -273,6 +289,8 @@ def _written(node: Node, level: int) -> str:
         return _literal(node.value)
     if isinstance(node, Area):
         return write_area(node)
+    if isinstance(node, Gone):
+        return "#REF!"
     if isinstance(node, Name):
         return node.text
     if isinstance(node, Call):
@@ -303,14 +321,14 @@ def areas(node: Node) -> list[Area]:
     return [a for n in node.arguments for a in areas(n)] if isinstance(node, Call) else []
 
 
-def renamed(node: Node, old: str, new: str) -> Node:
-    """Return a formula that names one sheet differently."""
-    if isinstance(node, Area) and node.sheet is not None and node.sheet.lower() == old.lower():
-        return Area(new, node.top, node.left, node.bottom, node.right, node.single)
+def mapped(node: Node, change: Callable[[Area], Node]) -> Node:
+    """Return a formula with every cell and range in it changed."""
+    if isinstance(node, Area):
+        return change(node)
     if isinstance(node, Sign):
-        return Sign(node.operator, renamed(node.of, old, new))
+        return Sign(node.operator, mapped(node.of, change))
     if isinstance(node, Operation):
-        return Operation(node.operator, renamed(node.left, old, new), renamed(node.right, old, new))
+        return Operation(node.operator, mapped(node.left, change), mapped(node.right, change))
     if isinstance(node, Call):
-        return Call(node.function, tuple(renamed(n, old, new) for n in node.arguments))
+        return Call(node.function, tuple(mapped(n, change) for n in node.arguments))
     return node

@@ -15,17 +15,9 @@ from agentgym.services import ServiceError, reads, writes
 
 from .book import Book, kept, shown
 from .desk import Desk
-from .evaluation import evaluate
-from .formula import (
-    MAX_LENGTH,
-    Area,
-    FormulaError,
-    column_letters,
-    parse,
-    renamed,
-    write,
-    write_area,
-)
+from .evaluation import MAX_ROW, evaluate
+from .formula import Area, FormulaError, column_letters, parse, write_area
+from .moving import renamed
 from .seeding import fill
 from .shapes import Cells, Entry, Found, Problem, Workbook, Written
 
@@ -35,6 +27,8 @@ CellText = Annotated[str, Field(max_length=2000)]
 Row = Annotated[list[CellText | int | float | bool | None], Field(max_length=26)]
 Rows = Annotated[list[Row], Field(min_length=1, max_length=100)]
 Range = Annotated[str, Field(pattern=r"^[A-Za-z]{1,3}[1-9]\d{0,5}(:[A-Za-z]{1,3}[1-9]\d{0,5})?$")]
+RowNumber = Annotated[int, Field(ge=1, le=MAX_ROW)]
+Count = Annotated[int, Field(ge=1, le=500)]
 Limit = Annotated[int, Field(ge=1, le=200)]
 
 MAX_READ = 5_000
@@ -264,6 +258,69 @@ class Sheets(Desk):
         return self._settle(workbook, book, f"{book.names[number]}!{cells.upper()}")
 
     @writes
+    def insert_rows(
+        self,
+        workbook: int,
+        sheet: str,
+        row: RowNumber,
+        count: Count = 1,
+        seen_version: int | None = None,
+    ) -> Written:
+        """Insert empty rows above a row. What is below moves down, and formulas follow it.
+
+        Args:
+            workbook: Number of the workbook.
+            sheet: Name of the sheet.
+            row: Number of the row, 1 for the first.
+            count: How many rows.
+            seen_version: The version that was read; refused if the workbook has changed since.
+        """
+        return self._shift(workbook, sheet, row, count, seen_version)
+
+    @writes
+    def delete_rows(
+        self,
+        workbook: int,
+        sheet: str,
+        row: RowNumber,
+        count: Count = 1,
+        seen_version: int | None = None,
+    ) -> Written:
+        """Delete rows. What is below moves up; formulas that name only these come to #REF!.
+
+        Args:
+            workbook: Number of the workbook.
+            sheet: Name of the sheet.
+            row: Number of the first row that goes.
+            count: How many rows.
+            seen_version: The version that was read; refused if the workbook has changed since.
+        """
+        return self._shift(workbook, sheet, row, -count, seen_version)
+
+    @writes
+    def fill_down(
+        self, workbook: int, sheet: str, cells: Range, seen_version: int | None = None
+    ) -> Written:
+        """Copy the first row of some cells into the rows below. Formulas follow, but for $A$1.
+
+        Args:
+            workbook: Number of the workbook.
+            sheet: Name of the sheet.
+            cells: Which cells, as B2:D9; B2 to D2 are copied.
+            seen_version: The version that was read; refused if the workbook has changed since.
+        """
+        self._unchanged(workbook, seen_version)
+        book, area = Book(self, workbook), self._area(cells)
+        number = book.sheet(sheet)
+        if (area.bottom - area.top + 1) * (area.right - area.left + 1) > MAX_READ:
+            raise ServiceError("invalid", f"expected at most {MAX_READ} cells at a time", "cells")
+        try:
+            book.fill_down(number, area)
+        except FormulaError as error:
+            raise ServiceError("conflict", f"a copy is no formula: {error}", "cells") from None
+        return self._settle(workbook, book, f"{book.names[number]}!{cells.upper()}")
+
+    @writes
     def add_sheet(self, workbook: int, name: SheetName) -> Workbook:
         """Add an empty sheet behind the others.
 
@@ -298,14 +355,7 @@ class Sheets(Desk):
         self._free_name(book, name, number)
         self.db.execute("UPDATE sheets_sheet SET name = ? WHERE id = ?", name, number)
         after = Book(self, workbook)
-        for place, formula in book.formulas.items():
-            tree = parse(formula)
-            changed = renamed(tree, sheet, name)
-            if changed != tree:
-                after.formulas[place] = text = write(changed)
-                if len(text) > MAX_LENGTH:
-                    where = after.named(place)
-                    raise ServiceError("conflict", f"{where} would become too long", "name")
+        after.rewrite(lambda _, tree: renamed(tree, sheet, name))
         self._settle(workbook, after, name, touched=True)
         return self._whole(workbook)
 

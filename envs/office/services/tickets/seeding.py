@@ -8,11 +8,11 @@ errors, tags that mean the same, tickets that nobody has touched for months.
 from __future__ import annotations
 
 import random
-import unicodedata
 from datetime import timedelta
 from typing import Any
 
 from agentgym.services import Service, moment, time_of
+from agentgym.services.arguments import plain_letters
 
 from .matters import COMPANIES, FIRST, LAST, MATTERS, SUPPORT, Matter
 from .sla import due_at
@@ -60,7 +60,7 @@ def _person(service: Service, rng: random.Random, company: dict[str, Any]) -> di
     row = {
         "name": f"{first} {last}",
         "company": company["name"],
-        "email": f"{_ascii(first)}.{_ascii(last)}@{company['domain']}",
+        "email": f"{plain_letters(first)}.{plain_letters(last)}@{company['domain']}",
         "phone": f"+1 555 {rng.randint(100, 999)} {rng.randint(1000, 9999)}",
         "plan": company["plan"],
         "since": moment(since)[:10],
@@ -75,7 +75,7 @@ def _entered_twice(service: Service, rng: random.Random, person: dict[str, Any])
     row = {
         "name": rng.choice([f"{last}, {first}", f"{first[0]}. {last}", person["name"].lower()]),
         "company": rng.choice([person["company"], person["company"].split()[0]]),
-        "email": f"{_ascii(first)[0]}{_ascii(last)}@{domain}",
+        "email": f"{plain_letters(first)[0]}{plain_letters(last)}@{domain}",
         "phone": person["phone"].replace(" ", rng.choice(["", "-"])),
         "plan": person["plan"],
         "since": person["since"],
@@ -211,9 +211,3 @@ def _mistyped(rng: random.Random, text: str) -> str:
     if luck < 0.12:
         return text.lower()
     return text + " " if luck < 0.14 else text
-
-
-def _ascii(name: str) -> str:
-    letters = name.lower().replace("ö", "oe").replace("ü", "ue").replace("ł", "l")
-    plain = unicodedata.normalize("NFKD", letters)
-    return "".join(letter for letter in plain if letter.isascii() and letter not in "' ")

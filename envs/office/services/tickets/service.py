@@ -11,27 +11,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from agentgym.services import Image, Service, ServiceError, reads, writes
+from agentgym.services import Image, ServiceError, reads, writes
+from agentgym.services.arguments import Limit, Offset, Tag
 
+from .rules import SUMMARY, _Rules
 from .seeding import fill
-from .shapes import Agent, Comment, Customer, Page, Priority, Status, Summary, Ticket
+from .shapes import Agent, Comment, Customer, Page, Priority, Status, Ticket
 from .sla import due_at
 
 LinkKind = Literal["relates_to", "blocks", "duplicates"]
 Text = Annotated[str, Field(min_length=1, max_length=100_000)]
 Line = Annotated[str, Field(min_length=1, max_length=200)]
-Limit = Annotated[int, Field(ge=1, le=100)]
-Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
 
 
-_SUMMARY = """
-SELECT t.id, t.subject, t.customer_id, c.name AS customer, t.product, t.status, t.priority,
-       t.assignee, t.created_at, t.due_at, t.version
-FROM tickets_ticket t JOIN tickets_customer c ON c.id = t.customer_id
-"""
-
-
-class Tickets(Service):
+class Tickets(_Rules):
     """The help desk."""
 
     volatile = {"tickets_ticket": ("last_viewed_at",)}
@@ -53,7 +46,7 @@ class Tickets(Service):
         tag: str | None = None,
         overdue: bool = False,
         limit: Limit = 20,
-        offset: Annotated[int, Field(ge=0, le=100_000)] = 0,
+        offset: Offset = 0,
     ) -> Page:
         """Find tickets; all conditions must hold. Newest first.
 
@@ -93,7 +86,7 @@ class Tickets(Service):
         condition = " AND ".join(where)
         total = self.db.value(f"SELECT count(*) FROM tickets_ticket t WHERE {condition}", *values)
         rows = self.db.all(
-            f"{_SUMMARY} WHERE {condition} ORDER BY t.created_at DESC, t.id DESC LIMIT ? OFFSET ?",
+            f"{SUMMARY} WHERE {condition} ORDER BY t.created_at DESC, t.id DESC LIMIT ? OFFSET ?",
             *values,
             limit,
             offset,
@@ -394,83 +387,3 @@ class Tickets(Service):
         self._change(ticket, status="merged", merged_into=into)
         self._change(into)
         return self._whole(into)
-
-    # --- rules -----------------------------------------------------------------------------
-
-    def _customer(self, number: int) -> dict[str, Any]:
-        row = self.db.one("SELECT * FROM tickets_customer WHERE id = ?", number)
-        if row is None:
-            raise ServiceError(
-                "not_found", f"no customer {number}; list_customers finds them", "customer"
-            )
-        return row
-
-    def _ticket(self, number: int, field: str = "ticket") -> dict[str, Any]:
-        row = self.db.one("SELECT * FROM tickets_ticket WHERE id = ?", number)
-        if row is None:
-            raise ServiceError("not_found", f"no ticket {number}; search finds them", field)
-        return row
-
-    def _workable(
-        self, number: int, version: int | None = None, field: str = "ticket"
-    ) -> dict[str, Any]:
-        row = self._ticket(number, field)
-        if row["status"] == "closed":
-            raise ServiceError("conflict", f"ticket {number} is closed; reopen it first", field)
-        if row["status"] == "merged":
-            raise ServiceError(
-                "conflict", f"ticket {number} was merged into {row['merged_into']}", field
-            )
-        if version is not None and version != row["version"]:
-            raise ServiceError(
-                "conflict",
-                f"ticket {number} has version {row['version']}, not {version}; read it again",
-                "version",
-            )
-        return row
-
-    def _change(self, number: int, **values: Any) -> None:
-        sets = "".join(f"{column} = ?, " for column in values)
-        self.db.execute(
-            f"UPDATE tickets_ticket SET {sets}updated_at = ?, version = version + 1 WHERE id = ?",
-            *values.values(),
-            self.now,
-            number,
-        )
-
-    def _summary(self, row: dict[str, Any]) -> Summary:
-        overdue = row["status"] in ("open", "pending") and row["due_at"] < self.now
-        return {**row, "overdue": overdue}
-
-    def _tags(self, number: int) -> list[str]:
-        return self.db.column(
-            "SELECT tag FROM tickets_tag WHERE ticket_id = ? ORDER BY tag", number
-        )
-
-    def _comments(self, condition: str, *values: int) -> list[Comment]:
-        rows = self.db.all(
-            "SELECT id, author, body, internal, picture, created_at FROM tickets_comment"
-            f" WHERE {condition} ORDER BY created_at, id",
-            *values,
-        )
-        return [{**row, "internal": bool(row["internal"])} for row in rows]
-
-    def _whole(self, number: int) -> Ticket:
-        row = self.db.one(f"{_SUMMARY} WHERE t.id = ?", number)
-        more = self.db.one(
-            "SELECT body, updated_at, resolution, merged_into FROM tickets_ticket WHERE id = ?",
-            number,
-        )
-        assert row is not None and more is not None
-        links = self.db.all(
-            "SELECT other_id AS ticket, kind FROM tickets_link WHERE ticket_id = ?"
-            " ORDER BY other_id, kind",
-            number,
-        )
-        return {
-            **self._summary(row),
-            **more,
-            "tags": self._tags(number),
-            "links": links,
-            "comments": self._comments("ticket_id = ?", number),
-        }

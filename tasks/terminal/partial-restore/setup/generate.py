@@ -19,46 +19,13 @@ from pathlib import Path
 
 KINDS = ("plan", "letter", "minutes", "photo", "invoice", "notice", "survey", "appeal")
 PEOPLE = ("a.lindqvist", "m.okoro", "j.petersen", "s.dubois", "r.kamal")
-WORDS = [
-    "the",
-    "applicant",
-    "was",
-    "told",
-    "by",
-    "phone",
-    "that",
-    "the",
-    "north",
-    "wall",
-    "needs",
-    "a",
-    "second",
-    "drawing",
-    "and",
-    "that",
-    "the",
-    "fee",
-    "is",
-    "due",
-    "before",
-    "the",
-    "hearing",
-    "in",
-    "may",
-    "see",
-    "also",
-    "the",
-    "letter",
-    "of",
-    "the",
-    "neighbour",
-    "and",
-    "the",
-    "minutes",
-]
+WORDS = """the applicant was told by phone that the north wall needs a second drawing and that the
+fee is due before the hearing in may see also the letter of the neighbour and the
+minutes""".split()  # noqa: SIM905
 SERVICE, DATE = os.environ["PARAM_SERVICE"], os.environ["PARAM_DATE"]
 ROOT = Path("/srv") / SERVICE
 MIDNIGHT = calendar.timegm(time.strptime(DATE, "%Y-%m-%d"))
+Files = dict[str, tuple[bytes, int, int]]  # contents, mode and mtime by path
 
 
 def clock(seconds: int) -> str:
@@ -74,8 +41,7 @@ def contents(rng: random.Random, kind: str, size: int) -> bytes:
     return "".join(lines).encode()[: size - 1] + b"\n"
 
 
-def draw_backup(rng: random.Random) -> dict[str, tuple[bytes, int, int]]:
-    """Return path -> (contents, mode, mtime)."""
+def draw_backup(rng: random.Random) -> Files:
     files = {}
     for case in sorted(rng.sample(range(100, 990), 14)):
         for number, kind in enumerate(rng.sample(KINDS, rng.randint(4, 7)), 1):
@@ -87,7 +53,7 @@ def draw_backup(rng: random.Random) -> dict[str, tuple[bytes, int, int]]:
     return files
 
 
-def write_backup(files: dict[str, tuple[bytes, int, int]]) -> None:
+def write_backup(files: Files) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path, (data, mode, mtime) in files.items():
@@ -114,94 +80,134 @@ def torn(data: bytes, rng: random.Random, number: int) -> bytes:
     return data[:cut] if number % 3 else data[:cut] + bytes(len(data) - cut)
 
 
+class Restore:
+    """How far the restore got before it was killed.
+
+    Attributes:
+        late: Files that were whole, and not yet noted as done.
+        damaged: Files in the middle of which the four workers died.
+        whole: Files that were restored, those that were late among them.
+        missing: Files that it had not come to.
+        journal: Its log.
+        killed: When, in Unix time.
+    """
+
+    def __init__(self, rng: random.Random, backup: Files) -> None:
+        order = list(backup)
+        reached = len(order) * rng.randint(60, 70) // 100
+        spots = sorted(rng.sample(range(reached - 14, reached), 8))
+        unfinished = [order[spot] for spot in spots]
+        self.late = rng.sample(unfinished, 2)
+        self.damaged = [path for path in unfinished if path not in self.late]
+        self.whole = [path for path in order[:reached] if path not in self.damaged]
+        self.missing = order[reached:]
+        second = 18_722
+        self.journal = f"{clock(18_720)} start {SERVICE}-{DATE}.tar.gz, 4 workers\n"
+        for path in order[:reached]:
+            second += rng.randint(1, 9)
+            self.journal += f"{clock(second)} open {path}\n"
+            if path not in unfinished:
+                self.journal += f"{clock(second + rng.randint(0, 1))} done {path}\n"
+        self.killed = MIDNIGHT + second + 4
+
+    def disk(self, rng: random.Random, backup: Files) -> tuple[Files, Files]:
+        """Return the service's files, and the temporary ones beside them."""
+        files = {path: backup[path] for path in self.whole}
+        for number, path in enumerate(self.damaged):
+            files[path] = (torn(backup[path][0], rng, number), 0o600, self.killed)
+        leftovers = {
+            f"{path}.restore-tmp": (backup[path][0][:200], 0o600, self.killed)
+            for path in rng.sample(self.damaged, 2)
+        }
+        return files, leftovers
+
+
+class Morning:
+    """What people did since eight.
+
+    Attributes:
+        changes: Second of the day, what was done, and path.
+        deleted: What they deleted for good.
+    """
+
+    def __init__(self, rng: random.Random, disk: Files) -> None:
+        self.rng = rng
+        self.disk = disk
+        self.changes: list[tuple[int, str, str]] = []
+        self.deleted: list[str] = []
+
+    def work(self, backup: Files, restore: Restore) -> None:
+        rng = self.rng
+        free = rng.sample([path for path in restore.whole if path not in restore.late], 9)
+        for path in free[:4]:
+            self.save(path, self.moment())
+        # The field staff's sync client keeps a file's own time, which can be before the backup's.
+        self.save(free[4], self.moment(), backup[free[4]][2] - 40_000)
+        self.save(restore.damaged[0], self.moment())
+        self.save(restore.missing[rng.randrange(len(restore.missing))], self.moment())
+        first = next(iter(backup)).rsplit("/", 1)[0]
+        self.save(f"{first}/90-{rng.choice(KINDS[3:])}.txt", self.moment())
+        for path in free[5:7]:
+            self.delete(path, self.moment())
+        moment = self.moment()
+        self.save(free[7], moment)
+        self.delete(free[7], moment + 1_260)
+        moment = self.moment()
+        self.changes.append((moment, "deleted", free[8]))
+        self.save(free[8], moment + 95)
+
+    def moment(self) -> int:
+        return self.rng.randint(29_400, 54_000)
+
+    def save(self, path: str, moment: int, mtime: int | None = None) -> None:
+        data = contents(self.rng, "letter", self.rng.randint(150, 3_000))
+        self.disk[path] = (data, 0o640, MIDNIGHT + moment if mtime is None else mtime)
+        self.changes.append((moment, "saved", path))
+
+    def delete(self, path: str, moment: int) -> None:
+        del self.disk[path]
+        self.deleted.append(path)
+        self.changes.append((moment, "deleted", path))
+
+    def log(self) -> str:
+        lines = [f"{clock(28_803)} started\n"]
+        for moment, what, path in sorted(self.changes):
+            lines.append(f"{clock(moment)} {what} {self.rng.choice(PEOPLE)} {path}\n")
+        return "".join(lines)
+
+
+def truth(backup: Files, restore: Restore, morning: Morning) -> dict[str, object]:
+    """Return what has to be put back, and what people left."""
+    touched = {path for _, _, path in morning.changes}
+    return {
+        "missing": [path for path in restore.missing if path not in touched],
+        "damaged": [path for path in restore.damaged if path not in touched],
+        "backup": {path: [digest(data), *rest] for path, (data, *rest) in backup.items()},
+        "deleted": sorted(morning.deleted),
+        "people": {
+            path: digest(morning.disk[path][0]) for path in sorted(touched) if path in morning.disk
+        },
+    }
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
 def main() -> None:
     rng = random.Random(f"partial-restore {os.environ['PARAM_SEED']}")
     backup = draw_backup(rng)
     write_backup(backup)
-    order = list(backup)
-    reached = len(order) * rng.randint(60, 70) // 100
-    # The four workers died in the middle of files; two more were whole, and not yet noted as done.
-    spots = sorted(rng.sample(range(reached - 14, reached), 8))
-    unfinished = [order[spot] for spot in spots]
-    late = rng.sample(unfinished, 2)
-    damaged = [path for path in unfinished if path not in late]
-    missing = order[reached:]
-    whole = [path for path in order[:reached] if path not in damaged]
-
-    journal, second = [f"{clock(18_720)} start {SERVICE}-{DATE}.tar.gz, 4 workers"], 18_722
-    for path in order[:reached]:
-        second += rng.randint(1, 9)
-        journal.append(f"{clock(second)} open {path}")
-        if path not in unfinished:
-            journal.append(f"{clock(second + rng.randint(0, 1))} done {path}")
-    killed = MIDNIGHT + second + 4
-
-    disk = {path: backup[path] for path in whole}
-    for number, path in enumerate(damaged):
-        disk[path] = (torn(backup[path][0], rng, number), 0o600, killed)
-    leftovers = {
-        f"{path}.restore-tmp": (backup[path][0][:200], 0o600, killed)
-        for path in rng.sample(damaged, 2)
-    }
-
-    free = rng.sample([path for path in whole if path not in late], 9)
-    changes: list[tuple[int, str, str]] = []
-
-    def at() -> int:
-        return rng.randint(29_400, 54_000)
-
-    def save(path: str, moment: int, mtime: int | None = None) -> None:
-        data = contents(rng, "letter", rng.randint(150, 3_000))
-        disk[path] = (data, 0o640, MIDNIGHT + moment if mtime is None else mtime)
-        changes.append((moment, "saved", path))
-
-    for path in free[:4]:
-        save(path, at())
-    # The sync client of the field staff keeps a file's own time: it can be older than the backup.
-    save(free[4], at(), backup[free[4]][2] - 40_000)
-    save(damaged[0], at())
-    save(missing[rng.randrange(len(missing))], at())
-    fresh = f"{order[0].rsplit('/', 1)[0]}/90-{rng.choice(KINDS[3:])}.txt"
-    save(fresh, at())
-    deleted = free[5:7]
-    for path in deleted:
-        changes.append((at(), "deleted", path))
-        del disk[path]
-    moment = at()
-    save(free[7], moment)
-    changes.append((moment + 1_260, "deleted", free[7]))
-    del disk[free[7]]
-    deleted.append(free[7])
-    moment = at()
-    changes.append((moment, "deleted", free[8]))
-    save(free[8], moment + 95)
-
+    restore = Restore(rng, backup)
+    disk, leftovers = restore.disk(rng, backup)
+    morning = Morning(rng, disk)
+    morning.work(backup, restore)
     for path, (data, mode, mtime) in {**disk, **leftovers}.items():
         write(path, data, mode, mtime)
-    write(".restore/journal.log", "".join(f"{line}\n" for line in journal).encode(), 0o644, killed)
-    lines = [f"{clock(28_803)} started\n"]
-    lines += [
-        f"{clock(m)} {what} {rng.choice(PEOPLE)} {path}\n" for m, what, path in sorted(changes)
-    ]
-    write("changes.log", "".join(lines).encode(), 0o644, MIDNIGHT + 54_100)
-
-    touched = {path for _, _, path in changes}
-    put_back = [path for path in order if path in {*damaged, *missing} and path not in touched]
-    gold = {
-        "missing": [path for path in put_back if path in missing],
-        "damaged": [path for path in put_back if path in damaged],
-        "backup": {
-            path: [hashlib.sha256(data).hexdigest(), mode, mtime]
-            for path, (data, mode, mtime) in backup.items()
-        },
-        "deleted": sorted(deleted),
-        "people": {
-            path: hashlib.sha256(disk[path][0]).hexdigest()
-            for path in sorted(touched)
-            if path in disk
-        },
-    }
-    (Path(os.environ["AGENTGYM_GOLD"]) / "restore.json").write_text(json.dumps(gold))
+    write(".restore/journal.log", restore.journal.encode(), 0o644, restore.killed)
+    write("changes.log", morning.log().encode(), 0o644, MIDNIGHT + 54_100)
+    gold = json.dumps(truth(backup, restore, morning))
+    (Path(os.environ["AGENTGYM_GOLD"]) / "restore.json").write_text(gold)
 
 
 main()

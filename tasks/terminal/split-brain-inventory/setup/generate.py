@@ -73,6 +73,24 @@ def title(rng: random.Random) -> str:
     return f"{rng.choice(KINDS)} {rng.choice(THINGS)} {rng.randint(1, 40)}"
 
 
+def disagree(rng: random.Random, books: tuple[Book, Book], skus: list[str]) -> None:
+    """Let both shops set a value; with the fast clock uncorrected most would go the other way."""
+    for number, sku in enumerate(skus):
+        op = "title" if number % 3 == 0 else "price"
+        early = rng.randrange(START + 86_400, books[1].until - 90_000)
+        for book in books:
+            book.values.pop((sku, "price_cents" if op == "price" else op), None)
+            book.lines = [x for x in book.lines if x["sku"] != sku or x["op"] != op]
+        late = early + rng.randint(600, books[1].fast_s - 600)
+        order = books if number % 4 else books[::-1]
+        same = 10 * rng.randint(60, 900)
+        for book, at in zip(order[::-1], (early, late), strict=True):
+            value = (
+                title(rng) if op == "title" else same if number == 7 else 10 * rng.randint(60, 900)
+            )
+            book.book(at, op, sku, **{op: value})
+
+
 def plan(rng: random.Random, base: dict[str, list]) -> tuple[Book, Book, list[str]]:
     """Book nine days in both shops; return the books and the skus that were added."""
     skus = list(base)
@@ -94,22 +112,8 @@ def plan(rng: random.Random, base: dict[str, list]) -> tuple[Book, Book, list[st
             book.book(moment(), op, rng.choice(lively), qty=rng.randint(1, 9))
         for sku in rng.sample(lively, 6):
             book.book(moment(), "price", sku, price=10 * rng.randint(60, 900))
-    # Both shops set a value; with the fast clock uncorrected most of these would go the other way.
     both = rng.sample(lively, 9)
-    for number, sku in enumerate(both):
-        op = "title" if number % 3 == 0 else "price"
-        early = rng.randrange(START + 86_400, books[1].until - 90_000)
-        for book in books:
-            book.values.pop((sku, "price_cents" if op == "price" else op), None)
-            book.lines = [x for x in book.lines if x["sku"] != sku or x["op"] != op]
-        late = early + rng.randint(600, books[1].fast_s - 600)
-        order = books if number % 4 else books[::-1]
-        same = 10 * rng.randint(60, 900)
-        for book, at in zip(order[::-1], (early, late), strict=True):
-            value = (
-                title(rng) if op == "title" else same if number == 7 else 10 * rng.randint(60, 900)
-            )
-            book.book(at, op, sku, **{op: value})
+    disagree(rng, books, both)
     for sku, number in zip(retired, range(6), strict=True):
         one, other = rng.sample(books, 2)
         at = moment(0.3, 0.6)

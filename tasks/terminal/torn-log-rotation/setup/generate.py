@@ -51,24 +51,20 @@ def put(name: str, data: bytes, mtime: int) -> None:
     os.utime(path, (mtime, mtime))
 
 
-def main() -> None:
-    rng = random.Random(f"torn-log-rotation {os.environ['PARAM_SEED']}")
-    today = 20_300 * DAY + rng.randint(0, 300) * DAY
-    count = rng.randint(9, 12)
-    days = {age: day_of_log(rng, today - age * DAY) for age in range(count)}
-    days[0] = days[0][: rng.randint(40, 90)]
-    twice = rng.randint(3, 4)
-    copied = (twice, twice + rng.randint(1, 3))
-    # Which of two copies is whole cannot be told from names or times, nor from the other pair.
-    torn_below = dict(zip(copied, rng.sample((True, False), 2), strict=True))
-    gap = rng.randint(1, 2)
+def write_packed(
+    rng: random.Random, days: dict[int, list[str]], today: int, torn_below: dict[int, bool]
+) -> dict[int, int]:
+    """Write the days from the fourth on, some of them twice, and return their numbers by age.
 
-    FOLDER.mkdir(parents=True)
+    `torn_below` has the ages that are there twice: is it the lower number that is torn?
+    """
+    gap = rng.randint(1, 2)
     number, numbers = 3, {}
-    for age in range(3, count):
+    for age in range(3, len(days)):
         numbers[age] = number
-        data, mtime = packed(days[age], today - (age - 1) * DAY), today - (age - 1) * DAY
-        if age not in copied:
+        mtime = today - (age - 1) * DAY
+        data = packed(days[age], mtime)
+        if age not in torn_below:
             put(f"{DAEMON}.log.{number}.gz", data, mtime)
         else:
             copy = packed(days[age], mtime, 9)
@@ -78,8 +74,12 @@ def main() -> None:
             put(f"{DAEMON}.log.{number}.gz", pair[0], mtime)
             put(f"{DAEMON}.log.{number + 1}.gz", pair[1], mtime)
             number += 1
-        number += 1 + (gap if age == copied[1] else 0)
-    again = rng.randint(12, 30)
+        number += 1 + (gap if age == max(torn_below) else 0)
+    return numbers
+
+
+def write_plain(rng: random.Random, days: dict[int, list[str]], today: int, again: int) -> None:
+    """Write the last three days; the daemon has written some lines of the third a second time."""
     source = [*days[3][-again:], *days[2]]
     whole = packed(source, today)
     put(f"{DAEMON}.log.2.gz", whole[: len(whole) * rng.randint(40, 75) // 100], today - DAY + 9)
@@ -90,28 +90,51 @@ def main() -> None:
     ):
         put(name, "".join(f"{line}\n" for line in lines).encode(), mtime)
 
+
+def write_configuration() -> None:
     configuration = Path(f"/etc/rotate.d/{DAEMON}.conf")
     configuration.parent.mkdir()
     configuration.write_text(
         f"# /usr/local/sbin/rotate, nightly at 00:00 UTC\n{FOLDER}/{DAEMON}.log {{\n"
         "    daily\n    keep 14\n    compress from 2    # .1 stays plain text, .2.gz and on\n}\n"
     )
+
+
+def write_journal(today: int, shifted: list[int], again: int) -> None:
+    """Write what the rotation did in the three nights; in the first two it shifted a number."""
     journal = Path(f"/var/lib/rotate/{DAEMON}.journal")
     journal.parent.mkdir()
-    nights = [time.strftime("%Y-%m-%d", time.gmtime(today - ago * DAY)) for ago in (5, 3, 1)]
-    report = ""
-    for night, age in zip(nights, reversed(copied), strict=False):
-        at = numbers[age]
-        report += f"{night} begin\n{night} shift {at} -> {at + 1} copying\n{night} killed\n"
-    report += (
-        f"{nights[2]} begin, cannot shift, going on without\n{nights[2]} rename 1 -> 2 done\n"
-        f"{nights[2]} compress 2\n{nights[2]} killed\n"
-        f"{nights[2]} daemon reopened its log, {again} lines were still buffered\n"
+    *earlier, last = (
+        time.strftime("%Y-%m-%d", time.gmtime(today - ago * DAY)) for ago in (5, 3, 1)
     )
-    journal.write_text(report)
+    report = ""
+    for night, at in zip(earlier, shifted, strict=True):
+        report += f"{night} begin\n{night} shift {at} -> {at + 1} copying\n{night} killed\n"
+    journal.write_text(
+        f"{report}{last} begin, cannot shift, going on without\n{last} rename 1 -> 2 done\n"
+        f"{last} compress 2\n{last} killed\n"
+        f"{last} daemon reopened its log, {again} lines were still buffered\n"
+    )
+
+
+def main() -> None:
+    rng = random.Random(f"torn-log-rotation {os.environ['PARAM_SEED']}")
+    today = 20_300 * DAY + rng.randint(0, 300) * DAY
+    days = {age: day_of_log(rng, today - age * DAY) for age in range(rng.randint(9, 12))}
+    days[0] = days[0][: rng.randint(40, 90)]
+    twice = rng.randint(3, 4)
+    copied = (twice, twice + rng.randint(1, 3))
+    # Which of two copies is whole cannot be told from names or times, nor from the other pair.
+    torn_below = dict(zip(copied, rng.sample((True, False), 2), strict=True))
+    FOLDER.mkdir(parents=True)
+    numbers = write_packed(rng, days, today, torn_below)
+    again = rng.randint(12, 30)
+    write_plain(rng, days, today, again)
+    write_configuration()
+    write_journal(today, [numbers[age] for age in reversed(copied)], again)
     gold = {
         "days": {str(age): lines for age, lines in days.items()},
-        "wrong": [a for a in range(3, count) if numbers[a] != a or torn_below.get(a)],
+        "wrong": [age for age, number in numbers.items() if number != age or torn_below.get(age)],
     }
     (Path(os.environ["AGENTGYM_GOLD"]) / "log.json").write_text(json.dumps(gold))
 

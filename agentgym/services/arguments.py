@@ -1,0 +1,38 @@
+"""Kinds of arguments that tools of many services take, checked before a method is called."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Annotated
+
+from pydantic import Field
+
+Email = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@[a-z0-9-]+(\.[a-z0-9-]+)+$")
+]
+"""An e-mail address; its domain is in small letters."""
+
+Day = Annotated[str, Field(pattern=r"^20\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$")]
+"""A day as ``2026-03-02``; whether its month has it is for the method to ask."""
+
+Tag = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
+"""A short word to file things under."""
+
+Limit = Annotated[int, Field(ge=1, le=100)]
+"""How many to return at most."""
+
+Offset = Annotated[int, Field(ge=0, le=100_000)]
+"""How many to leave out first."""
+
+_SPELT_OUT = {ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("ł"): "l"}
+
+
+def plain_letters(name: str) -> str:
+    """Return a name as addresses and handles spell it: small, without marks or blanks.
+
+    Example:
+        >>> plain_letters("Zoë O'Brien-König")
+        'zoeobrien-koenig'
+    """
+    marked = unicodedata.normalize("NFKD", name.lower().translate(_SPELT_OUT))
+    return "".join(letter for letter in marked if letter.isascii() and letter not in "' ")

@@ -1,0 +1,374 @@
+"""The simulated user of a task: the file that `[user]` names, `user.toml` (`agentgym.user/1`).
+
+Owns what it may say: who they are, what they know and want, the states they go through and the
+rules that move them. A scripted user follows the rules; a model plays the part from the rest of
+the file. How they behave is in `agentgym.user`; docs/users.md says how to write one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
+
+from agentgym.errors import TaskError, close_matches
+from agentgym.manifest import Location, Manifest, load_toml, locate, read_text, show_path
+from agentgym.records import Json
+from agentgym.task.template import fill_json
+
+FILE = "user.toml"
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern as it is looked for: where a word begins, in any case.
+
+    Example:
+        >>> bool(compile_pattern("refund").search("It was Refunded"))
+        True
+        >>> bool(compile_pattern("no").search("I know"))
+        False
+    """
+    return re.compile(rf"(?<!\w)(?:{pattern})", re.IGNORECASE)
+
+
+def _pattern(value: str) -> str:
+    try:
+        # Slots are filled in before it is used, as text that stands for itself.
+        plain = re.sub(r"\{\{.*?\}\}", "slot", value)
+        re.compile(plain)
+        compile_pattern(plain)
+    except re.error as error:
+        raise ValueError(f"expected a regular expression, got {value!r}: {error}") from error
+    return value
+
+
+def _lines(value: object) -> object:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
+Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Lines: TypeAlias = Annotated[tuple[Text, ...], BeforeValidator(_lines), Field(min_length=1)]
+"""One text, or several that are said one after the other; the last one is said again."""
+Pattern: TypeAlias = Annotated[Text, AfterValidator(_pattern)]
+
+
+class UserManifest(Manifest):
+    """The `[user]` table of `task.toml`: that there is somebody to write to.
+
+    Attributes:
+        script: The file that says who they are.
+    """
+
+    script: Literal["user.toml"] = "user.toml"
+
+
+class Deed(Manifest):
+    """A service tool that the user calls before they answer.
+
+    Attributes:
+        tool: Its name.
+        arguments: Of the call, slots filled; of a deed before it ``{{result.…}}``, too.
+    """
+
+    tool: Text
+    arguments: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
+
+
+class Doing(Manifest):
+    """What may do something before it says something.
+
+    Attributes:
+        do: What is done, in order, up to the first call that fails.
+        failing: What is said where one does; ``{{error}}`` is the service's own message.
+    """
+
+    do: tuple[Deed, ...] = ()
+    failing: Text = "I tried, but it did not work: {{error}}"
+
+
+class Fact(Doing):
+    """Something that the user can be asked for.
+
+    Attributes:
+        id: Several facts may share one: the first that goes with the present state counts.
+        asked: Regular expressions of what it is called in a question; by default its id.
+        say: The answer; a second one is given to who asks again.
+        states: In which it is said; in every state by default.
+    """
+
+    id: Id
+    asked: tuple[Pattern, ...] = Field(default=())
+    say: Lines
+    states: tuple[Id, ...] = ()
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """What it is called, as regular expressions."""
+        return self.asked or (re.sub("[_-]", " ", self.id),)
+
+
+class CalledCondition(Manifest):
+    """That a tool of the services was called, and answered.
+
+    Attributes:
+        tool: Its name.
+        arguments: What the call must have had among its arguments.
+        by: Who called.
+        times: How often at least.
+    """
+
+    tool: Text
+    arguments: dict[str, JsonValue] = Field(default_factory=dict, alias="with")
+    by: Literal["agent", "user", "world"] = "agent"
+    times: int = Field(default=1, ge=1)
+
+
+class RowCondition(Manifest):
+    """That a table of the services has a row.
+
+    Attributes:
+        table: Its name.
+        where: Columns and their values.
+        absent: That it has none instead.
+    """
+
+    table: Text
+    where: dict[str, JsonValue] = Field(default_factory=dict)
+    absent: bool = False
+
+
+class Rule(Doing):
+    """What the user does when a message comes and all conditions of the rule hold.
+
+    Attributes:
+        said: One of these regular expressions is found in the message.
+        unsaid: And none of these.
+        called: This call has been made.
+        row: This row is there.
+        told: All of these facts have been told.
+        turns: So many messages have come in this state, this one included.
+        most: How often the rule may apply.
+        say: What is said.
+        to: The state that follows.
+        leave: The user then leaves.
+    """
+
+    said: tuple[Pattern, ...] = ()
+    unsaid: tuple[Pattern, ...] = ()
+    called: CalledCondition | None = None
+    row: RowCondition | None = None
+    told: tuple[Id, ...] = ()
+    turns: int | None = Field(default=None, ge=1)
+    most: int | None = Field(default=None, ge=1)
+    say: Lines
+    to: Id | None = None
+    leave: bool = False
+
+    @model_validator(mode="after")
+    def _leaves_or_goes_on(self) -> Rule:
+        if self.leave and self.to is not None:
+            raise ValueError("expected either to = '…' or leave = true: who leaves has no state")
+        return self
+
+
+class State(Manifest):
+    """Where the user is in what they came for.
+
+    Attributes:
+        id: Unique.
+        about: What holds in it, in a line; told to a model that plays the user.
+        idle: What they say to what no rule and no fact fits, in turn.
+        rule: What may happen in it; the first that applies does.
+    """
+
+    id: Id
+    about: Text | None = None
+    idle: tuple[Text, ...] = ()
+    rule: tuple[Rule, ...] = ()
+
+
+class Phrases(Manifest):
+    """The `[lines]` table: what anybody says.
+
+    Attributes:
+        unfit: To what fits nothing, in turn.
+        unknown: To a question for what they do not know, in turn.
+        again: Before what they have told already.
+        farewell: When their patience is over.
+    """
+
+    unfit: Lines = (
+        "Sorry, I don't follow. What do you mean?",
+        "I still don't understand what you are telling me.",
+    )
+    unknown: Lines = ("I'm afraid I don't know that.", "I really don't know, sorry.")
+    again: Text = "As I said:"
+    farewell: Text = "This is getting us nowhere. I'll stop here."
+
+
+class UserScript(Manifest):
+    """`user.toml` as it is written; no slot is filled yet.
+
+    Attributes:
+        name: Who it is.
+        persona: How they are and write; for a model.
+        goal: What they want; for a model, and for whoever reads the file.
+        behaviour: What they do and never do; for a model.
+        opening: What they have written before the agent begins; absent: they wait.
+        tools: Globs of service tools that a model may call in their place.
+        own: Those of their tools (globs) that the agent does not have.
+        patience: After so many messages in a row that led nowhere they leave.
+        start: The first state; the first in the file by default.
+        lines: What anybody says.
+        fact: What they can be asked for.
+        state: Where they can be in what they came for.
+        always: Rules of every state, after its own.
+    """
+
+    schema_version: Literal["agentgym.user/1"]
+    name: Text
+    persona: Text | None = None
+    goal: Text
+    behaviour: tuple[Text, ...] = ()
+    opening: Text | None = None
+    tools: tuple[Text, ...] = ()
+    own: tuple[Text, ...] = ()
+    patience: int = Field(default=4, ge=1, le=1000)
+    start: Id | None = None
+    lines: Phrases = Phrases()
+    fact: tuple[Fact, ...] = ()
+    state: tuple[State, ...] = Field(min_length=1)
+    always: tuple[Rule, ...] = ()
+
+    @property
+    def first_state(self) -> str:
+        """Id of the state that everything begins in."""
+        return self.start or self.state[0].id
+
+    def doings(self) -> Iterator[tuple[Location, Doing]]:
+        """Yield every fact and rule with its place in the file."""
+        for index, fact in enumerate(self.fact):
+            yield ("fact", index), fact
+        yield from self.rules()
+
+    def rules(self) -> Iterator[tuple[Location, Rule]]:
+        """Yield every rule with its place in the file."""
+        for place, state in enumerate(self.state):
+            for index, rule in enumerate(state.rule):
+                yield ("state", place, "rule", index), rule
+        for index, rule in enumerate(self.always):
+            yield ("always", index), rule
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        """Globs of all tools that the user calls or may call."""
+        deeds = [deed.tool for _, doing in self.doings() for deed in doing.do]
+        return tuple(dict.fromkeys([*self.tools, *self.own, *deeds]))
+
+
+def load_user(path: Path, params: Mapping[str, Json]) -> UserScript:
+    """Read and check a user's file.
+
+    Args:
+        path: The file.
+        params: Values for the slots of the task, of any seed.
+
+    Raises:
+        TaskError: One line a problem, each with file, line and field.
+    """
+    script = load_toml(path, UserScript, TaskError)
+    text = read_text(path, TaskError)
+    problems = [*_references(script), *_slots(script, params)]
+    if problems:
+        lines = [(locate(text, at), ".".join(map(str, at)), what) for at, what in problems]
+        raise TaskError(
+            "\n".join(f"{show_path(path)}:{line}: {at}: {what}" for line, at, what in sorted(lines))
+        )
+    return script
+
+
+def _references(script: UserScript) -> Iterator[tuple[Location, str]]:
+    """Yield every name in a script that nothing has."""
+    states: list[str] = []
+    for place, state in enumerate(script.state):
+        if state.id in states:
+            yield ("state", place, "id"), f"expected another id, {state.id!r} is taken"
+        states.append(state.id)
+    named: list[tuple[Location, str]] = []
+    if script.start is not None:
+        named.append((("start",), script.start))
+    for index, fact in enumerate(script.fact):
+        named += [(("fact", index, "states", i), name) for i, name in enumerate(fact.states)]
+    for at, rule in script.rules():
+        if rule.to is not None:
+            named.append(((*at, "to"), rule.to))
+    yield from ((at, _absent("state", name, states)) for at, name in named if name not in states)
+    reached = {script.first_state, *(rule.to for _, rule in script.rules())}
+    for place, state in enumerate(script.state):
+        if state.id not in reached:
+            yield ("state", place, "id"), f"no rule leads to state {state.id!r}"
+    facts = [fact.id for fact in script.fact]
+    for at, rule in script.rules():
+        for i, name in enumerate(rule.told):
+            if name not in facts:
+                yield (*at, "told", i), _absent("fact", name, facts)
+
+
+def _absent(kind: str, name: str, known: Sequence[str]) -> str:
+    close = close_matches(name, known, limit=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
+    return f"no {kind} named {name!r}; {hint}"
+
+
+RESULT = re.compile(r"\{\{[ \t]*(result(?:\.[A-Za-z0-9_]+)*|error)[ \t]*\}\}")
+"""Slots that only a call of the user fills: its result, a part of that, or why it failed."""
+
+
+def _slots(script: UserScript, params: Mapping[str, Json]) -> Iterator[tuple[Location, str]]:
+    """Yield every slot of a script that nothing fills."""
+    doings = dict(script.doings())
+    plain = script.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    for at, text in _texts(plain, ()):
+        for match in RESULT.finditer(text):
+            if not _is_filled(match[1], at, doings):
+                need = "failing = '…'" if match[1] == "error" else "what is done or said after it"
+                yield at, f"{match[0]} comes from a call in do = [ … ], for {need}"
+        try:
+            fill_json(RESULT.sub("", text), params, "")
+        except TaskError as error:
+            yield at, str(error).removeprefix(": ")
+
+
+def _is_filled(slot: str, at: Location, doings: Mapping[Location, Doing]) -> bool:
+    """Whether a call comes before the text at a place, so that it can fill a slot of it."""
+    owner = next((at[:n] for n in range(len(at)) if at[:n] in doings), None)
+    if owner is None or not doings[owner].do:
+        return False
+    field, *rest = at[len(owner) :]
+    if slot == "error":
+        return field == "failing"
+    return field == "say" or (field == "do" and rest[0] != 0)
+
+
+def _texts(value: object, at: Location) -> Iterator[tuple[Location, str]]:
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _texts(inner, (*at, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _texts(inner, (*at, index))

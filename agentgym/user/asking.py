@@ -1,0 +1,121 @@
+"""What a message asks for, by its words alone: an agent's free text, without a model to read it.
+
+A sentence asks where it has a question mark or one of the phrases with which people ask, in
+English, German, French or Spanish; the points of a list ask where the line above it does.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_QUOTES: Final = str.maketrans("‘’ʼ`´“”„«»–—\u2011", "'''''\"\"\"\"\"---")
+_SENTENCE: Final = re.compile(r"(?<=[.!?;？。])\s+")
+_POINT: Final = re.compile(r"\s*(?:[-*•·]|\(?\w{1,2}[.)])\s+\S")
+_MARK: Final = re.compile(r"[?？]")
+
+_REQUEST: Final = re.compile(
+    r"^(?:just |now |then |first,? |so,? )?"
+    r"(?:send|reply|give|tell|enter|type|name|check|look|read)\b"
+    r"|\b(?:"
+    # English
+    r"(?:can|could|would|will|may|might) (?:you|i|we)|if you (?:can|could|would)|please|kindly"
+    r"|provide|share|tell (?:me|us)|give (?:me|us)|send (?:me|us)|let (?:me|us) (?:know|have)"
+    r"|(?:is|are) (?:still |also )?(?:required|needed|necessary)"
+    r"|(?:i|we)(?:'ll| will|'d| would)? (?:also |still |only |just )?"
+    r"(?:need|require|want|like) (?:to know|to have|to ask|the|your|a|an|some|you to)"
+    r"|confirm|verify|specify|state (?:the|your)|remind (?:me|us)|what(?:'s| is| are)|which|"
+    r"who(?:'s| is)|where(?:'s| is)|when (?:is|was|did|do)|how (?:many|much|old|long)|missing"
+    # German
+    r"|bitte|(?:können|könnten|würden) sie|kannst du|nenn(?:en|e)?|(?:brauche|benötige|brauchen|"
+    r"benötigen)|wie (?:lautet|ist|heißt)|welche[rsnm]?|teilen sie|schick(?:en|e)?|wann|wo ist"
+    # French
+    r"|(?:pouvez|pourriez|peux|pourrais)[- ](?:vous|tu)|veuillez|merci de|donnez|quel(?:le)?s?"
+    r"|(?:besoin de|d'une? |du |de la )?besoin|indiquez|s'il (?:vous|te) plaît"
+    # Spanish
+    r"|(?:puede|podría|puedes|podrías)|por favor|necesito|necesitamos|indique|indíqueme|dígame"
+    r"|cuál(?:es)?|qué|dónde|cuándo"
+    r")\b",
+    re.IGNORECASE,
+)
+_OPEN: Final = re.compile(
+    r"\b(?:what|which|who|whose|where|when|why|how|provide|tell (?:me|us)|give (?:me|us)|share"
+    r"|need|welche[rsnm]?|was|wer|wo|wann|warum|wie|nenn\w*|quel(?:le)?s?|où|quand|comment"
+    r"|qué|cuál(?:es)?|quién|dónde|cuándo|cómo)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as a user reads it.
+
+    Attributes:
+        text: Of it all: composed characters, plain quotes and blanks.
+        asking: Its sentences that ask for something.
+    """
+
+    text: str
+    asking: tuple[str, ...]
+
+    def says(self, patterns: Sequence[re.Pattern[str]]) -> bool:
+        """Whether one of these is found in it."""
+        return any(pattern.search(self.text) for pattern in patterns)
+
+    def asks(self, patterns: Sequence[re.Pattern[str]]) -> bool:
+        """Whether one of these is found in what it asks for."""
+        return any(pattern.search(part) for part in self.asking for pattern in patterns)
+
+    @property
+    def asks_openly(self) -> bool:
+        """Whether it asks for something that yes and no do not answer."""
+        return any(_OPEN.search(part) for part in self.asking)
+
+
+def read(message: str) -> Message:
+    """Read a message.
+
+    Example:
+        >>> read("Thanks! I've mailed you. Could you give me the order number?").asking
+        ('Could you give me the order number?',)
+    """
+    plain = _plain(message)
+    asking: list[str] = []
+    listing = False
+    for line in _unwrapped(plain):
+        if listing and _POINT.match(line):
+            asking.append(line)
+            continue
+        found = [part for part in _SENTENCE.split(line) if _asks(part)]
+        asking += found
+        listing = line.endswith(":") and bool(found)
+    return Message(_one_space(plain), tuple(asking))
+
+
+def _unwrapped(text: str) -> list[str]:
+    """Return the lines of a text that hold something; what was broken in a sentence is joined."""
+    lines: list[str] = []
+    whole = True
+    for line in map(_one_space, text.splitlines()):
+        if whole or not line or _POINT.match(line):
+            lines.append(line)
+        else:
+            lines[-1] += f" {line}"
+        whole = not line or line[-1] in ".!?:;？。"
+    return [line for line in lines if line]
+
+
+def _asks(sentence: str) -> bool:
+    return bool(_MARK.search(sentence) or _REQUEST.search(sentence))
+
+
+def _plain(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    return plain.replace("**", "").replace("__", "")
+
+
+def _one_space(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,232 @@
+"""The user that a model plays: the same file, the same tools, free words.
+
+Owns one turn: what the model is sent, its own calls before it answers, what is taken for an
+answer. A turn that was recorded is not asked for again: its calls are made again and its words
+enter the dialogue, so that what comes later is asked as if all had been one episode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agentgym.chat.completion import Message
+from agentgym.chat.endpoint import Address, Endpoint, EndpointError
+from agentgym.chat.spec import read_model
+from agentgym.chat.toolcalls import (
+    ChatMessage,
+    UnusableReplyError,
+    correction,
+    describe,
+    first_call,
+)
+from agentgym.errors import ConfigError, UserError
+from agentgym.manifest import show_path
+from agentgym.protocols import UserWorld
+from agentgym.records import Action, Json, Problem, ToolSpec, UserCall, UserTurn
+from agentgym.task.model import Instance
+from agentgym.task.user import FILE, UserScript
+from agentgym.user.prompt import ANSWER, ANSWER_TOOL, Answer, part_of
+from agentgym.user.slots import Slots
+
+ASKS = 3
+"""Unusable replies in a turn, after which there is no answer to be had."""
+
+MOST_CALLS = 8
+"""Calls of their own tools in a turn."""
+
+_BEGINNING = "(The chat begins. You write first.)"
+EXAMPLE = "openai:gpt-x?temperature=0"
+PREFIX = "AGENTGYM_USER"
+HOW = f"name its endpoint with {PREFIX}_BASE_URL or OPENAI_BASE_URL"
+
+
+class Options(BaseModel):
+    """What may follow the model's name, as in ``openai:gpt-x?temperature=0``.
+
+    Attributes:
+        temperature: Of sampling; the server's default where absent.
+        timeout_s: Seconds one reply may take, retries included.
+        turn_s: Seconds a whole turn may take.
+        retries: Attempts after the first, on 429, 5xx and broken connections.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    temperature: float | None = Field(None, ge=0)
+    timeout_s: float = Field(120.0, gt=0)
+    turn_s: float = Field(300.0, gt=0)
+    retries: int = Field(4, ge=0)
+
+
+class ModelUser:
+    """Lets a model play a user, e.g. ``ModelUser("gpt-x?temperature=0", script, instance)``.
+
+    The endpoint comes from ``AGENTGYM_USER_BASE_URL`` and ``AGENTGYM_USER_API_KEY``, else from
+    ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``, when it is first needed: a replay needs none.
+
+    Args:
+        argument: The model and its options.
+        script: Who they are.
+        instance: The task with its parameters.
+
+    Raises:
+        ConfigError: No model, or an unknown option.
+    """
+
+    def __init__(self, argument: str, script: UserScript, instance: Instance) -> None:
+        self._model, self._options = read_options(argument)
+        self._script = script
+        self._slots = Slots(instance.params, show_path(instance.task.folder / FILE))
+        self._endpoint: Endpoint | None = None
+        self._dialogue: list[ChatMessage] = []
+
+    def problems(self) -> Sequence[Problem]:
+        """Say whether the model can be asked at all."""
+        try:
+            address_of_model()
+        except ConfigError as error:
+            return [Problem(str(error), HOW)]
+        return ()
+
+    async def start(self, world: UserWorld) -> str:
+        """Begin; the opening is the file's own."""
+        self._world = world
+        self._tools = [tool for tool in world.tools if _is_picked(tool, self._script.reach)]
+        part = part_of(self._script, self._slots, has_tools=bool(self._tools))
+        opening = self._slots.text(self._script.opening or "")
+        self._dialogue = [{"role": "system", "content": part}]
+        if opening:
+            # Some servers want somebody to have spoken before the one they play does.
+            self._dialogue.append({"role": "user", "content": _BEGINNING})
+            self._say(Answer(text=opening))
+        return opening
+
+    async def reply(self, message: str, recorded: UserTurn | None = None) -> UserTurn:
+        """Answer a message; see `agentgym.protocols.User`.
+
+        Raises:
+            UserError: No answer within the deadline, or none that can be used.
+        """
+        self._dialogue.append({"role": "user", "content": message})
+        if recorded is not None:
+            for call in recorded.calls:
+                self._do(Action(call.tool, call.arguments))
+            self._say(Answer.model_construct(text=recorded.text, leave=recorded.left))
+            return recorded
+        try:
+            async with asyncio.timeout(self._options.turn_s):
+                return await self._turn()
+        except TimeoutError as error:
+            raise UserError(
+                f"user {self._model}: no answer within {self._options.turn_s:g} s; a slow model "
+                f"needs more: openai:{self._model}?turn_s=1200"
+            ) from error
+        except (EndpointError, ConfigError) as error:
+            raise UserError(f"user {self._model}: {error}") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._endpoint is not None:
+            await self._endpoint.close()
+
+    async def _turn(self) -> UserTurn:
+        calls: list[UserCall] = []
+        corrections: list[ChatMessage] = []
+        problems: list[str] = []
+        while len(problems) < ASKS and len(calls) <= MOST_CALLS:
+            message = await self._ask(corrections)
+            try:
+                action = self._chosen(message)
+                if action.tool == ANSWER:
+                    answer = _read_answer(action)
+                    self._say(answer)
+                    return UserTurn(answer.text, answer.leave, tuple(calls))
+            except UnusableReplyError as problem:
+                problems.append(str(problem))
+                corrections += correction(message, problem)
+                continue
+            calls.append(UserCall(action.tool, action.arguments))
+            self._do(action)
+        why = f"it was last told: {problems[-1]}" if problems else f"{len(calls)} calls instead"
+        raise UserError(f"user {self._model} gave no usable answer; {why}")
+
+    async def _ask(self, corrections: Sequence[ChatMessage]) -> Message:
+        request: dict[str, Any] = {
+            "model": self._model,
+            "messages": [*self._dialogue, *corrections],
+            "tools": [describe(tool) for tool in (ANSWER_TOOL, *self._tools)],
+        }
+        if self._options.temperature is not None:
+            request["temperature"] = self._options.temperature
+        if self._endpoint is None:
+            address = address_of_model()
+            options = self._options
+            self._endpoint = Endpoint(address, timeout_s=options.timeout_s, retries=options.retries)
+        return (await self._endpoint.complete(request)).message
+
+    def _chosen(self, message: Message) -> Action:
+        action = first_call(message)
+        known = [ANSWER, *(tool.name for tool in self._tools)]
+        if action.tool not in known:
+            raise UnusableReplyError(f"You have no such tool. Call one of: {', '.join(known)}.")
+        return action
+
+    def _say(self, answer: Answer) -> None:
+        arguments: dict[str, Json] = {"text": answer.text, "leave": answer.leave}
+        self._note(ANSWER, arguments, "The assistant has got it.")
+
+    def _do(self, action: Action) -> None:
+        reply = self._world.call(action.tool, action.arguments)
+        self._note(action.tool, action.arguments, reply.json)
+
+    def _note(self, tool: str, arguments: Mapping[str, Json], result: str) -> None:
+        """Add a call and its result to the dialogue."""
+        call_id = f"call{len(self._dialogue):05d}"
+        function: dict[str, Json] = {
+            "name": tool,
+            "arguments": json.dumps(arguments, ensure_ascii=False, default=dict),
+        }
+        calls: list[Json] = [{"id": call_id, "type": "function", "function": function}]
+        self._dialogue += [
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": call_id, "content": result},
+        ]
+
+
+def read_options(argument: str) -> tuple[str, Options]:
+    """Read ``MODEL?option=value``.
+
+    Raises:
+        ConfigError: No model, or an unknown option.
+    """
+    return read_model(argument, Options, who="user 'openai'", example=EXAMPLE)
+
+
+def address_of_model() -> Address:
+    """Return where the model is.
+
+    Raises:
+        ConfigError: The environment names no usable endpoint.
+    """
+    return Address.from_environment("user 'openai'", PREFIX)
+
+
+def _is_picked(tool: ToolSpec, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(tool.name, glob) for glob in globs)
+
+
+def _read_answer(action: Action) -> Answer:
+    try:
+        return Answer.model_validate(dict(action.arguments))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the arguments"
+        raise UnusableReplyError(
+            f"Your call of {ANSWER} does not fit its schema: {where}: {first['msg']}. "
+            "Make it again."
+        ) from None

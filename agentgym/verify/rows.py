@@ -1,0 +1,282 @@
+"""Rows of services as rubrics speak of them: selected by values, blamed on who changed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final, TypeAlias
+
+from agentgym.errors import NotFoundError, VerifierError
+from agentgym.protocols import Evidence, Tables
+from agentgym.records import RowChange
+from agentgym.verify.matching import Matcher, fits, matchers, show_matchers
+from agentgym.verify.values import Bounds, brief
+
+Row: TypeAlias = Mapping[str, Any]
+
+ACTORS: Final = ("agent", "user", "world", "anyone")
+_KINDS: Final = ("added", "changed", "removed")
+_SHOWN: Final = 3
+
+
+def changes_by(evidence: Evidence, by: str) -> list[RowChange]:
+    """Return the rows that differ since the setup and that an actor had a hand in.
+
+    Raises:
+        VerifierError: There is no such actor.
+    """
+    check_actor(by)
+    if by == "anyone":
+        return list(evidence.row_changes)
+    touched = {
+        (ref.table, ref.rowid)
+        for entry in evidence.calls
+        if entry.actor == by
+        for ref in entry.changed
+    }
+    return [
+        change
+        for change in evidence.row_changes
+        if any((change.table, rowid) in touched for rowid in change.rowids)
+    ]
+
+
+def check_actor(by: object) -> None:
+    """Refuse who is no actor.
+
+    Raises:
+        VerifierError: It is none.
+    """
+    if by not in ACTORS:
+        raise VerifierError(str(NotFoundError("by", str(by), ACTORS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Rows of another table that belong to a row: so many of them, with these values.
+
+    Attributes:
+        on: Column of the other table to column of the row that it equals.
+    """
+
+    table: str
+    on: Mapping[str, str]
+    where: Mapping[str, Matcher]
+    bounds: Bounds
+
+    def __str__(self) -> str:
+        return f"{self.bounds} of {self.table} ({show_matchers(self.where) or 'any'})"
+
+    def holds(self, row: Row, tables: Tables) -> bool:
+        """Whether a row has so many."""
+        keys = {}
+        for column, own in self.on.items():
+            if own not in row:
+                raise VerifierError(f"having.on.{column}: {NotFoundError('column', own, row)}")
+            keys[column] = row[own]
+        check_columns(tables, self.table, self.where)
+        found = [other for other in tables.rows(self.table, **keys) if fits(other, self.where)]
+        return self.bounds.hold(len(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which rows of a table are meant.
+
+    Attributes:
+        table: Its name; a glob where changes are selected.
+        where: What their columns hold.
+        having: What rows of other tables belong to them.
+    """
+
+    table: str
+    where: Mapping[str, Matcher]
+    having: Sequence[Related]
+
+    def __str__(self) -> str:
+        parts = [show_matchers(self.where), *map(str, self.having)]
+        return f"{self.table} ({', '.join(filter(None, parts)) or 'any'})"
+
+    def rows(self, tables: Tables) -> list[Row]:
+        """Return the rows of a state that are meant, by primary key."""
+        check_columns(tables, self.table, self.where)
+        plain = {name: one.plain for name, one in self.where.items() if one.plain is not None}
+        found = tables.rows(self.table, **plain)
+        return [row for row in found if self.fits(row, tables)]
+
+    def added(self, evidence: Evidence, by: str) -> list[Row]:
+        """Return the rows that are meant and that an actor added since the setup."""
+        tables = evidence.tables_after
+        check_columns(tables, self.table, self.where)
+        return [
+            change.row
+            for change in changes_by(evidence, by)
+            if (change.table, change.kind) == (self.table, "added")
+            and self.fits(change.row, tables)
+        ]
+
+    def fits(self, row: Row, tables: Tables) -> bool:
+        """Whether a row is meant."""
+        return fits(row, self.where) and all(one.holds(row, tables) for one in self.having)
+
+    def closest(self, rows: Sequence[Row], tables: Tables) -> str:
+        """Say what the row that comes closest lacks, of some that are not meant."""
+        lacks = {n: self._lacks(row, tables) for n, row in enumerate(rows)}
+        if not lacks:
+            return f"{self}: there is none"
+        best = min(lacks, key=lambda n: len(lacks[n]))
+        return f"{self}: there is none; {name_row(self.table, rows[best])}: {lacks[best][0]}"
+
+    def _lacks(self, row: Row, tables: Tables) -> list[str]:
+        columns = [fault for name, one in self.where.items() if (fault := fault_of(row, name, one))]
+        return columns + [f"has not {one}" for one in self.having if not one.holds(row, tables)]
+
+
+def selector(table: object, where: object = None, having: object = None) -> Selector:
+    """Read which rows a rubric means.
+
+    Raises:
+        VerifierError: An argument is not what is expected.
+    """
+    if not isinstance(table, str) or not table:
+        raise VerifierError(f"table: expected the name of a table, got {table!r}")
+    return Selector(table, matchers("where", where or {}), [_related(one) for one in _list(having)])
+
+
+def fault_of(row: Row, column: str, wanted: Matcher) -> str:
+    """Say what is wrong with a column of a row; empty where nothing is."""
+    if fits(row, {column: wanted}):
+        return ""
+    return f"{column} is {brief(row.get(column))}, expected {wanted}"
+
+
+def check_columns(tables: Tables, table: str, wanted: Iterable[str]) -> None:
+    """Refuse columns that a table does not have.
+
+    Raises:
+        VerifierError: There is no such table or column.
+    """
+    known = tables.columns(table)
+    for column in wanted:
+        if column not in known:
+            raise VerifierError(str(NotFoundError(f"column of {table}", column, known)))
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Which changes of rows are in order.
+
+    Attributes:
+        rows: Which rows; values are those they have now, or had where they were removed.
+        kinds: Added, changed, removed.
+        columns: Which of their columns may be others; None: any.
+        at_most: How many rows.
+    """
+
+    rows: Selector
+    kinds: Sequence[str]
+    columns: Sequence[str] | None
+    at_most: int
+
+    def covers(self, change: RowChange, evidence: Evidence) -> bool:
+        """Whether a change is so."""
+        if not fnmatchcase(change.table, self.rows.table) or change.kind not in self.kinds:
+            return False
+        other = set(change.after or ()) if change.kind == "changed" else set()
+        if self.columns is not None and not other <= set(self.columns):
+            return False
+        removed = change.kind == "removed"
+        return self.rows.fits(
+            change.row, evidence.tables_before if removed else evidence.tables_after
+        )
+
+    def check(self, tables: Tables) -> None:
+        """Refuse tables and columns that are not there.
+
+        Raises:
+            VerifierError: A glob matches no table, or none that matches has a column.
+        """
+        names = [name for name in tables.names() if fnmatchcase(name, self.rows.table)]
+        if not names:
+            raise VerifierError(str(NotFoundError("table", self.rows.table, tables.names())))
+        known = {column for name in names for column in tables.columns(name)}
+        for column in (*self.rows.where, *(self.columns or ())):
+            if column not in known:
+                what = f"column of {self.rows.table}"
+                raise VerifierError(str(NotFoundError(what, column, known)))
+
+
+def allowed(table: object) -> Allowed:
+    """Read what a rubric allows.
+
+    Raises:
+        VerifierError: It is not what is expected.
+    """
+    known = ("table", "where", "having", "kind", "columns", "at_most")
+    if not isinstance(table, Mapping) or not set(table) <= set(known):
+        raise VerifierError(f"allowed: expected tables of {', '.join(known)}; got {table!r}")
+    kind, columns = table.get("kind", list(_KINDS)), table.get("columns")
+    kinds = [kind] if isinstance(kind, str) else list(kind)
+    for one in kinds:
+        if one not in _KINDS:
+            raise VerifierError(f"allowed.kind: {NotFoundError('kind', str(one), _KINDS)}")
+    if columns is not None and (isinstance(columns, str) or not isinstance(columns, Sequence)):
+        raise VerifierError(f"allowed.columns: expected a list of columns, got {columns!r}")
+    rows = selector(table.get("table"), table.get("where"), table.get("having"))
+    most = Bounds(0, table.get("at_most", 1)).at_most
+    assert most is not None
+    return Allowed(rows, kinds, columns, most)
+
+
+def show_changes(changes: Sequence[RowChange]) -> str:
+    """Return the first few changes, each as a line of the services' diff."""
+    named = "; ".join(_cut(str(change)) for change in changes[:_SHOWN])
+    more = len(changes) - _SHOWN
+    return f"{named}; and {more} more" if more > 0 else named
+
+
+def show_rows(table: str, rows: Sequence[Row]) -> str:
+    """Return how many rows there are and what the first are called: ``2: tickets_ticket 17, 18``.
+
+    Rows without an `id` are named by their first columns.
+    """
+    named = ", ".join(_name(row) for row in rows[:_SHOWN])
+    return f"{len(rows)}: {table} {named}{', …' if len(rows) > _SHOWN else ''}" if rows else "none"
+
+
+def name_row(table: str, row: Row) -> str:
+    """Return how messages call a row: ``tickets_ticket 17``."""
+    return f"{table} {_name(row)}"
+
+
+def _name(row: Row) -> str:
+    if "id" in row:
+        return str(row["id"])
+    return "/".join(str(value)[:40] for value in list(row.values())[:3])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 240 else f"{text[:239]}…"
+
+
+def _related(table: object) -> Related:
+    known = ("table", "on", "where", "at_least", "at_most")
+    if not isinstance(table, Mapping) or not set(table) <= set(known):
+        raise VerifierError(f"having: expected tables of {', '.join(known)}; got {table!r}")
+    name, on = table.get("table"), table.get("on")
+    if not isinstance(name, str) or not isinstance(on, Mapping) or not on:
+        raise VerifierError(
+            f"having: expected a table and on = {{ theirs = 'own' }}; got {table!r}"
+        )
+    most = table.get("at_most")
+    bounds = Bounds(table.get("at_least", 1 if most is None else 0), most)
+    return Related(name, dict(on), matchers("having.where", table.get("where", {})), bounds)
+
+
+def _list(value: object) -> list[object]:
+    if value is None:
+        return []
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence):
+        raise VerifierError(f"having: expected a list of tables, got {brief(value)}")
+    return list(value)

@@ -1,0 +1,132 @@
+"""The user that a model plays, against a real HTTP server: part, tools, bad replies, outages."""
+
+import json
+
+import pytest
+from chat_server import Endless, Status, call, says
+
+from agentgym.errors import ConfigError, UserError
+from agentgym.records import UserCall, UserTurn
+from agentgym.testing.user import INSTANCE, SCRIPT, World
+from agentgym.user.model import ASKS, MOST_CALLS, ModelUser
+
+OK = says(call("answer", {"text": "Fine."}))
+
+
+async def talk(*messages, argument="test", recorded=()):
+    """Return the turns and the world of a conversation."""
+    user, world, turns = ModelUser(argument, SCRIPT, INSTANCE), World(), []
+    try:
+        await user.start(world)
+        for number, message in enumerate(messages):
+            known = recorded[number] if number < len(recorded) else None
+            turns.append(await user.reply(message, known))
+        return turns, world
+    finally:
+        await user.close()
+
+
+async def test_a_model_gets_the_part_and_the_conversation(serve):
+    server = serve([OK, says(call("answer", {"text": "Bye.", "leave": True}))])
+    turns, _ = await talk("Which order?", "Anything else?", argument="test?temperature=0")
+    assert turns == [UserTurn("Fine."), UserTurn("Bye.", left=True)]
+    first, second = server.requests
+    part = first["messages"][0]["content"]
+    for told in (
+        "Noor Haddad",
+        "order 41, to be replaced",
+        "order number: It is 41.",
+        "3 messages",
+    ):
+        assert told in part
+    assert "waiting: nothing was promised yet" in part and "{{" not in part
+    assert "find it out with your tool kettle_light" in part
+    assert first["temperature"] == 0 and first["model"] == "test"
+    assert [tool["function"]["name"] for tool in first["tools"]] == ["answer", "kettle_light"]
+    said = [m.get("content") for m in second["messages"] if m["role"] == "user"]
+    assert said == ["(The chat begins. You write first.)", "Which order?", "Anything else?"]
+    opened = json.loads(first["messages"][2]["tool_calls"][0]["function"]["arguments"])
+    assert opened["text"] == "Hello, my kettle from order 41 does not heat."
+
+
+async def test_a_model_uses_its_own_tools_before_it_answers(serve):
+    server = serve([says(call("kettle_light", call_id="x")), OK])
+    turns, world = await talk("Which colour?")
+    assert turns == [UserTurn("Fine.", calls=(UserCall("kettle_light"),))]
+    assert world.made == [("kettle_light", {})]
+    assert server.requests[1]["messages"][-1]["content"] == '{"result":{"colour": "red"}}'
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (says(content="Hello!"), "Your reply called no tool"),
+        (says(call("answer", {"txt": "x"})), "does not fit its schema: text: Field required"),
+        (
+            says(call("answer", {"text": "  "})),
+            "does not fit its schema: text: String should match",
+        ),
+        (says(call("answer", {"text": "x", "leave": "no"})), "leave: Input should be a valid bool"),
+        (
+            says(call("orders_refund", {})),
+            "You have no such tool. Call one of: answer, kettle_light",
+        ),
+        (says(call("answer", "{")), "are not valid JSON"),
+    ],
+)
+async def test_what_is_no_answer_is_told_to_the_model(serve, bad, told):
+    server = serve([bad, OK])
+    turns, _ = await talk("Hello")
+    assert turns == [UserTurn("Fine.")]
+    assert told in server.requests[1]["messages"][-1]["content"]
+    again = serve([bad])
+    with pytest.raises(UserError, match="gave no usable answer; it was last told: "):
+        await talk("Hello")
+    assert len(again.requests) == ASKS
+
+
+async def test_a_model_that_only_acts_is_stopped(serve):
+    server = serve([says(call("kettle_light"))])
+    with pytest.raises(UserError, match=f"{MOST_CALLS + 1} calls instead"):
+        await talk("Hello")
+    assert len(server.requests) == MOST_CALLS + 1
+
+
+async def test_an_outage_is_the_users_error(serve, monkeypatch):
+    serve([Status(500, "down")])
+    with pytest.raises(UserError, match="user test: .*down"):
+        await talk("Hello", argument="test?retries=0")
+    serve([Endless("headers")])
+    with pytest.raises(UserError, match="no answer within 0.2 s; .*turn_s=1200"):
+        await talk("Hello", argument="test?turn_s=0.2")
+    monkeypatch.delenv("AGENTGYM_USER_BASE_URL")
+    with pytest.raises(UserError, match="user 'openai' has no endpoint: export OPENAI_API_KEY"):
+        await talk("Hello")
+    (problem,) = ModelUser("test", SCRIPT, INSTANCE).problems()
+    assert "has no endpoint" in problem.what and "AGENTGYM_USER_BASE_URL" in problem.fix
+
+
+async def test_what_was_recorded_is_not_asked_for_again(serve):
+    server = serve([OK])
+    light = UserTurn("It is red.", calls=(UserCall("kettle_light"),))
+    turns, world = await talk("Which colour?", "And now?", recorded=[light])
+    assert turns == [light, UserTurn("Fine.")]
+    assert world.made == [("kettle_light", {})]
+    (request,) = server.requests
+    roles = [message["role"] for message in request["messages"]]
+    assert roles == [
+        "system",
+        "user",
+        *["assistant", "tool"],
+        *["user", *["assistant", "tool"] * 2],
+        "user",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argument", "told"),
+    [("", "needs a model"), ("m?temp=1", "no option 'temp'"), ("m?turn_s=0", "option turn_s='0'")],
+)
+def test_an_argument_that_is_none_is_refused(argument, told):
+    with pytest.raises(ConfigError, match=told):
+        ModelUser(argument, SCRIPT, INSTANCE)

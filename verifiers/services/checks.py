@@ -1,0 +1,464 @@
+"""Check pack `services`: rows of stateful services, and the calls that their audit lists.
+
+Channels: state (rows before and after), audit (who called what, and which rows that changed). Both
+are written by the services, out of the agent's reach.
+
+A row is described by the values of its columns, a call by those of its arguments. A value is given
+as it is, or as a table of comparisons, all of which hold: `is`, `not`, `one_of = […]`,
+`null = true`, `contains = "text"` and `normal = "text"` (case, width and spacing do not count),
+`matches = 'regex'`, `at_least`, `at_most` (numbers, or texts such as dates). In a column true is 1.
+
+`having` asks for rows of other tables that belong to a row:
+`{ table = "mail_recipient", on = { message_id = "id" }, where = { email = "ada@x.example" } }`, at
+least one, or `at_least` and `at_most` of them (with `at_most` alone there may be none).
+
+`by` says whose doing counts: "agent" (default), "user", "world" or "anyone". A row is somebody's
+doing where one of their calls changed it, whoever else did, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentgym import CheckResult, Evidence, VerifierError
+from agentgym.verify import contracts
+from agentgym.verify import facts as facts_in_text
+from agentgym.verify.contracts import call_like
+from agentgym.verify.matching import Matcher, matchers, show_matchers
+from agentgym.verify.rows import (
+    Row,
+    Selector,
+    changes_by,
+    check_actor,
+    check_columns,
+    fault_of,
+    name_row,
+    selector,
+    show_changes,
+    show_rows,
+)
+from agentgym.verify.rows import (
+    allowed as read_allowed,
+)
+from agentgym.verify.service_calls import calls_as_steps, reading, unread_before_acting
+from agentgym.verify.values import Bounds, brief, result
+
+
+def row(
+    evidence: Evidence,
+    table: str,
+    where: Mapping[str, Any],
+    columns: Mapping[str, Any] | None = None,
+    having: Sequence[Mapping[str, Any]] = (),
+    new: bool = False,
+    by: str = "agent",
+) -> CheckResult:
+    """There is such a row, and every such row has these columns.
+
+    Channels: state; for `new` the audit, too. `where` says which row is meant, `columns` what
+    should stand in it: the message then names the column that is not so.
+
+    Example:
+        use = "services.row"
+        with = { table = "tickets_ticket", where = { id = 17 }, columns = { status = "closed" } }
+
+    Args:
+        evidence: Of the episode.
+        table: Name of the table.
+        where: Values by column, which say what row is meant.
+        columns: Values by column, which it should have.
+        having: Rows of other tables that belong to it.
+        new: Only rows that were added since the setup.
+        by: Who added them, for `new`.
+    """
+    meant, wanted = selector(table, where, having), matchers("columns", columns or {})
+    check_actor(by)
+    rows = _rows(evidence, meant, new, by)
+    check_columns(evidence.tables_after, table, wanted)
+    if not rows:
+        return _none(evidence, meant, new, by)
+    for one in rows:
+        if fault := _fault(one, wanted):
+            return result(False, f"{name_row(table, one)}: {fault}")
+    return result(True, f"{show_rows(table, rows)}, as expected")
+
+
+def count(
+    evidence: Evidence,
+    table: str,
+    where: Mapping[str, Any] | None = None,
+    at_least: int = 0,
+    at_most: int | None = None,
+    having: Sequence[Mapping[str, Any]] = (),
+    new: bool = False,
+    by: str = "agent",
+) -> CheckResult:
+    """There are so many such rows.
+
+    Channels: state; for `new` the audit, too.
+
+    Example:
+        use = "services.count"
+        with = { table = "mail_message", where = { folder_id = 2 }, new = true, at_most = 1 }
+
+    Args:
+        evidence: Of the episode.
+        table: Name of the table.
+        where: Values by column; absent: any row.
+        at_least: How many at least.
+        at_most: How many at most; absent: no bound.
+        having: Rows of other tables that belong to it.
+        new: Only rows that were added since the setup.
+        by: Who added them, for `new`.
+    """
+    meant, bounds = selector(table, where, having), Bounds(at_least, at_most)
+    if at_least == 0 and at_most is None:
+        raise VerifierError("count: expected at_least, at_most or both; any number of rows passes")
+    check_actor(by)
+    rows = _rows(evidence, meant, new, by)
+    message = f"{meant}: {show_rows(table, rows)}; expected {bounds}"
+    return result(bounds.hold(len(rows)), message)
+
+
+def changed_to(
+    evidence: Evidence,
+    table: str,
+    where: Mapping[str, Any],
+    columns: Mapping[str, Any],
+    by: str = "agent",
+) -> CheckResult:
+    """Such a row has these columns, they were not so at the setup, and a call of theirs did it.
+
+    Channels: state, audit. What `services.row` passes because it was so from the start fails here.
+    Every row that `where` describes has to be so.
+
+    Example:
+        use = "services.changed_to"
+        with = { table = "tickets_ticket", where = { id = 17 }, columns = { status = "closed" } }
+
+    Args:
+        evidence: Of the episode.
+        table: Name of the table.
+        where: Values by column, as they are now, which say what row is meant.
+        columns: Values by column, at least one of which was another; all of a new row were.
+        by: Who changed it.
+    """
+    meant, wanted = selector(table, where), matchers("columns", columns)
+    if not wanted:
+        raise VerifierError("columns: expected at least one value, got {}")
+    check_actor(by)
+    rows = meant.rows(evidence.tables_after)
+    check_columns(evidence.tables_after, table, wanted)
+    if not rows:
+        return _none(evidence, meant, False, by)
+    done = [
+        change.row
+        for change in changes_by(evidence, by)
+        if change.table == table and wanted.keys() & (change.after or {}).keys()
+    ]
+    for one in rows:
+        if fault := _fault(one, wanted):
+            return result(False, f"{name_row(table, one)}: {fault}")
+        if not any(_is_row(one, other) for other in done):
+            who = "nobody" if by == "anyone" else f"the {by} did not"
+            said = f"has {show_matchers(wanted)}, and {who} change it to that"
+            return result(False, f"{name_row(table, one)}: {said}")
+    return result(True, f"{show_rows(table, rows)} changed to {show_matchers(wanted)}")
+
+
+def only_changed(
+    evidence: Evidence, allowed: Sequence[Mapping[str, Any]], by: str = "agent"
+) -> CheckResult:
+    """Every row that differs since the setup by their doing is one of these: no side effects.
+
+    Channels: state, audit. Rows that only the user or an event changed do not count. What was
+    changed and put back is no difference, as far as no column tells of it. A change is allowed by
+    the first entry that fits it and has room: `at_most` is 1 unless you say otherwise, so that an
+    extra write costs. A change that a service makes on the side, such as recipients of a mail or
+    an answer that comes back, needs an entry, too.
+
+    Example:
+        use = "services.only_changed"
+        with = { allowed = [
+            { table = "tickets_ticket", where = { id = 17 }, kind = "changed",
+              columns = ["status", "resolution", "updated_at", "version"] },
+            { table = "mail_message", where = { subject = { contains = "refund" } } },
+            { table = "mail_recipient", where = { email = "ada@x.example" } },
+        ] }
+
+    Args:
+        evidence: Of the episode.
+        allowed: Tables of `table` (a name or glob) and, where wanted, `where` (the values that the
+            row has now, or had where it was removed), `having`, `kind` ("added", "changed",
+            "removed" or a list of them), `columns` (of changed rows, those that may differ) and
+            `at_most` (rows, default 1).
+        by: Whose doing is looked at.
+    """
+    if isinstance(allowed, (str, Mapping)):
+        raise VerifierError(f"allowed: expected a list of tables, got {allowed!r}")
+    rules = [read_allowed(one) for one in allowed]
+    check_actor(by)
+    for rule in rules:
+        rule.check(evidence.tables_after)
+    changes, used = changes_by(evidence, by), Counter[int]()
+    others = []
+    for change in changes:
+        fitting = (n for n, rule in enumerate(rules) if rule.covers(change, evidence))
+        taken = next((n for n in fitting if used[n] < rules[n].at_most), None)
+        if taken is None:
+            others.append(change)
+        else:
+            used[taken] += 1
+    if not others:
+        return result(True, f"all {len(changes)} changed rows were to be changed")
+    return result(False, f"{len(others)} rows that nothing asked for: {show_changes(others)}")
+
+
+def unchanged(
+    evidence: Evidence,
+    tables: Sequence[str],
+    where: Mapping[str, Any] | None = None,
+    by: str = "agent",
+) -> CheckResult:
+    """No row of these tables was added, changed or removed.
+
+    Channels: state, audit.
+
+    Example:
+        use = "services.unchanged"
+        with = { tables = ["mail_*", "contacts_person"] }
+
+    Args:
+        evidence: Of the episode.
+        tables: Names or globs.
+        where: Only rows with these values now (those removed: then); absent: all.
+        by: Whose doing counts.
+    """
+    if isinstance(tables, str) or not tables:
+        raise VerifierError(f"tables: expected a list of names or globs, got {tables!r}")
+    known = ("added", "changed", "removed")
+    rules = [read_allowed({"table": t, "where": where or {}, "kind": known}) for t in tables]
+    check_actor(by)
+    for rule in rules:
+        rule.check(evidence.tables_after)
+    touched = [
+        change
+        for change in changes_by(evidence, by)
+        if any(rule.covers(change, evidence) for rule in rules)
+    ]
+    if not touched:
+        return result(True, "nothing was touched")
+    return result(False, f"{len(touched)} rows that should stay: {show_changes(touched)}")
+
+
+def called(
+    evidence: Evidence,
+    tool: str | Sequence[str],
+    arguments: Mapping[str, Any] | None = None,
+    at_least: int = 1,
+    at_most: int | None = None,
+    refused_too: bool = False,
+    by: str = "agent",
+) -> CheckResult:
+    """A tool was called so many times.
+
+    Channel: audit.
+
+    Example:
+        use = "services.called"
+        with = { tool = "tickets_get", arguments = { ticket = 17 } }
+
+    Args:
+        evidence: Of the episode.
+        tool: Name of the tool, a glob, or a list of either.
+        arguments: Values by argument; an argument that was left out has none.
+        at_least: How often at least.
+        at_most: How often at most; absent: no bound.
+        refused_too: Count calls that were answered with an error, too.
+        by: Whose calls.
+    """
+    contract = contracts.calls(tool, None, at_least, at_most, not refused_too, arguments)
+    check_actor(by)
+    found = contract(calls_as_steps(evidence.calls, by))
+    return result(found.holds, found.message)
+
+
+def never_called(
+    evidence: Evidence,
+    tool: str | Sequence[str],
+    arguments: Mapping[str, Any] | None = None,
+    refused_too: bool = True,
+    by: str = "agent",
+) -> CheckResult:
+    """A tool was never called so; the message names the first call.
+
+    Channel: audit. Who tries what is forbidden and is refused has tried: set `refused_too` to false
+    where only what was done counts.
+
+    Example:
+        use = "services.never_called"
+        with = { tool = ["contacts_delete", "contacts_merge"] }
+
+    Args:
+        evidence: Of the episode.
+        tool: Name of the tool, a glob, or a list of either.
+        arguments: Values by argument; absent: any call.
+        refused_too: Count calls that were answered with an error, too.
+        by: Whose calls.
+    """
+    contract = contracts.never_calls(tool, None, not refused_too, arguments)
+    check_actor(by)
+    found = contract(calls_as_steps(evidence.calls, by))
+    return result(found.holds, found.message)
+
+
+def order(evidence: Evidence, calls: Sequence[Mapping[str, Any]], by: str = "agent") -> CheckResult:
+    """These calls succeeded in this order, whatever was done between them.
+
+    Channel: audit. An event of the world is a call, too, of the tool "event ID": so a rubric can
+    ask that the agent looked again after the world had changed.
+
+    Example:
+        use = "services.order"
+        with = { calls = [
+            { tool = "event moved" },
+            { tool = "calendar_get", arguments = { event = 12 } },
+            { tool = "mail_send" },
+        ] }
+
+    Args:
+        evidence: Of the episode.
+        calls: Tables of `tool` and, where wanted, `arguments`.
+        by: Whose calls, beside the world's.
+    """
+    contract = contracts.order(calls)
+    check_actor(by)
+    steps = calls_as_steps(evidence.calls, by, "world")
+    found = contract([step for step in steps if contracts.step_succeeded(step)])
+    return result(found.holds, found.message)
+
+
+def read_before_write(
+    evidence: Evidence,
+    reads: Sequence[Mapping[str, Any]],
+    writes: Sequence[Mapping[str, Any]] = (),
+) -> CheckResult:
+    """Everything was read before the agent's first such write; where it wrote none, at all.
+
+    Channel: audit. A read is a call that succeeded and changed nothing. With `shows`, text stands
+    in what it returned that the call itself had not said: so it does not matter with which tool
+    the agent looked.
+
+    Example:
+        use = "services.read_before_write"
+        with = { reads = [
+            { tool = "tickets_get", arguments = { ticket = 17 } },
+            { shows = "Refunds over 500 EUR" },
+        ], writes = [{ tool = "tickets_close" }] }
+
+    Args:
+        evidence: Of the episode.
+        reads: Tables of `tool` (default: any), `arguments` and `shows`.
+        writes: Tables of `tool` and `arguments`, refused calls too; absent: whatever first changed
+            a row.
+    """
+    for name, tables in (("reads", reads), ("writes", writes)):
+        if isinstance(tables, (str, Mapping)) or (name == "reads" and not tables):
+            raise VerifierError(f"{name}: expected a list of tables, got {tables!r}")
+    wanted, acts = [reading(table) for table in reads], [call_like(table) for table in writes]
+    missing, acted = unread_before_acting(evidence.calls, wanted, acts)
+    when = "the end" if acted is None else f"call {acted.sequence}, {acted.tool}"
+    if not missing:
+        return result(True, f"everything was read before {when}")
+    return result(False, f"not read before {when}: {'; '.join(map(str, missing[:3]))}")
+
+
+def mentions(
+    evidence: Evidence,
+    table: str,
+    column: str | Sequence[str],
+    facts: Sequence[Any] = (),
+    where: Mapping[str, Any] | None = None,
+    having: Sequence[Mapping[str, Any]] = (),
+    forbids: Sequence[Any] = (),
+    may: Sequence[Any] = (),
+    only: Sequence[str] = (),
+    most_chars: int = 2000,
+    new: bool = True,
+    by: str = "agent",
+) -> CheckResult:
+    """What was written says these facts: one such row has all of them, none what is forbidden.
+
+    Channels: state; for `new` the audit, too. A fact is text (whole words; case and spacing do not
+    count), a number (`1200` finds 1,200.00), `{ date = "2026-03-04" }` (finds 4 March, Mar 4th
+    2026), `{ time = "14:00" }` (finds 2 pm), or `{ any = […] }` of several. Whoever writes down
+    everything there is would say it all: bound that with `forbids`, `only` and `most_chars`.
+
+    Example:
+        use = "services.mentions"
+        with = { table = "mail_message", column = ["subject", "body"], where = { folder_id = 2 },
+            having = [{ table = "mail_recipient", on = { message_id = "id" },
+                        where = { email = "ada@x.example" } }],
+            facts = [{ date = "2026-03-04" }, { time = "14:00" }, { any = ["Fir", "room 3"] }],
+            only = ["dates", "times"], forbids = ["Birch"] }
+
+    Args:
+        evidence: Of the episode.
+        table: Name of the table.
+        column: Where the text stands; several columns are read as one text, in this order.
+        facts: What it says.
+        where: Values by column, which say what rows are meant; absent: any.
+        having: Rows of other tables that belong to it.
+        forbids: Facts that no such row says.
+        may: Facts that it may say, for `only`.
+        only: "dates", "times", "numbers": of these no such row says any but `facts` and `may`.
+        most_chars: No such row has a longer text.
+        new: Only rows that were added since the setup.
+        by: Who added them, for `new`.
+    """
+    meant = selector(table, where, having)
+    wanted = facts_in_text.mentions(facts, forbids, may, only, most_chars)
+    columns = [column] if isinstance(column, str) else list(column)
+    check_actor(by)
+    check_columns(evidence.tables_after, table, columns)
+    rows = _rows(evidence, meant, new, by)
+    if not rows:
+        return _none(evidence, meant, new, by)
+    texts = {name_row(table, one): _text(one, columns) for one in rows}
+    for name, text in texts.items():
+        if fault := wanted.excess(text):
+            return result(False, f"{name}: {fault}")
+    lacks = {name: wanted.lack(text) for name, text in texts.items()}
+    right = [name for name, lack in lacks.items() if not lack]
+    if right:
+        return result(True, f"{right[0]}: says what is asked for")
+    name, lack = next(iter(lacks.items()))
+    return result(False, f"{name}: {lack}; it says {brief(texts[name])}")
+
+
+def _rows(evidence: Evidence, meant: Selector, new: bool, by: str) -> list[Row]:
+    return meant.added(evidence, by) if new else meant.rows(evidence.tables_after)
+
+
+def _none(evidence: Evidence, meant: Selector, new: bool, by: str) -> CheckResult:
+    """Return the result where no row is meant; it names the one that comes closest."""
+    whole = selector(meant.table)
+    others = _rows(evidence, whole, new, by)
+    said = meant.closest(others, evidence.tables_after)
+    return result(False, f"{said}; only what is new counts" if new else said)
+
+
+def _fault(one: Row, wanted: Mapping[str, Matcher]) -> str:
+    """Return what is wrong with a row's columns; empty where nothing is."""
+    faults = [fault for name, value in wanted.items() if (fault := fault_of(one, name, value))]
+    return "; ".join(faults[:4])
+
+
+def _is_row(one: Row, other: Row) -> bool:
+    return all(one.get(name) == value for name, value in other.items())
+
+
+def _text(one: Row, columns: Sequence[str]) -> str:
+    return "\n".join(str(one[name]) for name in columns if one.get(name) is not None)
