@@ -88,9 +88,10 @@ class McpSurface:
     async def open(self, site: Site) -> None:
         """Begin a new session; nothing of the site is the server's business."""
         await self.close()
-        session = Session(self._address)
-        await session.open()
-        self._session = session
+        self._session = Session(self._address)
+        await self._session.open()
+        # What a tool promises of its results is checked by the SDK, which has to know it.
+        await self._session.offer()
 
     def tools(self) -> Sequence[ToolSpec]:
         """Return the server's tools in its order."""

@@ -2,23 +2,30 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import agentgym
 from agentgym.agents.oracle import OracleAgent
+from agentgym.cli.serve import serve
 from agentgym.env.environment import Environment
+from agentgym.env.spec import load_env_spec
+from agentgym.errors import TaskError
+from agentgym.manifest import load_toml
 from agentgym.protocols import Site
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect, Fittings
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandbox, NoSandboxProvider
-from agentgym.surfaces.mcp import McpSurface
+from agentgym.surfaces.mcp import McpSurface, Options
 from agentgym.task.load import load_task
+from agentgym.task.model import TaskManifest
 from agentgym.testing.surface import CHECKS
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "mcp_servers.sh"
@@ -146,3 +153,27 @@ def test_a_question_around_a_server(programs):
     *_, info = env.step({"tool": "submit", "arguments": {"answer": "20:00"}})
     assert info["verdict"]["score"] == 1
     env.close()
+
+
+def test_the_page_says_what_is_so(programs, tmp_path, capsys):
+    page = (SCRIPT.parents[1] / "docs" / "mcp.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    exec(code.replace("uvx mcp-server-time", f"{programs}/mcp-server-time"), {})
+    assert capsys.readouterr().out == "1.0\n"
+
+    (toml,) = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "task.toml").write_text(toml.replace("uvx ", f"{programs}/"))
+    manifest = load_toml(tmp_path / "task.toml", TaskManifest, TaskError)
+    spec = load_env_spec(manifest.env).with_options(manifest.surface)
+    (surface,) = spec.make_surfaces()
+    assert "read_query" in [tool.name for tool in surface.tools()]
+
+    options = set(re.findall(r"^\| (`.*?`(?:, `.*?`)*) \|", page, re.M))
+    named = {name for cell in options for name in re.findall(r"`(\w+)`", cell)}
+    assert named == set(Options.model_fields)
+    served = set(re.findall(r"`(--\w+)`", page))
+    hints = get_type_hints(serve, include_extras=True).values()
+    options = [hint.__metadata__[0] for hint in hints if hasattr(hint, "__metadata__")]
+    assert len(served) > 4 and served <= {
+        flag for o in options for flag in (o.default, *o.param_decls)
+    }
