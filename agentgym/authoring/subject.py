@@ -96,7 +96,20 @@ class Subject:
         replay = manifest.replay.model_copy(
             update={"volatile_paths": (*manifest.replay.volatile_paths, *_SCRATCH)}
         )
-        task = replace(self.task, manifest=manifest.model_copy(update={"replay": replay}))
+        return self._altered(
+            replace(self.task, manifest=manifest.model_copy(update={"replay": replay}))
+        )
+
+    def with_tests_within(self, limit_s: float) -> Subject:
+        """Return the same foreign task with less time for its tests, where they have more."""
+        assert self.task.foreign is not None
+        stages = tuple(
+            replace(stage, test_timeout_s=min(stage.test_timeout_s, limit_s))
+            for stage in self.task.foreign.stages
+        )
+        return self._altered(replace(self.task, foreign=replace(self.task.foreign, stages=stages)))
+
+    def _altered(self, task: Task) -> Subject:
         other = Subject(task, self.seeds, self.stage)
         other.played = self.played
         return other

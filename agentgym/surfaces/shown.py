@@ -14,6 +14,8 @@ from agentgym.records import Image
 MAX_TEXT: Final = 32_000
 """Characters of one observation."""
 
+_MOST_PIXELS: Final = 40_000_000
+
 
 def bounded(text: str) -> str:
     """Return a text as an observation may hold it: NULs made visible, a long end cut off."""
@@ -24,9 +26,14 @@ def bounded(text: str) -> str:
 
 
 def pixels(data: bytes) -> Image | None:
-    """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB; None where there is none."""
+    """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB.
+
+    None where there is none, or one of more than 40 million pixels.
+    """
     try:
         with Pictures.open(io.BytesIO(data)) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                return None
             return np.asarray(image.convert("RGB"))
     except (UnidentifiedImageError, OSError, ValueError, Pictures.DecompressionBombError):
         return None

@@ -1,7 +1,8 @@
 """Which verifier judged: a digest of everything of agentgym's and the author's that decides.
 
 The digest covers agentgym's version, the task's ``checks`` folder and the packs its rubric
-names. It is computed again only when one of those files has changed.
+names. It is computed again only when one of those files has changed. That of a foreign task
+covers its tests and the programs they run with.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import Any, TypeAlias
 
 from agentgym import catalogue
 from agentgym.errors import ConfigError
+from agentgym.task.foreign.rules import ForeignRules
 from agentgym.task.model import Task
+from agentgym.verify.foreign.toolkit import RECIPE
 
 DIGITS = 12
 _File: TypeAlias = tuple[str, str, int, int, int]
@@ -31,6 +34,8 @@ def verifier_version(task: Task) -> str:
     Equal versions judge equally; a version differs where agentgym's does, or one byte of the
     checks. A rubric that cannot be read has a version too.
     """
+    if task.foreign is not None:
+        return foreign_version(task.foreign)
     folder = task.folder / "checks"
     files = tuple(_files("checks", folder))
     for name in _packs(files, str(folder / "rubric.toml")):
@@ -39,8 +44,26 @@ def verifier_version(task: Task) -> str:
         except ConfigError:  # the rubric is refused for it, under the version it has without
             continue
         files += tuple(file for file in _files(name, pack) if file[0] not in _cases(name))
+    return _digest(_agentgym_version(), task.manifest.abstain, files)
+
+
+def foreign_version(rules: ForeignRules) -> str:
+    """Return the version of the tests that judge a foreign task, as 12 hexadecimal digits."""
+    tops = [folder for stage in rules.stages for folder in stage.tests]
+    tops += [stage.script_file for stage in rules.stages if stage.script_file is not None]
+    tops.append(catalogue.find("sandboxes", RECIPE))
+    digest = hashlib.sha256(_agentgym_version().encode())
+    for path in (path for top in tops for path in (top, *sorted(top.rglob("*")))):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:DIGITS]
+
+
+def _agentgym_version() -> str:
     # The package's own module stands above this layer, so it is not imported, only asked.
-    return _digest(sys.modules["agentgym"].__version__, task.manifest.abstain, files)
+    version: str = sys.modules["agentgym"].__version__
+    return version
 
 
 @functools.lru_cache(maxsize=256)

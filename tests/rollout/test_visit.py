@@ -277,6 +277,15 @@ async def test_what_is_no_json_is_refused_and_costs_nothing(store):
     assert store.episodes() == []
 
 
+@pytest.mark.parametrize("header", [{"host": "evil.example"}, {"origin": "https://evil.example"}])
+async def test_pages_of_other_sites_are_refused(store, header):
+    headers = {"accept": "application/json, text/event-stream", **header}
+    async with _served(reception_of(store)) as url, httpx.AsyncClient() as client:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        reply = await client.post(url, json=body, headers=headers)
+    assert reply.status_code in (403, 421)
+
+
 async def test_a_port_that_is_taken_is_said(store):
     async with _served(reception_of(store)) as url:
         port = int(url.split(":")[2].removesuffix("/mcp"))

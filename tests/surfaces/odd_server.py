@@ -1,7 +1,7 @@
 """An MCP server with state, odd names and bad manners: what a client has to put up with.
 
 Run over stdio; ``odd_server.py silent`` answers nothing, ``odd_server.py stubborn`` outlives the
-end of its input and SIGTERM.
+end of its input and SIGTERM, other words are names of further tools.
 """
 
 import asyncio
@@ -151,4 +151,5 @@ if __name__ == "__main__":
         asyncio.run(main())
         time.sleep(600)
     else:
+        TOOLS += [tool(name) for name in sys.argv[1:]]
         asyncio.run(main())

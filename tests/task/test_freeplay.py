@@ -48,5 +48,5 @@ async def test_an_answer_is_verified_whatever_it_holds(text):
 
 
 def test_options_of_surfaces_are_the_tasks_own():
-    folder = lay_down("mcp", options={"mcp": {"command": 'say "x" \\ y'}})
-    assert load_task(folder).manifest.surface == {"mcp": {"command": 'say "x" \\ y'}}
+    options = {"mcp": {"command": 'say "x" \\ y', "env": {"A b": "$C"}, "call_s": 2.5}}
+    assert load_task(lay_down("mcp", options=options)).manifest.surface == options
