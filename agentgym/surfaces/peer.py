@@ -201,9 +201,11 @@ class Session:
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
                 raise TimeoutError from error
-            if error.code == types.CONNECTION_CLOSED or self._has_ended():
+            if error.code == types.CONNECTION_CLOSED or await self._is_lost(error):
                 raise self._broken(f"is gone: {error}") from error
             raise Refusal(str(error)) from error
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            raise self._broken("is gone") from error
         except (ValueError, RuntimeError) as error:
             # What came is not of the protocol, or not what the tool itself promises.
             raise Refusal(f"the server's answer cannot be used: {error}") from error
@@ -238,8 +240,15 @@ class Session:
                 self._folder.cleanup()
             self._ready.set()
 
-    def _has_ended(self) -> bool:
-        return self._holder is None or self._holder.done()
+    async def _is_lost(self, error: MCPError) -> bool:
+        """Whether the server has forgotten the session: then nothing is a valid request."""
+        if error.code != types.INVALID_REQUEST:
+            return False
+        try:
+            await self.offer()
+        except SurfaceError:
+            return True
+        return False
 
     def _live(self) -> Client:
         if self._client is None:
@@ -255,10 +264,11 @@ class Session:
         if self._address.url:
             return _over_http(self._address.url, _filled(self._address.headers))
         given = _filled(self._address.env)
-        program = self._address.command[0]
-        if shutil.which(program, path=given.get("PATH", os.environ.get("PATH"))) is None:
+        name, *arguments = self._address.command
+        program = shutil.which(name, path=given.get("PATH", os.environ.get("PATH")))
+        if program is None:
             raise ConfigError(
-                f"mcp: no program named {program!r} on PATH; install it, or name its path"
+                f"mcp: no program named {name!r} on PATH; install it, or name its path"
             )
         self._folder = TemporaryDirectory(prefix="agentgym-mcp-", ignore_cleanup_errors=True)
         home, temporary = Path(self._folder.name, "home"), Path(self._folder.name, "tmp")
@@ -266,7 +276,7 @@ class Session:
         temporary.mkdir()
         started = StdioServerParameters(
             command="/bin/sh",
-            args=["-c", _ALL_TOGETHER, self._folder.name, *self._address.command],
+            args=["-c", _ALL_TOGETHER, self._folder.name, os.path.abspath(program), *arguments],
             env={"HOME": str(home), "TMPDIR": str(temporary), **given},
             cwd=home,
         )
@@ -277,7 +287,9 @@ class Session:
         path = None if self._folder is None else Path(self._folder.name, "stderr")
         if path is None or not path.exists():
             return self._said
-        said = path.read_bytes()[-_STDERR_BYTES:].decode("utf-8", "replace").strip()
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _STDERR_BYTES))
+            said = file.read(_STDERR_BYTES).decode("utf-8", "replace").strip()
         return f"; its last words:\n{said}" if said else ""
 
 
