@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -11,7 +11,7 @@ from agentgym import catalogue, plugins
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.protocols import Surface
-from agentgym.records import Fittings
+from agentgym.records import Fittings, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
 from agentgym.task.model import Task
@@ -60,15 +60,18 @@ class EnvSpec(Manifest):
         """
         return None if self.services is None else find_services(self.services)
 
-    def make_surfaces(self) -> list[Surface]:
+    def make_surfaces(self, brought: Sequence[ToolSpec] = ()) -> list[Surface]:
         """Return its surfaces, unopened.
+
+        Args:
+            brought: Tools of services that a task brings with it.
 
         Raises:
             NotFoundError: There is no surface of a name.
             ConfigError: One cannot be made with these options, or two have a tool of one name.
         """
         services = self.find_services()
-        tools = () if services is None else services.tools
+        tools = (*brought, *(() if services is None else services.tools))
         surfaces: list[Surface] = [
             plugins.load("agentgym.surfaces", name)(Fittings(tools, self.surface.get(name, {})))
             for name in self.surfaces
