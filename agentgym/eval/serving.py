@@ -119,7 +119,9 @@ async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
 
     venue = Venue(task_id, make, store, settings.seed, terms.idle_s, settings.timeout_s)
     instruction = task.instance(settings.seed).instruction
-    reception = Reception(venue, instruction, make().tools, tell=terms.tell)
+    looked_at = make()
+    reception = Reception(venue, instruction, looked_at.tools, tell=terms.tell)
+    await looked_at.close()
     ending = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
