@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from agentgym.errors import AgentGymError, NotFoundError, PluginError
+from agentgym.errors import AgentGymError, MissingExtraError, NotFoundError, PluginError
 
 _NOUNS = {
     "agentgym.sandboxes": "sandbox",
@@ -33,6 +33,7 @@ def load(group: str, name: str) -> Any:
 
     Raises:
         NotFoundError: No installed package offers the name.
+        MissingExtraError: It needs an optional package that is not installed.
         PluginError: Its import fails, or two packages claim the name.
     """
     points = {point.value: point for point in _points(group, tuple(sys.path)) if point.name == name}
@@ -46,6 +47,8 @@ def load(group: str, name: str) -> Any:
     (point,) = points.values()
     try:
         return point.load()
+    except MissingExtraError:
+        raise
     except Exception as error:  # importing foreign code may raise anything
         raise PluginError(
             f"{noun} {name!r} of {_package(point)} cannot be loaded from {point.value!r}: "

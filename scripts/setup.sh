@@ -118,6 +118,8 @@ install_python() {
         # The CPU build of this release is the one a Python 3.11 package mirror may carry.
         $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"
         $venv/bin/pip install -q --disable-pip-version-check -e . --group test
+        PYTHON=$python scripts/mcp_servers.sh >/dev/null ||
+            say "MCP servers of others cannot be installed; tests that need them will be skipped."
     else
         extra=
         [ $sandbox = bubblewrap ] || extra="[docker]"
@@ -128,7 +130,7 @@ install_python() {
 if ! may_install && docker_instead; then
     use_docker
 fi
-state=$(cat pyproject.toml scripts/setup.sh | sha256sum)$sandbox
+state=$(cat pyproject.toml scripts/*.sh | sha256sum)$sandbox
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$state" ] && [ -z "$(missing_commands)" ]; then
     exit 0
 fi

@@ -29,7 +29,7 @@ class Attempt:
         ConfigError: The environment has no shell.
 
     Attributes:
-        verdict: The last judgement, None before the first.
+        verdict: The last judgement, None before the first. A foreign task has only one, at the end.
         over: The episode is over and `verdict` is its end.
         instruction: What the agent is told.
         cwd: Working directory of the shell.
@@ -37,6 +37,7 @@ class Attempt:
 
     def __init__(self, task: Task, provider: SandboxProvider, seed: int) -> None:
         self._provider, self._seed = provider, seed
+        self._judged_at_end = task.foreign is not None
         self._env = Environment(task, provider, max_steps=_MANY_STEPS)
         if "bash" not in {tool.name for tool in self._env.tools}:
             raise ConfigError(f"{task.id}: expected an environment with a shell to try it out in")
@@ -75,19 +76,24 @@ class Attempt:
                 break
         return seen
 
-    async def judge(self) -> Verdict:
-        """Judge what is there now, as if the episode ended here."""
-        if not self.over:
+    async def judge(self) -> Verdict | None:
+        """Judge what is there now, as if the episode ended here; None where that cannot be."""
+        if not self.over and not self._judged_at_end:
             with contextlib.suppress(SandboxEndedError):
                 self.verdict = await self._env.judge_now()
-        assert self.verdict is not None
         return self.verdict
 
-    async def submit(self, answer: str | None = None) -> Verdict:
-        """End the episode as the agent would and return its verdict."""
-        if not self.over:
-            arguments = {} if answer is None else {"answer": answer}
-            self._take(await self._env.step(Action("submit", arguments)))
+    async def submit(self, answer: str | None = None) -> Observation | None:
+        """Submit as the agent would; what it then sees, None where the episode was over before."""
+        if self.over:
+            return None
+        arguments = {} if answer is None else {"answer": answer}
+        return self._take(await self._env.step(Action("submit", arguments)))
+
+    async def finish(self) -> Verdict:
+        """End the episode as the agent would, every step of it, and return its verdict."""
+        while not self.over:
+            await self.submit()
         assert self.verdict is not None
         return self.verdict
 

@@ -49,12 +49,14 @@ class Played:
         steps: What was done and seen.
         error: Why it has no score, else empty.
         contacted: Hosts that this process asked for meanwhile.
+        duration_s: Wall time, from the reset to the verdict.
     """
 
     verdict: Verdict
     steps: tuple[Step, ...]
     error: str
     contacted: tuple[str, ...]
+    duration_s: float
 
 
 class Player:
@@ -162,7 +164,13 @@ class Stage:
                 finally:
                     await env.close()
             self._on_episode(task.id)
-            return Played(result.verdict, tuple(env.steps), result.error, tuple(contacted))
+            return Played(
+                verdict=result.verdict,
+                steps=tuple(env.steps),
+                error=result.error,
+                contacted=tuple(contacted),
+                duration_s=result.duration_s,
+            )
 
     async def bare(self, recipe: Recipe) -> Snapshot:
         """Return the files of a sandbox in which nothing has happened yet."""

@@ -96,7 +96,22 @@ class Subject:
         replay = manifest.replay.model_copy(
             update={"volatile_paths": (*manifest.replay.volatile_paths, *_SCRATCH)}
         )
-        task = replace(self.task, manifest=manifest.model_copy(update={"replay": replay}))
+        return self._altered(
+            replace(self.task, manifest=manifest.model_copy(update={"replay": replay}))
+        )
+
+    def with_tests_within(self, limit_s: float) -> Subject:
+        """Return the same task with less time for a foreign one's tests, where they have more."""
+        rules = self.task.sandbox_rules
+        if rules is None:
+            return self
+        stages = tuple(
+            replace(stage, test_timeout_s=min(stage.test_timeout_s, limit_s))
+            for stage in rules.stages
+        )
+        return self._altered(replace(self.task, foreign=replace(rules, stages=stages)))
+
+    def _altered(self, task: Task) -> Subject:
         other = Subject(task, self.seeds, self.stage)
         other.played = self.played
         return other

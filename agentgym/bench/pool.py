@@ -25,6 +25,7 @@ from agentgym.env.environment import Environment
 from agentgym.errors import SandboxError
 from agentgym.eval import evaluate as evaluation
 from agentgym.eval.progress import LineProgress
+from agentgym.eval.settings import Settings
 from agentgym.record.recorder import Recorder
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.sandbox.pool import PooledProvider
@@ -190,11 +191,7 @@ async def _evaluated(
         try:
             did = await evaluation.evaluate(
                 store,
-                jobs=jobs,
-                pool=pool,
-                sandbox=provider,
-                max_steps=None,
-                timeout_s=None,
+                Settings((_TASK,), (agent,), sandbox=provider, jobs=jobs, pool=pool),
                 progress=LineProgress(Console(file=nowhere)),
             )
             wall_s = time.perf_counter() - started

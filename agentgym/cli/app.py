@@ -20,6 +20,8 @@ from agentgym.cli.regrade import regrade
 from agentgym.cli.replay import replay
 from agentgym.cli.report import report
 from agentgym.cli.sandbox import app as sandbox
+from agentgym.cli.serve import serve
+from agentgym.cli.suite import app as suite
 from agentgym.cli.task import app as task
 from agentgym.cli.verifier import verifier
 
@@ -56,11 +58,13 @@ def _add(name: str, command: Callable[..., None], example: str) -> None:
 
 _add("list", list_catalogue, "agentgym list tasks '*git*'")
 _add("eval", evaluate, "agentgym eval terminal --agent oracle --agent noop --trials 4")
+_add("serve", serve, "agentgym serve --mcp terminal/git-repair-v1 --http")
 _add("replay", replay, "agentgym replay runs/demo 3")
 _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisation")
 _add("regrade", regrade, "agentgym regrade runs/demo --episode 3")
 _add("report", report, "agentgym report runs/demo")
 app.add_typer(task, name="task")
+app.add_typer(suite, name="suite")
 app.add_typer(verifier, name="verifier")
 _add("doctor", doctor, "agentgym doctor")
 _add("bench", bench, "agentgym bench sandbox --json bench.json")

@@ -31,6 +31,9 @@ _HELP = """\
 Anything else is a command for the sandbox."""
 
 
+_AT_THE_END = "the task's own tests judge it, once it is submitted"
+
+
 class Session:
     """Reads lines until the end and does what they say.
 
@@ -51,14 +54,16 @@ class Session:
                     break
             except KeyboardInterrupt:
                 self._say("interrupted; :reset begins anew")
-        show_verdict(self._console, portal().run(self._attempt.submit()), title="final verdict")
+        show_verdict(self._console, portal().run(self._attempt.finish()), title="final verdict")
 
     def _begin(self) -> None:
         portal().run(self._attempt.open())
         self._say(self._attempt.instruction.rstrip() + "\n")
         self._say(":help lists what can be asked besides commands\n", "dim")
-        assert self._attempt.verdict is not None
-        self._console.print(lights(self._attempt.verdict, {}), soft_wrap=True)
+        if self._attempt.verdict is None:
+            self._say(_AT_THE_END, "dim")
+        else:
+            self._console.print(lights(self._attempt.verdict, {}), soft_wrap=True)
 
     def _statements(self) -> Iterator[str]:
         """Yield whole statements: a line, or several where a quote or a loop is open."""
@@ -98,15 +103,20 @@ class Session:
         elif word in (":quit", ":q"):
             return True
         elif word == ":submit":
-            portal().run(self._attempt.submit(rest or None))
-            return True
+            seen = portal().run(self._attempt.submit(rest or None))
+            if not self._attempt.over and seen is not None:
+                self._say(seen.text)
+            return self._attempt.over
         elif word == ":reset":
             self._begin()
         elif word == ":solution":
             self._act(None)
         elif word in (":check", ":verdict"):
             verdict = portal().run(self._attempt.judge())
-            show_verdict(self._console, verdict, messages=word == ":verdict")
+            if verdict is None:
+                self._say(_AT_THE_END)
+            else:
+                show_verdict(self._console, verdict, messages=word == ":verdict")
         elif word == ":instruction":
             self._say(self._attempt.instruction)
         else:
@@ -124,7 +134,7 @@ class Session:
             if observation.text:
                 self._say(observation.text.rstrip("\n"))
         now = portal().run(self._attempt.judge())
-        if self._console.is_terminal or _changed(before, now):
+        if now is not None and (self._console.is_terminal or _changed(before, now)):
             self._console.print(lights(now, before), soft_wrap=True)
 
     def _say(self, text: str, style: str = "") -> None:

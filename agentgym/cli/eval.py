@@ -7,6 +7,7 @@ import shlex
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,6 +143,12 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
     from agentgym.eval.settings import read_settings
 
     settings = read_settings(store)
+    # Who goes on with a run may want other numbers than it was started with.
+    settings = replace(
+        settings,
+        jobs=jobs or settings.jobs,
+        pool=settings.pool if pool is None else pool,
+    )
     console = stderr_console()
 
     unrunnable: dict[str, str] = {}
@@ -152,17 +159,7 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
         # asyncio.run does the same for SIGINT.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         did = await run_episodes(
-            store,
-            jobs=jobs or settings.jobs,
-            pool=settings.pool if pool is None else pool,
-            sandbox=settings.sandbox,
-            max_steps=settings.max_steps,
-            timeout_s=settings.timeout_s,
-            offline=settings.offline,
-            unrunnable=unrunnable,
-            progress=make_progress(console),
-            judge=settings.judge,
-            user=settings.user,
+            store, settings, progress=make_progress(console), unrunnable=unrunnable
         )
         if did.faults:
             told = f"{did.faults} starts of sandboxes ahead failed, the last: {did.last_fault}"

@@ -116,15 +116,16 @@ def _check(
     from agentgym.authoring.stage import open_stage
     from agentgym.cli.console import stderr_console
 
-    _build_images(folders)
     progress = CheckProgress(stderr_console(), len(folders))
+    # Before anything is built: a name may be mistyped.
+    stage = open_stage(sandbox, jobs or default_jobs(), progress.episode, judge)
+    _build_images(folders)
 
     async def run() -> Sequence[Report]:
         task = asyncio.current_task()
         assert task is not None
         # asyncio.run does the same for SIGINT.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        stage = open_stage(sandbox, jobs or default_jobs(), progress.episode, judge)
         try:
             return await check_tasks(
                 folders, stage, seeds=seeds, on_begin=progress.begin, on_report=progress.end
@@ -177,12 +178,14 @@ def try_out(
     from agentgym.cli.attempt import Session
     from agentgym.cli.console import stdout_console
     from agentgym.env.portal import portal
-    from agentgym.task.load import load_task
+    from agentgym.task.load import load_folder
 
     folder = one_task(task)
-    chosen = load_task(folder)
+    chosen = load_folder(folder)
+    # Before anything is built: a name may be mistyped.
+    provider = open_provider(sandbox)
     _build_images([folder])
-    attempt = Attempt(chosen, open_provider(sandbox), seed)
+    attempt = Attempt(chosen, provider, seed)
     try:
         Session(attempt, stdout_console()).converse()
     finally:

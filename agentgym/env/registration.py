@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from agentgym.catalogue import folders
+from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:
     from agentgym.env.portal import Portal
@@ -23,8 +25,11 @@ _TASK_ID: Final = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
 
 
 def make(
-    task_id: str,
+    task_id: str | None = None,
     *,
+    mcp: str | None = None,
+    instruction: str | None = None,
+    answer: str | None = None,
     seed: int | None = None,
     sandbox: str = "bubblewrap",
     max_steps: int | None = None,
@@ -44,7 +49,12 @@ def make(
 
     Args:
         task_id: Such as ``"terminal/git-repair-v1"``, or the path of a task folder
-            (``"./hello"``); what a folder in a foreign format needs is built first.
+            (``"./hello"``); what a folder in a foreign format needs is built first. None with
+            `mcp` is free play, or a question where there are `instruction` and `answer`.
+        mcp: An MCP server whose tools the agent gets beside those of the task's environment: a
+            command line, started for each episode, or a URL.
+        instruction: What the agent is told where there is no task.
+        answer: What it must submit where there is no task; without it nothing is verified.
         seed: Seed of the first episode, where `reset` is not given one.
         sandbox: Name of the sandbox provider.
         max_steps: Steps before the episode is cut off; None takes the task's own number.
@@ -63,7 +73,13 @@ def make(
     from agentgym.sandbox.build.builder import Builds
     from agentgym.task.load import find_task
 
+    if task_id is None:
+        task_id, mcp = str(_free_play(mcp, instruction, answer)), None
+    elif instruction is not None or answer is not None:
+        raise ConfigError("instruction and answer are the task's own; leave them out, or the task")
     task = find_task(task_id)
+    if mcp is not None:
+        task = task.with_options({"mcp": _place(mcp)})
     if task.foreign is not None:
         with Builds(lambda line: None) as builds:
             build_task(task, builds, lambda line: None)
@@ -74,6 +90,7 @@ def make(
     )
     env.spec = _spec(
         task_id,
+        mcp=mcp,
         seed=seed,
         sandbox=sandbox,
         max_steps=max_steps,
@@ -81,6 +98,27 @@ def make(
         render_mode=render_mode,
     )
     return env
+
+
+def _free_play(mcp: str | None, instruction: str | None, answer: str | None) -> Path:
+    """Lay down the folder of a task around an MCP server that nobody wrote one for."""
+    from agentgym.env.spec import load_env_spec
+    from agentgym.task.freeplay import FREE, lay_down
+
+    if mcp is None:
+        raise ConfigError("make: expected a task id, or mcp='…' with the server to play with")
+    if answer is not None and instruction is None:
+        raise ConfigError("make: answer needs instruction, which asks for it")
+    options = {"mcp": _place(mcp)}
+    if instruction is None:
+        (surface,) = load_env_spec("mcp").with_options(options).make_surfaces()
+        said: str = getattr(surface, "instructions", "")
+        instruction = f"{FREE}\n{said}".strip()
+    return lay_down("mcp", instruction=instruction, answer=answer, options=options)
+
+
+def _place(mcp: str) -> dict[str, str]:
+    return {"url" if mcp.startswith(("http://", "https://")) else "command": mcp}
 
 
 def register_tasks() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -10,9 +12,10 @@ from agentgym import catalogue, plugins
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.protocols import Surface
-from agentgym.records import Fittings
+from agentgym.records import Fittings, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
+from agentgym.task.model import Task
 
 
 class EnvSpec(Manifest):
@@ -42,6 +45,13 @@ class EnvSpec(Manifest):
                 raise ValueError(f"surface.{name}: expected one of surfaces = {self.surfaces}")
         return self
 
+    def with_options(self, given: Mapping[str, Mapping[str, JsonValue]]) -> EnvSpec:
+        """Return it with options of surfaces put over its own; those it lacks are added."""
+        added = tuple(name for name in given if name not in self.surfaces)
+        options = {name: {**self.surface.get(name, {}), **table} for name, table in given.items()}
+        update = {"surfaces": self.surfaces + added, "surface": {**self.surface, **options}}
+        return self.model_copy(update=update)
+
     def find_services(self) -> ServiceSet | None:
         """Return its services, None where it has none.
 
@@ -51,17 +61,30 @@ class EnvSpec(Manifest):
         """
         return None if self.services is None else find_services(self.services)
 
-    def make_surfaces(self) -> list[Surface]:
+    def service_tools(self, withheld: Sequence[str] = ()) -> tuple[ToolSpec, ...]:
+        """Return the tools of its services, but for those that one of some globs names."""
+        services = self.find_services()
+        tools = () if services is None else services.tools
+        return tuple(t for t in tools if not any(fnmatchcase(t.name, glob) for glob in withheld))
+
+    def make_surfaces(
+        self, brought: Sequence[ToolSpec] = (), *, withheld: Sequence[str] = ()
+    ) -> list[Surface]:
         """Return its surfaces, unopened.
+
+        Args:
+            brought: Tools of services that a task brings with it.
+            withheld: Globs of services' tools that no surface has: they are somebody else's.
 
         Raises:
             NotFoundError: There is no surface of a name.
             ConfigError: One cannot be made with these options, or two have a tool of one name.
         """
-        services = self.find_services()
-        tools = () if services is None else services.tools
+        tools, there = (*brought, *self.service_tools(withheld)), self.sandbox is not None
         surfaces: list[Surface] = [
-            plugins.load("agentgym.surfaces", name)(Fittings(tools, self.surface.get(name, {})))
+            plugins.load("agentgym.surfaces", name)(
+                Fittings(tools, self.surface.get(name, {}), there)
+            )
             for name in self.surfaces
         ]
         names = [tool.name for surface in surfaces for tool in surface.tools()]
@@ -69,6 +92,16 @@ class EnvSpec(Manifest):
             if names.count(name) > 1:
                 raise ConfigError(f"{self.title}: two surfaces have a tool named {name!r}")
         return surfaces
+
+
+def spec_of(task: Task) -> EnvSpec:
+    """Return the specification of a task's environment, with the task's own options of surfaces.
+
+    Raises:
+        NotFoundError: There is no such environment.
+        ConfigError: It does not validate.
+    """
+    return load_env_spec(task.manifest.env).with_options(task.manifest.surface)
 
 
 def load_env_spec(name: str) -> EnvSpec:

@@ -18,11 +18,14 @@ from agentgym.env.environment import Environment
 from agentgym.errors import AgentGymError, SandboxError
 from agentgym.eval.progress import Progress
 from agentgym.eval.queue import Ground, Queue
+from agentgym.eval.settings import Settings
+from agentgym.protocols import SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Step, Verdict
 from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.sandbox.pool import PooledProvider, PoolStatistics
 from agentgym.task.load import find_task
+from agentgym.task.model import Task
 from agentgym.verify.judge.opening import open_judge
 
 RunOne = Callable[[EpisodeRow, Callable[[Step], None]], Awaitable[EpisodeResult]]
@@ -38,91 +41,99 @@ async def _nothing(queue: Queue) -> None:
 
 async def evaluate(
     store: RunStore,
+    settings: Settings,
     *,
-    jobs: int,
-    pool: int | None,
-    sandbox: str,
-    max_steps: int | None,
-    timeout_s: float | None,
     progress: Progress,
-    judge: str = "",
-    user: str = "",
-    offline: bool = False,
     unrunnable: Mapping[str, str] = MappingProxyType({}),
 ) -> PoolStatistics:
     """Run every episode of the store that is not done.
 
     Args:
         store: The run; its plan says what to run.
-        jobs: Episodes that run at the same time, each with an environment of its own.
-        pool: Sandboxes kept ready ahead of the episodes, None for as many as `jobs`.
-        sandbox: Name of the sandbox provider all of them share.
-        max_steps: Bound on an episode's steps, None for the task's own.
-        timeout_s: Bound on an episode's wall time.
+        settings: How it is run; who goes on with a run may have changed `jobs` and `pool`.
         progress: Hears what happens.
-        judge: Spec of who decides what checks ask a judge; all episodes share it.
-        user: Spec of who plays the users that tasks have.
-        offline: Sandboxes have no network, whatever a task allows.
         unrunnable: Why a task cannot run, by task; its episodes are recorded with that.
 
     Returns:
         What the pool of sandboxes did.
     """
-    size = jobs if pool is None else pool
-    provider = PooledProvider(
-        plugins.load("agentgym.sandboxes", sandbox)(), size=size, memory_mb=_spare_memory_mb()
-    )
-    load = functools.cache(find_task)
-    judging = open_judge(judge) if judge else None
+    size = settings.jobs if settings.pool is None else settings.pool
+    started_by: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
+    provider = PooledProvider(started_by, size=size, memory_mb=_spare_memory_mb())
+    episodes = _Episodes(store, settings, provider, unrunnable)
 
-    async def run_one(row: EpisodeRow, on_step: Callable[[Step], None]) -> EpisodeResult:
+    async def look_ahead(queue: Queue) -> None:
+        await queue.look_ahead(size, episodes.prepare, provider.expect)
+
+    try:
+        rows, jobs = store.episodes(), settings.jobs
+        await run_all(rows, episodes.run, jobs=jobs, progress=progress, beside=look_ahead)
+        return provider.statistics()
+    finally:
+        await provider.close()
+
+
+class _Episodes:
+    """The episodes of one run, each with an environment of its own over one provider."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        settings: Settings,
+        provider: SandboxProvider,
+        unrunnable: Mapping[str, str],
+    ) -> None:
+        self._store, self._settings = store, settings
+        self._provider, self._unrunnable = provider, unrunnable
+        self._judge = open_judge(settings.judge) if settings.judge else None
+        self._tasks: dict[str, Task] = {}
+        self._preparing: dict[str, Environment] = {}
+
+    async def run(self, row: EpisodeRow, on_step: Callable[[Step], None]) -> EpisodeResult:
+        """Run an episode to its recorded end."""
+        settings = self._settings
         try:
-            if why := unrunnable.get(row.plan.task):
-                raise SandboxError(why)
             env = Environment(
-                load(row.plan.task),
-                provider,
-                max_steps=max_steps,
-                judge=judging,
-                user=user,
-                offline=offline,
+                self._task(row),
+                self._provider,
+                max_steps=settings.max_steps,
+                judge=self._judge,
+                user=settings.user,
+                offline=settings.offline,
             )
             agent = registry.create(row.plan.agent)
         except AgentGymError as error:
-            return _record_failure(store, row, sandbox, error)
+            return _record_failure(self._store, row, settings.sandbox, error)
         try:
             return await run_episode(
                 env,
                 agent,
                 seed=row.plan.seed,
-                store=store,
+                store=self._store,
                 episode_id=row.id,
-                timeout_s=timeout_s,
+                timeout_s=settings.timeout_s,
                 on_step=on_step,
             )
         finally:
             await env.close()
 
-    # It prepares episodes and runs none, so one a task will do.
-    preparing = functools.cache(
-        lambda task_id: Environment(load(task_id), provider, offline=offline)
-    )
+    async def prepare(self, row: EpisodeRow) -> Ground | None:
+        """Run the setup of an episode ahead of it; None where that leads to no sandbox."""
+        task = self._task(row)
+        # It prepares episodes and runs none, so one a task will do.
+        if task.id not in self._preparing:
+            offline = self._settings.offline
+            self._preparing[task.id] = Environment(task, self._provider, offline=offline)
+        env = self._preparing[task.id]
+        return await env.prepare(row.plan.seed) if env.provider is self._provider else None
 
-    async def prepare(row: EpisodeRow) -> Ground | None:
-        if row.plan.task in unrunnable:
-            raise SandboxError(unrunnable[row.plan.task])
-        env = preparing(row.plan.task)
-        # Where there is no sandbox, none has to be started ahead.
-        return await env.prepare(row.plan.seed) if env.provider is provider else None
-
-    async def look_ahead(queue: Queue) -> None:
-        await queue.look_ahead(size, prepare, provider.expect)
-
-    try:
-        await run_all(store.episodes(), run_one, jobs=jobs, progress=progress, beside=look_ahead)
-        return provider.statistics()
-    finally:
-        await provider.close()
+    def _task(self, row: EpisodeRow) -> Task:
+        name = row.plan.task
+        if why := self._unrunnable.get(name):
+            raise SandboxError(why)
+        if name not in self._tasks:
+            self._tasks[name] = find_task(name)
+        return self._tasks[name]
 
 
 async def run_all(

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class OutOfTimeError(Exception):
-    """The agent's wall time is over; its episode is not a failure."""
+    """The agent has had its time, and the text says what time; its episode is not a failure."""
 
 
 class Policy:
@@ -39,6 +39,7 @@ class Policy:
         self._agent = agent
         self._env = env
         self._end = asyncio.get_running_loop().time() + timeout_s - env.waited_s
+        self._timeout_s = timeout_s
 
     async def start(self) -> None:
         """Brief the agent; the playbook goes to those alone that declare themselves privileged.
@@ -83,18 +84,22 @@ class Policy:
     def _deadline(self) -> float:
         return self._end + self._env.waited_s
 
+    @property
+    def _had(self) -> str:
+        return f"the agent had {self._timeout_s:g} s"
+
     async def _bounded(self, call: Callable[[], Awaitable[T]]) -> T:
         # A timeout interrupts only what waits; an agent that never does is stopped here.
         if asyncio.get_running_loop().time() >= self._deadline:
-            raise OutOfTimeError
+            raise OutOfTimeError(self._had)
         scope = asyncio.timeout_at(self._deadline)
         try:
             async with scope:
                 return await call()
         except Exception as error:
             if scope.expired():
-                raise OutOfTimeError from error
-            if isinstance(error, AgentError):
+                raise OutOfTimeError(self._had) from error
+            if isinstance(error, AgentError | OutOfTimeError):
                 raise
             raise AgentError(f"{type(error).__name__}: {error}") from error
 

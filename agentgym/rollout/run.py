@@ -162,12 +162,9 @@ class Rollout:
     async def _play(self, trail: Trail) -> Ending:
         try:
             return await self._act(trail)
-        except OutOfTimeError:
+        except OutOfTimeError as end:
             if self.recorder is not None:
-                self.recorder.note(
-                    f"truncated after {len(self._env.steps)} steps: "
-                    f"the agent had {self._timeout_s:g} s"
-                )
+                self.recorder.note(f"truncated after {len(self._env.steps)} steps: {end}")
             return Ending(await self._env.finish(), truncated=True)
 
     async def _act(self, trail: Trail) -> Ending:

@@ -81,11 +81,7 @@ def serve_http(app: ASGIApp, port: int = 0) -> Iterator[str]:
     Yields:
         Its address, ``http://127.0.0.1:<port>``.
     """
-    # asyncio turns Nagle's delay off only where the protocol is told.
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind(("127.0.0.1", port))
-    listening.listen(128)
+    listening = listen(port)
     started = threading.Event()
     server = _Server(
         uvicorn.Config(
@@ -104,6 +100,27 @@ def serve_http(app: ASGIApp, port: int = 0) -> Iterator[str]:
         server.should_exit = True
         thread.join()
         listening.close()
+
+
+def listen(port: int = 0) -> socket.socket:
+    """Return a socket that listens on 127.0.0.1.
+
+    Args:
+        port: Which port; 0 for one that is free.
+
+    Raises:
+        OSError: The port is taken.
+    """
+    # asyncio turns Nagle's delay off only where the protocol is told.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError:
+        listening.close()
+        raise
+    listening.listen(128)
+    return listening
 
 
 class _Server(uvicorn.Server):

@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from agentgym.errors import MissingExtraError
-from agentgym.records import Actor
+from agentgym.records import Actor, ToolSpec
 from agentgym.services.backend import Backend
 from agentgym.services.functions import Function
 
@@ -47,8 +47,7 @@ def mcp_server(backend: Backend, actor: Actor = "agent", name: str = "agentgym")
         for image_name in reply.images:
             image = backend.images.get(image_name)
             assert image is not None
-            data = base64.b64encode(image.data).decode()
-            content.append(types.ImageContent(type="image", data=data, mime_type=image.mime))
+            content.append(picture_of(image.data, image.mime))
         return types.CallToolResult(
             content=content,
             structured_content=json.loads(reply.json),
@@ -60,7 +59,11 @@ def mcp_server(backend: Backend, actor: Actor = "agent", name: str = "agentgym")
 
 async def serve_stdio(backend: Backend, actor: Actor = "agent") -> None:
     """Serve over standard input and output until the input ends."""
-    server = mcp_server(backend, actor)
+    await over_stdio(mcp_server(backend, actor))
+
+
+async def over_stdio(server: Server[Any]) -> None:
+    """Run any server over standard input and output until the input ends."""
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
@@ -71,10 +74,20 @@ def mcp_app(backend: Backend, actor: Actor = "agent") -> Starlette:
 
 
 def _tool(function: Function) -> types.Tool:
-    spec = function.spec
+    hints = types.ToolAnnotations(read_only_hint=not function.writes)
+    return tool_of(function.spec, hints)
+
+
+def tool_of(spec: ToolSpec, hints: types.ToolAnnotations | None = None) -> types.Tool:
+    """Return a tool as the protocol describes it."""
     return types.Tool(
         name=spec.name,
         description=spec.description,
-        input_schema=dict(spec.parameters),
-        annotations=types.ToolAnnotations(read_only_hint=not function.writes),
+        input_schema={"type": "object", **spec.parameters},
+        annotations=hints,
     )
+
+
+def picture_of(data: bytes, mime: str) -> types.ImageContent:
+    """Return the picture in a file's bytes as a part of a result."""
+    return types.ImageContent(type="image", data=base64.b64encode(data).decode(), mime_type=mime)

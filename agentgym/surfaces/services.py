@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-import numpy as np
-from PIL import Image, UnidentifiedImageError
-
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
-from agentgym.protocols import Picture, Services, Site
-from agentgym.records import Action, Effect, Fittings, Json, Observation, Reply, ToolSpec
-
-_MAX_TEXT = 32_000
+from agentgym.protocols import Services, Site
+from agentgym.records import Action, Effect, Fittings, Image, Json, Observation, Reply, ToolSpec
+from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
 
 
 class ServicesSurface:
@@ -28,9 +23,10 @@ class ServicesSurface:
     """
 
     name = "services"
+    pictures = True
 
     def __init__(self, fittings: Fittings) -> None:
-        self._tools = _chosen(fittings)
+        self._tools = chosen_tools(fittings, self.name)
         self._services: Services | None = None
 
     async def open(self, site: Site) -> None:
@@ -80,49 +76,45 @@ def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observ
     if reply.error is not None:
         error = reply.error
         text = f"error: {error.code}: {error}"
-        return Observation(_bounded(text), data=json.loads(reply.json), effect=Effect.ERROR)
-    pictures = [services.picture(name) for name in reply.images]
+        return Observation(bounded(text), data=json.loads(reply.json), effect=Effect.ERROR)
     return Observation(
-        _bounded(_readable(reply.result)),
-        image=next((shown for one in pictures if (shown := _pixels(one)) is not None), None),
-        data={"result": reply.result},
+        bounded(readable(reply.result)),
+        image=first_picture(reply.images, services),
+        data=bounded_data("result", reply.result),
         effect=Effect.CHANGED if changed else Effect.NO_CHANGE,
     )
 
 
-def _readable(result: Json) -> str:
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=1)
+def first_picture(names: Iterable[str], services: Services) -> Image | None:
+    """Return the first of some named pictures that can be shown, None where none can."""
+    pictures = (services.picture(name) for name in names)
+    shown = (pixels(picture.data) for picture in pictures if picture is not None)
+    return next((picture for picture in shown if picture is not None), None)
 
 
-def _bounded(text: str) -> str:
-    if len(text) <= _MAX_TEXT:
-        return text
-    return f"{text[:_MAX_TEXT]}\n[cut: {len(text) - _MAX_TEXT} more characters]"
+def chosen_tools(fittings: Fittings, surface: str) -> tuple[ToolSpec, ...]:
+    """Return the tools of services that a surface offers: those that its option `tools` picks.
 
+    Args:
+        fittings: The tools and the options.
+        surface: Name of the surface.
 
-def _pixels(picture: Picture | None) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]] | None:
-    if picture is None:
-        return None
-    try:
-        with Image.open(io.BytesIO(picture.data)) as image:
-            return np.asarray(image.convert("RGB"))
-    except (UnidentifiedImageError, OSError, Image.DecompressionBombError):
-        return None
-
-
-def _chosen(fittings: Fittings) -> tuple[ToolSpec, ...]:
+    Raises:
+        ConfigError: There are no services, an option is unknown, or a glob picks nothing.
+    """
     options = dict(fittings.options)
     globs = options.pop("tools", ["*"])
     if options:
-        raise ConfigError(str(NotFoundError("option of surface.services", min(options), ["tools"])))
+        unknown = NotFoundError(f"option of surface.{surface}", min(options), ["tools"])
+        raise ConfigError(str(unknown))
     if not isinstance(globs, Sequence) or isinstance(globs, str):
-        raise ConfigError(f"surface.services.tools: expected a list of globs, got {globs!r}")
+        raise ConfigError(f"surface.{surface}.tools: expected a list of globs, got {globs!r}")
     if not fittings.service_tools:
-        raise ConfigError("surface 'services' needs services: add services = '…' to env.toml")
+        raise ConfigError(f"surface {surface!r} needs services: add services = '…' to env.toml")
     names = [tool.name for tool in fittings.service_tools]
     for glob in globs:
         if not any(fnmatchcase(name, str(glob)) for name in names):
-            raise ConfigError(f"surface.services.tools: {glob!r} picks no tool of {len(names)}")
+            raise ConfigError(f"surface.{surface}.tools: {glob!r} picks no tool of {len(names)}")
     return tuple(
         tool
         for tool in fittings.service_tools

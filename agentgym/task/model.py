@@ -6,16 +6,16 @@ import hashlib
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.records import Json
-from agentgym.task.foreign.rules import ForeignRules
+from agentgym.task.foreign.rules import ForeignRules, SandboxRules
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
 from agentgym.task.world import ClockManifest, EventManifest, FaultManifest
@@ -80,6 +80,8 @@ class TaskManifest(Manifest):
         event: What changes in the world without the agent.
         fault: Which calls of its tools fail.
         user: Whom the agent can write to; absent: nobody.
+        surface: Options of surfaces by name, put over the environment's; one that the environment
+            lacks is added.
     """
 
     schema_version: Literal["agentgym.task/1"]
@@ -99,6 +101,7 @@ class TaskManifest(Manifest):
     event: tuple[EventManifest, ...] = ()
     fault: tuple[FaultManifest, ...] = ()
     user: UserManifest | None = None
+    surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,17 @@ class Task:
         params = draw(self.manifest.params, seed)
         where = show_path(self.folder / "instruction.md")
         return Instance(self, seed, params, fill(self.instruction, params, where))
+
+    def with_options(self, given: Mapping[str, Mapping[str, JsonValue]]) -> Task:
+        """Return the task with options of surfaces put over those in its `task.toml`."""
+        own = self.manifest.surface
+        merged = {name: {**own.get(name, {}), **table} for name, table in given.items()}
+        return replace(self, manifest=self.manifest.model_copy(update={"surface": own | merged}))
+
+    @property
+    def sandbox_rules(self) -> SandboxRules | None:
+        """The rules of a foreign task that happens in a sandbox of its own."""
+        return self.foreign if isinstance(self.foreign, SandboxRules) else None
 
     @property
     def setup(self) -> Path | None:

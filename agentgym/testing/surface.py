@@ -44,15 +44,20 @@ def _sound(observation: Observation) -> None:
 
 @_check
 async def tools_are_described(surface: Surface, site: Site) -> None:
-    """Names are unique, schemas are closed objects, and both are known before opening."""
+    """Names are unique, schemas say which arguments there are, both are known before opening."""
     tools = surface.tools()
     names = [tool.name for tool in tools]
-    assert surface.name and tools and len(set(names)) == len(names)
+    assert (
+        surface.name
+        and isinstance(surface.pictures, bool)
+        and tools
+        and len(set(names)) == len(names)
+    )
     for tool in tools:
         assert tool.description.strip()
         jsonschema.Draft202012Validator.check_schema(dict(tool.parameters))
         assert tool.parameters["type"] == "object"
-        assert tool.parameters.get("additionalProperties") is False
+        assert "additionalProperties" in tool.parameters
     assert [tool.name for tool in surface.tools()] == names
 
 

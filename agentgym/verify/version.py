@@ -1,7 +1,8 @@
 """Which verifier judged: a digest of everything of agentgym's and the author's that decides.
 
 The digest covers agentgym's version, the task's ``checks`` folder and the packs its rubric
-names. It is computed again only when one of those files has changed.
+names. It is computed again only when one of those files has changed. That of a foreign task
+covers its tests and the programs they run with.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from typing import Any, TypeAlias
 
 from agentgym import catalogue
 from agentgym.errors import ConfigError
+from agentgym.task.foreign.rules import ForeignRules, SandboxRules
+from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.model import Task
+from agentgym.verify.foreign.toolkit import RECIPE
 
 DIGITS = 12
 _File: TypeAlias = tuple[str, str, int, int, int]
@@ -31,6 +35,8 @@ def verifier_version(task: Task) -> str:
     Equal versions judge equally; a version differs where agentgym's does, or one byte of the
     checks. A rubric that cannot be read has a version too.
     """
+    if task.foreign is not None:
+        return foreign_version(task.foreign)
     folder = task.folder / "checks"
     files = tuple(_files("checks", folder))
     for name in _packs(files, str(folder / "rubric.toml")):
@@ -39,8 +45,37 @@ def verifier_version(task: Task) -> str:
         except ConfigError:  # the rubric is refused for it, under the version it has without
             continue
         files += tuple(file for file in _files(name, pack) if file[0] not in _cases(name))
+    return _digest(_agentgym_version(), task.manifest.abstain, files)
+
+
+def foreign_version(rules: ForeignRules) -> str:
+    """Return the version of what judges a foreign task, as 12 hexadecimal digits."""
+    digest = hashlib.sha256(_agentgym_version().encode())
+    for name, content in _deciding(rules):
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:DIGITS]
+
+
+def _deciding(rules: ForeignRules) -> Iterator[tuple[str, bytes]]:
+    """Yield what decides beside agentgym itself: files of tests, or a task's own criteria."""
+    match rules:
+        case SandboxRules():
+            tops = [folder for stage in rules.stages for folder in stage.tests]
+            tops += [stage.script_file for stage in rules.stages if stage.script_file is not None]
+            tops.append(catalogue.find("sandboxes", RECIPE))
+            for path in (path for top in tops for path in (top, *sorted(top.rglob("*")))):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    yield path.name, path.read_bytes()
+        case Tau2Rules():
+            raw = {key: rules.task.raw.get(key) for key in ("evaluation_criteria", "initial_state")}
+            yield "task", json.dumps(raw, sort_keys=True).encode()
+
+
+def _agentgym_version() -> str:
     # The package's own module stands above this layer, so it is not imported, only asked.
-    return _digest(sys.modules["agentgym"].__version__, task.manifest.abstain, files)
+    version: str = sys.modules["agentgym"].__version__
+    return version
 
 
 @functools.lru_cache(maxsize=256)

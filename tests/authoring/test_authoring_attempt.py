@@ -55,8 +55,10 @@ async def test_solution_then_reset_then_submit(write, stage):
         assert attempt.cwd == "/srv"
         await attempt.open()
         assert attempt.cwd == "/root" and not attempt.verdict.outcome
-        verdict = await attempt.submit("an answer")
+        assert (await attempt.submit("an answer")).text == "submitted"
+        verdict = attempt.verdict
         assert attempt.over and not verdict.outcome
-        assert await attempt.judge() is verdict and await attempt.submit() is verdict
+        assert await attempt.judge() is verdict and await attempt.finish() is verdict
+        assert await attempt.submit() is None
     finally:
         await attempt.close()

@@ -22,14 +22,15 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def cli(demo: Path, tmp_path: Path) -> Cli:
-    def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: str, lines: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*COMMAND, *arguments],
             cwd=tmp_path,
             env={**os.environ, **env},
+            input=lines,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
 

@@ -1,18 +1,27 @@
 """`agentgym eval` over a folder of foreign tasks: what cannot run does not keep the rest."""
 
+import asyncio
 import json
 import os
 import shutil
+import time
 
 import pytest
 from demo_suite import Cli
-from foreign_folder import harbor, reward
+from foreign_folder import MANIFEST, harbor, reward
+
+from agentgym.authoring.check import check_task
+from agentgym.authoring.probes import PROBES, cheating
+from agentgym.authoring.stage import open_stage
+from agentgym.eval.needs import build_images_of
+from agentgym.task.load import load_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 CHECK = (
     "grep -q hello /app/hello.txt && echo 1 > /logs/verifier/reward.txt"
     " || echo 0 > /logs/verifier/reward.txt"
 )
+EXACT = CHECK.replace("grep -q hello /app/hello.txt", 'test "$(cat /app/hello.txt)" = hello')
 
 
 @pytest.fixture(autouse=True)
@@ -47,11 +56,14 @@ def test_a_suite_runs_as_far_as_it_can(cli: Cli, tmp_path):
     assert results["settings"]["offline"] is True
     replayed = cli("replay", "run", "3", "--verify")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+    graded = cli("grade", "run", "--episode", "3", "--grader", "validity")
+    assert graded.returncode == 0 and "regrade" not in graded.stdout + graded.stderr
+    again = cli("regrade", "run", "--episode", "3")
+    assert "verdicts: 0 replaced, 1 current" in again.stdout + again.stderr
 
 
 def test_a_check_says_which_foreign_task_is_unsound(cli: Cli, tmp_path):
-    exact = CHECK.replace("grep -q hello /app/hello.txt", 'test "$(cat /app/hello.txt)" = hello')
-    good = harbor(tmp_path / "suite/good", **{"tests/test.sh": reward(exact)})
+    good = harbor(tmp_path / "suite/good", **{"tests/test.sh": reward(EXACT)})
     generous = reward("echo 1 > /logs/verifier/reward.txt")
     bad = harbor(tmp_path / "suite/bad", **{"tests/test.sh": generous})
     done = cli("task", "check", str(good), str(bad), "--json", "found.json")
@@ -64,3 +76,35 @@ def test_a_check_says_which_foreign_task_is_unsound(cli: Cli, tmp_path):
     assert set(soundness[str(good)].values()) == {"sound", "n/a"}
     wrong = {name for name, what in soundness[str(bad)].items() if what == "unsound"}
     assert {"noop", "refusal", "random", "redteam"} <= wrong
+
+
+def test_tests_that_wait_at_a_pipe_do_not_keep_a_check_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr(cheating, "_TESTS_S", 1.0)
+    named = "Write hello into /app/hello.txt.\n"
+    manifest = MANIFEST.replace("timeout_sec = 60.0", "timeout_sec = 900.0")
+    files = {"tests/test.sh": reward(EXACT), "instruction.md": named, "task.toml": manifest}
+    folder = harbor(tmp_path / "suite/waits", **files)
+    told: list[str] = []
+    build_images_of([load_folder(folder)], told.append)
+
+    async def checked():
+        stage = open_stage("bubblewrap", 4)
+        try:
+            probes = [probe for probe in PROBES if probe.name in ("schema", "redteam")]
+            return await check_task(folder, stage, probes=probes)
+        finally:
+            await stage.close()
+
+    began_s = time.monotonic()
+    report = asyncio.run(checked())
+    assert report.sound and report.episodes > 5, report
+    assert time.monotonic() - began_s < 400, "the tests had the whole of their 900 s"
+
+
+def test_a_foreign_task_is_tried_out_and_judged_at_the_end(cli: Cli, tmp_path):
+    folder = harbor(tmp_path / "suite/good", **{"tests/test.sh": reward(EXACT)})
+    lines = "cat hello.txt\n:check\necho hello > hello.txt\n"
+    done = cli("task", "try", str(folder), lines=lines)
+    assert done.returncode == 0, done.stderr
+    assert "own tests judge it" in done.stdout
+    assert "final verdict: outcome true, score 1" in done.stdout

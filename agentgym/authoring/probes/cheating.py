@@ -3,6 +3,9 @@
 Cheats that only plant files are played in one episode, for a task has many and time is short.
 Where the whole scores, or a checkpoint of the outcome gives credit behind a gate that is shut,
 each is played alone: a gate that one of them shut must not hide another.
+
+Some cheats keep the tests of a foreign task waiting (at a pipe that nobody fills), and those may
+have a quarter of an hour: here they get a multiple of what the solution took with its tests.
 """
 
 from __future__ import annotations
@@ -17,12 +20,17 @@ from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import Subject
 from agentgym.records import Phase
 
+_TESTS_S, _TESTS_FACTOR = 60.0, 4.0
+
 
 async def cheats(subject: Subject) -> Sequence[str]:
     """Play every cheat."""
     if "bash" not in subject.tools:
         raise DoesNotApplyError("the environment has no shell")
     teams = load_cheats(await subject.ground())
+    if subject.task.foreign is not None:
+        solved = await subject.oracle()
+        subject = subject.with_tests_within(max(_TESTS_S, _TESTS_FACTOR * solved.duration_s))
     found = await asyncio.gather(*(_team(subject, team) for team in teams))
     return [complaint for complaints in found for complaint in complaints]
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentgym import catalogue
 from agentgym.errors import VerifierError
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
-from agentgym.task.foreign.rules import ForeignRules
+from agentgym.task.foreign.rules import SandboxRules
 from agentgym.verify.checking import tidy
 from agentgym.verify.foreign.reward import Outcome
-from agentgym.verify.foreign.toolkit import RECIPE
+from agentgym.verify.version import foreign_version
 
 
-def verdict_of(rules: ForeignRules, outcomes: Sequence[Outcome], *, gave_up: bool) -> Verdict:
+def verdict_of(rules: SandboxRules, outcomes: Sequence[Outcome], *, gave_up: bool) -> Verdict:
     """Return the verdict of a task whose stages ended so; a stage that was not reached has 0.
 
     The outcome is true where the whole reward is 1.
@@ -37,21 +35,8 @@ def verdict_of(rules: ForeignRules, outcomes: Sequence[Outcome], *, gave_up: boo
         outcome=score >= 1.0 and not gave_up,
         score=score,
         checkpoints=tuple(checkpoints),
-        verifier=verifier_of(rules),
+        verifier=foreign_version(rules),
     )
-
-
-def verifier_of(rules: ForeignRules) -> str:
-    """Return which tests judge: 12 digits of a digest over them and the programs they run with."""
-    tops = [folder for stage in rules.stages for folder in stage.tests]
-    tops += [stage.script_file for stage in rules.stages if stage.script_file is not None]
-    tops.append(catalogue.find("sandboxes", RECIPE))
-    digest = hashlib.sha256()
-    for path in (path for top in tops for path in (top, *sorted(top.rglob("*")))):
-        if path.is_file() and "__pycache__" not in path.parts:
-            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def broken(error: VerifierError) -> Verdict:

@@ -55,14 +55,14 @@ class Client:
         endpoint: Where it answers.
         model: Its name there.
         forms: Where to begin; shared by the clients of one judge.
-        temperature: Of sampling, None for the server's default.
+        sampling: Fields of every request that say how a reply is drawn.
     """
 
     def __init__(
-        self, endpoint: Endpoint, model: str, forms: Forms, temperature: float | None
+        self, endpoint: Endpoint, model: str, forms: Forms, sampling: Mapping[str, Json]
     ) -> None:
         self._endpoint, self._model, self._forms = endpoint, model, forms
-        self._temperature = temperature
+        self._sampling = sampling
 
     async def ask(
         self,
@@ -99,10 +99,9 @@ class Client:
         refused: EndpointError | None = None
         while form is not None:
             request: dict[str, Any] = {"model": self._model, "messages": list(messages)}
-            if self._temperature is not None:
-                request["temperature"] = self._temperature
+            request |= {**self._sampling, **_held_to(schema, form)}
             try:
-                completion = await self._endpoint.complete({**request, **_held_to(schema, form)})
+                completion = await self._endpoint.complete(request)
             except EndpointError as error:
                 too_long = isinstance(error, ContextLengthError)
                 if too_long or error.status not in _NOT_SUPPORTED:

@@ -42,6 +42,8 @@ class Options(BaseModel):
 
     Attributes:
         temperature: Of sampling; the server's default where absent.
+        max_tokens: Tokens of one reply, its reasoning included; the server's bound where absent.
+            What is cut off is no answer, and what provoked it does not get past the judge.
         timeout_s: Seconds one reply may take, retries included.
         retries: Attempts after the first, on 429, 5xx and broken connections.
         context_tokens: Size (estimated) to which the texts of exhibits are shortened.
@@ -50,10 +52,17 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     temperature: float | None = Field(None, ge=0)
+    max_tokens: int | None = Field(None, ge=1)
     timeout_s: float = Field(120.0, gt=0)
     retries: int = Field(4, ge=0)
     context_tokens: int = Field(60_000, ge=500)
     grading_s: float = Field(600.0, gt=0)
+
+    @property
+    def sampling(self) -> Mapping[str, Json]:
+        """The fields of a request that say how a reply is drawn."""
+        fields = {"temperature": self.temperature, "max_completion_tokens": self.max_tokens}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 class ModelJudge:
@@ -107,7 +116,7 @@ class ModelJudge:
     ) -> Judgement:
         options = self._options
         endpoint = Endpoint(self._address, timeout_s=options.timeout_s, retries=options.retries)
-        client = Client(endpoint, self.name, self._forms, options.temperature)
+        client = Client(endpoint, self.name, self._forms, options.sampling)
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._answered(client, criterion, exhibits, votes, top_k)

@@ -71,7 +71,7 @@ class EndpointAsk:
 
         endpoint = Endpoint(self._address, timeout_s=DEADLINE_S, retries=RETRIES)
         try:
-            answer, _ = await Client(endpoint, self._model, self._forms, None).ask(
+            answer, _ = await Client(endpoint, self._model, self._forms, {}).ask(
                 messages, schema, read
             )
         except VerifierError as error:

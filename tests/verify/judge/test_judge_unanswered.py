@@ -102,6 +102,23 @@ def test_an_outage_is_an_error_whenever_it_comes(
         make("reader?retries=0&timeout_s=2").decide(SAYS, [SHORT])
 
 
+def writes_on_and_on(request: Any) -> Any:
+    if "max_completion_tokens" not in request:
+        return Endless("headers")
+    return says(content='{"reasons": "kettle kettle kettle'[: request["max_completion_tokens"]])
+
+
+def test_a_reply_without_an_end_is_an_outage_unless_replies_are_bounded(
+    serve: Any, make: Any
+) -> None:
+    serve(provoked(writes_on_and_on))
+    with pytest.raises(VerifierError, match="no complete reply"):
+        make("reader?retries=0&timeout_s=1").decide(SAYS, [SHORT])
+    bounded = make("reader?retries=0&timeout_s=20&max_tokens=30").decide(SAYS, [SHORT])
+    assert bounded.met == Met.NO
+    assert "gave no usable answer about what was left" in bounded.reasons
+
+
 def test_the_longest_are_cut_and_pictures_dropped() -> None:
     picture = Exhibit("E3", "screenshot", "The screen", image=np.zeros((4, 6, 3), np.uint8))
     long, short, screen = reduced([LONG, SHORT, picture])

@@ -1,0 +1,94 @@
+"""`agentgym serve`: offer an environment to any MCP client, and record what it does there."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    mcp: Annotated[
+        str,
+        typer.Option(
+            "--mcp",
+            metavar="TARGET",
+            help="What is offered over MCP: a task id, the path of a task folder, or an "
+            "environment for free play.",
+            show_default=False,
+        ),
+    ],
+    http: Annotated[
+        bool, typer.Option("--http", help="Over streamable HTTP on 127.0.0.1, not stdio.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="For --http; 0 takes a free one.")
+    ] = 8765,
+    sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of every episode.")] = 0,
+    max_steps: Annotated[
+        int | None,
+        typer.Option("--max-steps", min=1, help="Steps of an episode. Default: its own."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option("--timeout", min=0.1, help="Seconds an episode has. Default: the task's."),
+    ] = None,
+    idle: Annotated[
+        float,
+        typer.Option(
+            "--idle", min=0.1, help="Seconds without a call, then it is judged as it stands."
+        ),
+    ] = 600.0,
+    judge: Annotated[
+        str,
+        typer.Option(
+            "--judge",
+            metavar="openai:MODEL",
+            help="Who judges what checks ask a judge. Default: $AGENTGYM_JUDGE.",
+            show_default=False,
+        ),
+    ] = "",
+    tell: Annotated[
+        bool, typer.Option("--tell", help="Tell the client its score at the end.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/TIME-mcp."),
+    ] = None,
+) -> None:
+    """Offer an environment or a task to any MCP client; each of its sessions is an episode.
+
+    An episode begins with the first call and ends with submit or give_up. A client that leaves
+    before has no score.
+    """
+    from agentgym.cli.console import stderr_console
+    from agentgym.eval.serving import Terms, find_target, open_run
+    from agentgym.eval.serving import serve as serve_guests
+
+    # Standard output belongs to the protocol.
+    console = stderr_console()
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
+
+    terms = Terms(
+        find_target(mcp),
+        sandbox=sandbox,
+        seed=seed,
+        max_steps=max_steps,
+        timeout_s=timeout,
+        idle_s=idle,
+        judge=judge,
+        tell=tell,
+        port=port if http else None,
+    )
+    store = open_run(out or Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-mcp"), terms)
+    try:
+        say(f"recording into {store.folder}; afterwards: agentgym report {store.folder}")
+        asyncio.run(serve_guests(store, terms, say))
+    finally:
+        store.close()

@@ -1,0 +1,87 @@
+"""Serving a reception until its client leaves or somebody ends it; then all is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from agentgym.errors import ConfigError
+from agentgym.rollout.mcp import Reception
+from agentgym.services.http import listen
+from agentgym.services.mcp import over_stdio
+
+_PARTING_S = 2
+"""How long connections may last on when the server ends."""
+
+
+async def serve_stdio(reception: Reception, ending: asyncio.Event) -> None:
+    """Serve one client over standard input and output until the input ends.
+
+    Args:
+        reception: Who is served.
+        ending: Once it is set, the end comes before that.
+    """
+    serving = asyncio.create_task(over_stdio(reception.server))
+    waiting = asyncio.create_task(ending.wait())
+    await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    left = serving.done()
+    await reception.close(
+        "the client left without submit or give_up" if left else "the server was stopped"
+    )
+    for task in (serving, waiting):
+        task.cancel()
+    await asyncio.gather(serving, waiting, return_exceptions=True)
+    if left:
+        serving.result()
+
+
+async def serve_http(
+    reception: Reception, port: int, ending: asyncio.Event, tell: Callable[[str], None]
+) -> None:
+    """Serve any number of clients on 127.0.0.1.
+
+    Args:
+        reception: Who is served.
+        port: Where; 0 for any port that is free.
+        ending: Once it is set, the end comes.
+        tell: Hears the address.
+
+    Raises:
+        ConfigError: The port is taken.
+    """
+    try:
+        listening = listen(port)
+    except OSError as error:
+        raise ConfigError(f"port {port}: {error.strerror}; choose another with --port") from error
+    server = _Server(
+        uvicorn.Config(
+            reception.http_app(),
+            log_level="error",
+            access_log=False,
+            ws="none",
+            timeout_graceful_shutdown=_PARTING_S,
+        )
+    )
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    waiting = asyncio.create_task(ending.wait())
+    tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
+    try:
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        await reception.close("the server was stopped")
+    finally:
+        server.should_exit = True
+        waiting.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        listening.close()
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever serves: what is under way has to be recorded first."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield

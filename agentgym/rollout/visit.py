@@ -1,0 +1,244 @@
+"""An agent from outside: whoever calls the tools, from wherever, acts in a recorded episode.
+
+The episode is `run_episode`'s as it is, with an agent whose `act` waits for the next call. One who
+leaves early is an agent that failed, so the episode has no score; one who has had their time is
+judged by what is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final
+
+from agentgym.env.environment import Environment
+from agentgym.errors import AgentError, AgentGymError
+from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.records import (
+    Action,
+    Briefing,
+    Decision,
+    Effect,
+    Observation,
+    Step,
+    ToolSpec,
+    Verdict,
+)
+from agentgym.rollout.policy import OutOfTimeError
+from agentgym.rollout.run import EpisodeResult, run_episode
+
+_END_S: Final = 60.0
+"""How long an episode whose guest has left may take to be recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a guest gets for a call.
+
+    Attributes:
+        observation: What the call showed.
+        over: The episode is; nothing can be called any more.
+        verdict: How it was judged, where it is over and was judged.
+    """
+
+    observation: Observation
+    over: bool = False
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True)
+class Venue:
+    """What guests come to, and how long they may stay.
+
+    Attributes:
+        task: Id of the task, or the path of its folder.
+        make: Makes an environment of it; every episode has its own.
+        store: Where the episodes are recorded.
+        seed: Seed of every episode: all guests are told the same.
+        idle_s: Seconds between two calls after which an episode is judged as it stands.
+        timeout_s: Wall time of an episode, None for the task's own.
+    """
+
+    task: str
+    make: Callable[[], Environment]
+    store: RunStore
+    seed: int = 0
+    idle_s: float = 600.0
+    timeout_s: float | None = None
+    _trials: count[int] = field(default_factory=count)
+
+    def plan(self, guest: str) -> int:
+        """Plan one more episode in the record and return its id."""
+        trial = next(self._trials)
+        return self.store.add(EpisodePlan(self.task, self.seed, trial, f"mcp:{guest}"))
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call on its way: what is to be done, and where the answer is waited for."""
+
+    action: Action
+    shown: asyncio.Future[Observation]
+
+    def answer(self, observation: Observation) -> None:
+        if not self.shown.done():  # it may have been given up meanwhile
+            self.shown.set_result(observation)
+
+
+class Visitor:
+    """An Agent whose decisions are the calls of a guest.
+
+    Args:
+        idle_s: Seconds it waits for the next one.
+    """
+
+    def __init__(self, idle_s: float) -> None:
+        self.instruction = ""
+        self._idle_s = idle_s
+        self._calls: asyncio.Queue[_Call | str] = asyncio.Queue()
+        self._open: _Call | None = None
+
+    def ask(self, action: Action) -> asyncio.Future[Observation]:
+        """Have something done; the future gets what it showed, unless it ended the episode."""
+        call = _Call(action, asyncio.get_running_loop().create_future())
+        self._calls.put_nowait(call)
+        return call.shown
+
+    def leave(self, why: str) -> None:
+        """End the episode once what is under way is done."""
+        self._calls.put_nowait(why)
+
+    def is_answering(self, shown: asyncio.Future[Observation]) -> bool:
+        """Whether a call was begun, and nothing after it."""
+        return self._open is not None and self._open.shown is shown
+
+    async def start(self, briefing: Briefing) -> None:
+        """Take note of the instruction."""
+        self.instruction = briefing.instruction
+
+    async def act(
+        self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
+    ) -> Decision:
+        """Answer the last call and return the next.
+
+        Raises:
+            AgentError: The guest has left.
+            OutOfTimeError: No call came in time.
+        """
+        if self._open is not None:
+            self._open.answer(observation)
+            self._open = None
+        try:
+            async with asyncio.timeout(self._idle_s):
+                self._open = await self._next()
+        except TimeoutError:
+            raise OutOfTimeError(f"nothing was called for {self._idle_s:g} s") from None
+        return Decision(self._open.action)
+
+    async def _next(self) -> _Call:
+        while True:
+            call = await self._calls.get()
+            if isinstance(call, str):
+                raise AgentError(call)
+            if not call.shown.cancelled():
+                return call
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+class Visit:
+    """One guest's episode. It begins with their first call.
+
+    Args:
+        venue: Where.
+        told: The instruction as they know it; what the world adds at the start comes with the
+            answer to the first call.
+    """
+
+    def __init__(self, venue: Venue, told: str) -> None:
+        self._venue, self._told = venue, told
+        self._visitor = Visitor(venue.idle_s)
+        self._playing: asyncio.Task[EpisodeResult] | None = None
+        self._env: Environment | None = None
+
+    async def call(self, action: Action, guest: str) -> Answer:
+        """Do something and return what it led to. Calls are done one after the other.
+
+        Args:
+            action: Of the guest; one that is not legal costs a step and is answered.
+            guest: Who they say they are, for the record of their first call.
+        """
+        first = self._playing is None
+        if self._playing is None:
+            self._playing = asyncio.create_task(self._play(guest), name=f"visit of {guest}")
+        if self._playing.done():
+            return self._ended("the episode is over; a new session begins another one")
+        shown = self._visitor.ask(action)
+        try:
+            ends: set[asyncio.Future[Any]] = {shown, self._playing}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            shown.cancel()
+            raise
+        if shown.done():
+            return Answer(self._with_news(shown.result()) if first else shown.result())
+        if not self._visitor.is_answering(shown):
+            return self._ended("the episode ended before this call")
+        return self._ended("")
+
+    async def leave(self, why: str) -> None:
+        """End the episode where it is not over. Never raises."""
+        if self._playing is None or self._playing.done():
+            return
+        self._visitor.leave(why)
+        await asyncio.wait({self._playing}, timeout=_END_S)
+        self._playing.cancel()
+        with contextlib.suppress(asyncio.CancelledError, AgentGymError):
+            await self._playing
+
+    async def _play(self, guest: str) -> EpisodeResult:
+        venue = self._venue
+        episode = venue.plan(guest)
+        self._env = venue.make()
+        try:
+            return await run_episode(
+                self._env,
+                self._visitor,
+                seed=venue.seed,
+                store=venue.store,
+                episode_id=episode,
+                timeout_s=venue.timeout_s,
+            )
+        finally:
+            await self._env.close()
+
+    def _ended(self, why: str) -> Answer:
+        """Return what is to be said once the episode is over: of its last call, or of another."""
+        assert self._playing is not None
+        try:
+            result = self._playing.result()
+        except (AgentGymError, asyncio.CancelledError) as error:
+            return Answer(_complaint(str(error) or "the episode was stopped"), over=True)
+        if not result.verdict.scored:
+            # What a broken check says may give away what it looks for.
+            told = "" if result.verdict.status == "error:verifier" else f": {result.error}"
+            return Answer(_complaint(f"{result.verdict.status}{told}"), over=True)
+        if why or self._env is None or not self._env.steps:
+            return Answer(_complaint(why), over=True, verdict=result.verdict)
+        return Answer(self._env.steps[-1].observation, over=True, verdict=result.verdict)
+
+    def _with_news(self, observation: Observation) -> Observation:
+        news = self._visitor.instruction.removeprefix(self._told).strip()
+        if not news:
+            return observation
+        return Observation(
+            f"{news}\n{observation.text}", observation.image, observation.data, observation.effect
+        )
+
+
+def _complaint(text: str) -> Observation:
+    return Observation(f"error: {text}", effect=Effect.ERROR)

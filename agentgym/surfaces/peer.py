@@ -1,0 +1,315 @@
+"""An MCP server as its client sees it: where it is, what it offers, and a session with it.
+
+The official SDK speaks the protocol (2024-11-05 to 2026-07-28). Owned here: a process of its own
+for every session, in an empty folder, ended with all it started; deadlines; one kind of error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import math
+import os
+import shlex
+import shutil
+import string
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from agentgym.errors import ConfigError, MissingExtraError, SurfaceError
+
+try:
+    import anyio
+    import httpx2
+    from mcp import Client, MCPError, StdioServerParameters, stdio_client
+    from mcp import types as types
+    from mcp.client.streamable_http import streamable_http_client
+except ImportError as error:
+    raise MissingExtraError("mcp", "pip install 'agentgym[mcp]'") from error
+
+_CLOSE_S: Final = 15.0
+"""The SDK ends a server within about seven seconds: a wait, SIGTERM, a wait, SIGKILL."""
+
+_CONNECT_S: Final = 30.0
+_PAGES: Final = 100
+_STDERR_BYTES: Final = 2_000
+_ALL_TOGETHER: Final = '"$@"; echo "[ended with status $?]" >&2; kill -KILL 0'
+"""Run as the leader of a process group: whatever of the group outlives the server ends with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is and how long it may take.
+
+    Attributes:
+        command: Starts it, on this machine and with this user's rights; empty where it is a URL.
+        url: Of its streamable HTTP endpoint; empty where it is a command.
+        env: Variables of the command beside PATH, HOME, TMPDIR and a few more; ``$NAME`` stands for
+            a variable of this process.
+        headers: Headers of every HTTP request, likewise.
+        start_s: Seconds until it must have answered the handshake and told its tools.
+        call_s: Seconds a call may take.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    start_s: float = 60.0
+    call_s: float = 60.0
+
+    def __str__(self) -> str:
+        return self.url or shlex.join(self.command)
+
+
+def read_place(text: str) -> tuple[tuple[str, ...], str]:
+    """Return the command or the URL that a user wrote in one string, the other one empty.
+
+    Example:
+        >>> read_place("uvx mcp-server-time --local-timezone 'Europe/Paris'")
+        (('uvx', 'mcp-server-time', '--local-timezone', 'Europe/Paris'), '')
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if text.startswith(("http://", "https://")):
+        return (), text
+    try:
+        command = tuple(shlex.split(text))
+    except ValueError as error:
+        raise ConfigError(f"mcp: {text!r} is no command line: {error}") from None
+    if not command:
+        raise ConfigError("mcp: expected a command or a URL (http://…), got nothing")
+    return command, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a server says of itself and its tools when it is asked."""
+
+    name: str
+    instructions: str
+    tools: tuple[types.Tool, ...]
+
+
+@functools.cache
+def offer_of(address: Address) -> Offer:
+    """Return what a server offers. It is started for that once in a process, then ended.
+
+    May be called where an event loop runs, which then waits for as long as the server takes.
+
+    Raises:
+        SurfaceError: It cannot be started, or does not answer in time.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="agentgym-mcp") as aside:
+        return aside.submit(asyncio.run, _ask(address)).result()
+
+
+async def _ask(address: Address) -> Offer:
+    session = Session(address)
+    await session.open()
+    try:
+        return await session.offer()
+    finally:
+        await session.close()
+
+
+class Session:
+    """One client session, held by a task of its own; what awaits it may be any task of the loop.
+
+    Args:
+        address: Where the server is.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._scope = anyio.CancelScope()
+        self._ready = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._client: Client | None = None
+        self._holder: asyncio.Task[None] | None = None
+        self._failure = ""
+        self._folder: TemporaryDirectory[str] | None = None
+
+    async def open(self) -> None:
+        """Start the server, or connect to it, and shake hands.
+
+        Raises:
+            ConfigError: There is no such program, or a variable that it needs is not set.
+            SurfaceError: It cannot be reached or does not answer in time.
+        """
+        transport = self._transport()
+        self._holder = asyncio.create_task(self._hold(transport), name=f"mcp {self._address}")
+        try:
+            await self._ready.wait()
+        except BaseException:
+            await self.close()
+            raise
+        if self._client is None:
+            await self.close()
+            raise SurfaceError(f"MCP server {self._address}: cannot be used: {self._failure}")
+
+    async def offer(self) -> Offer:
+        """Ask what there is.
+
+        Raises:
+            SurfaceError: No usable answer came in time.
+        """
+        client, tools = self._live(), []
+        cursor: str | None = None
+        try:
+            with anyio.fail_after(self._address.start_s):
+                for _ in range(_PAGES):
+                    page = await client.list_tools(cursor=cursor)
+                    tools += page.tools
+                    cursor = page.next_cursor
+                    if not cursor:
+                        break
+        except TimeoutError:
+            raise self._broken(f"told no tools within {self._address.start_s:g} s") from None
+        except (MCPError, ValueError) as error:
+            raise self._broken(f"its tools cannot be listed: {error}") from error
+        info = client.server_info
+        return Offer(info.name if info else "", client.instructions or "", tuple(tools))
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        """Call a tool.
+
+        Raises:
+            TimeoutError: It took too long; the session goes on.
+            Refusal: The server answered with an error instead of a result.
+            SurfaceError: The server is gone.
+        """
+        client = self._live()
+        try:
+            return await client.call_tool(
+                tool, dict(arguments), read_timeout_seconds=self._address.call_s
+            )
+        except MCPError as error:
+            if error.code == types.REQUEST_TIMEOUT:
+                raise TimeoutError from error
+            if error.code == types.CONNECTION_CLOSED or self._has_ended():
+                raise self._broken(f"is gone: {error}") from error
+            raise Refusal(str(error)) from error
+        except (ValueError, RuntimeError) as error:
+            # What came is not of the protocol, or not what the tool itself promises.
+            raise Refusal(f"the server's answer cannot be used: {error}") from error
+
+    async def close(self) -> None:
+        """End the session and the server's process, with all that it started. Never raises."""
+        self._leaving.set()
+        if self._holder is not None:
+            done, _ = await asyncio.wait([self._holder], timeout=_CLOSE_S)
+            if not done:
+                self._scope.cancel()
+                await asyncio.wait([self._holder], timeout=_CLOSE_S)
+        self._client = None
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    async def _hold(self, transport: AbstractAsyncContextManager[Any]) -> None:
+        """Enter and leave the client in one task, as its cancel scopes demand."""
+        self._scope.deadline = anyio.current_time() + self._address.start_s
+        with self._scope:
+            try:
+                async with Client(transport) as client:
+                    self._scope.deadline = math.inf
+                    self._client = client
+                    self._ready.set()
+                    await self._leaving.wait()
+            except Exception as error:  # noqa: BLE001 - whatever a transport raises
+                self._failure = _cause(error)
+        if self._scope.cancelled_caught:
+            self._failure = f"no answer to the handshake within {self._address.start_s:g} s"
+        self._failure += self._last_words()
+        self._ready.set()
+
+    def _has_ended(self) -> bool:
+        return self._holder is None or self._holder.done()
+
+    def _live(self) -> Client:
+        if self._client is None:
+            raise SurfaceError(f"MCP server {self._address}: the session is closed; open it first")
+        return self._client
+
+    def _broken(self, what: str) -> SurfaceError:
+        return SurfaceError(f"MCP server {self._address} {what}{self._last_words()}")
+
+    # --- its process ---
+
+    def _transport(self) -> AbstractAsyncContextManager[Any]:
+        if self._address.url:
+            return _over_http(self._address.url, _filled(self._address.headers))
+        given = _filled(self._address.env)
+        program = self._address.command[0]
+        if shutil.which(program, path=given.get("PATH", os.environ.get("PATH"))) is None:
+            raise ConfigError(
+                f"mcp: no program named {program!r} on PATH; install it, or name its path"
+            )
+        self._folder = TemporaryDirectory(prefix="agentgym-mcp-", ignore_cleanup_errors=True)
+        home, temporary = Path(self._folder.name, "home"), Path(self._folder.name, "tmp")
+        home.mkdir()
+        temporary.mkdir()
+        started = StdioServerParameters(
+            command="/bin/sh",
+            args=["-c", _ALL_TOGETHER, "sh", *self._address.command],
+            env={"HOME": str(home), "TMPDIR": str(temporary), **given},
+            cwd=home,
+        )
+        return _over_stdio(started, Path(self._folder.name, "stderr"))
+
+    def _last_words(self) -> str:
+        """Return the end of what the server wrote to its standard error."""
+        path = None if self._folder is None else Path(self._folder.name, "stderr")
+        if path is None or not path.exists():
+            return ""
+        said = path.read_bytes()[-_STDERR_BYTES:].decode("utf-8", "replace").strip()
+        return f"; its last words:\n{said}" if said else ""
+
+
+class Refusal(Exception):
+    """The server refused a call; the text says why."""
+
+
+@asynccontextmanager
+async def _over_stdio(started: StdioServerParameters, stderr: Path) -> AsyncIterator[Any]:
+    with stderr.open("w", encoding="utf-8") as said:
+        async with stdio_client(started, errlog=said) as streams:
+            yield streams
+
+
+@asynccontextmanager
+async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+    # A stream may be silent for as long as a call takes, which has a deadline of its own.
+    patient = httpx2.Timeout(_CONNECT_S, read=None)
+    async with (
+        httpx2.AsyncClient(headers=dict(headers), timeout=patient) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+def _filled(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return names and values in which ``$NAME`` is replaced by a variable of this process."""
+    filled = {}
+    for name, value in pairs:
+        try:
+            filled[name] = string.Template(value).substitute(os.environ)
+        except (KeyError, ValueError) as error:
+            raise ConfigError(
+                f"mcp: {name} = {value!r}: expected the names of variables that are set, "
+                f"got {error}; set it, or write $$ for a dollar sign"
+            ) from None
+    return filled
+
+
+def _cause(error: BaseException) -> str:
+    """Return what went wrong in words: task groups wrap it, sometimes twice."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__

@@ -1,0 +1,121 @@
+"""Tasks that nobody wrote: an environment to be used as one likes, or a question with its answer.
+
+They are folders in the cache, named after their content, so that what was recorded of one can be
+replayed, graded and reported like what was recorded of any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from agentgym import catalogue
+
+FREE = "Use the tools as you like, and submit when you are done. Nothing is verified.\n"
+
+_SUITE = "@suite@"
+_TASK = """\
+schema_version = "agentgym.task/1"
+id = "{suite}/play-v1"
+title = "{title}"
+difficulty = "easy"
+env = {env}
+
+[params]
+instruction = {{ choice = [{instruction}] }}
+answer = {{ choice = [{answer}] }}
+"""
+_UNVERIFIED = '''\
+"""Free play: there is nothing to verify, and a score would be a lie."""
+
+from agentgym import CheckResult, CheckStatus, Evidence
+
+
+def unverified(evidence: Evidence) -> CheckResult:
+    """Nothing is asked, so nothing is verified."""
+    return CheckResult(CheckStatus.NOT_APPLICABLE, "free play: nothing is verified")
+'''
+_RUBRIC = """\
+schema_version = "agentgym.rubric/1"
+
+[[checkpoint]]
+id = "answer"
+"""
+_VERIFIED = (
+    'title = "The answer is right"\nuse = "answers.normal"\nwith = { text = "{{answer}}" }\n'
+)
+_FREE_PLAY = 'title = "Nothing is verified"\nuse = "checks.unverified"\n'
+_SUBMIT = '{"tool": "submit", "arguments": {"answer": "{{answer}}"}}\n'
+
+
+def lay_down(
+    env: str,
+    *,
+    instruction: str = FREE,
+    answer: str | None = None,
+    options: Mapping[str, Mapping[str, str]] | None = None,
+) -> Path:
+    """Write the folder of such a task, where it is not there yet, and return it.
+
+    Args:
+        env: Catalogue name of the environment.
+        instruction: What the agent is told.
+        answer: What must be submitted, compared as `answers.normal` does. None: the score is 0
+            whatever is done, and the verdict says that nothing was verified.
+        options: Options of surfaces by name, as in the task's ``[surface.NAME]``.
+    """
+    files = _files(env, instruction, answer, options or {})
+    digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:12]
+    suite = f"play-{digest}"
+    folder = catalogue.cache_dir() / "play" / suite / "play"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            for name, text in files.items():
+                path = Path(scratch, "play", name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text.replace(_SUITE, suite, 1), encoding="utf-8")
+            _move(Path(scratch, "play"), folder)
+    return folder
+
+
+def _files(
+    env: str,
+    instruction: str,
+    answer: str | None,
+    options: Mapping[str, Mapping[str, str]],
+) -> dict[str, str]:
+    task = _TASK.format(
+        suite=_SUITE,
+        title=f"Free play in {env}" if answer is None else f"A question in {env}",
+        env=_toml(env),
+        # As a value of a slot it may hold whatever it likes, braces too.
+        instruction=_toml(instruction),
+        answer=_toml(answer or ""),
+    )
+    for name, table in options.items():
+        task += f"\n[surface.{name}]\n" + "".join(f"{k} = {_toml(v)}\n" for k, v in table.items())
+    files = {
+        "task.toml": task,
+        "instruction.md": "{{instruction}}",
+        "checks/rubric.toml": _RUBRIC + (_FREE_PLAY if answer is None else _VERIFIED),
+        "solution/actions.jsonl": _SUBMIT,
+    }
+    return {**files, "checks/checks.py": _UNVERIFIED} if answer is None else files
+
+
+def _toml(text: str) -> str:
+    """Return a text as a TOML string, which JSON's are but for the DEL character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def _move(source: Path, target: Path) -> None:
+    try:
+        os.rename(source, target)
+    except OSError:
+        if not target.is_dir():
+            raise

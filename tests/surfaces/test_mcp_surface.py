@@ -1,0 +1,301 @@
+"""Any MCP server as a surface: over stdio and HTTP, well-behaved and not."""
+
+import asyncio
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from odd_server import TOOLS, odd_server
+
+from agentgym.errors import ActionError, ConfigError, SurfaceError
+from agentgym.protocols import Site
+from agentgym.records import Action, Effect, Fittings
+from agentgym.sandbox.absent import NoSandbox
+from agentgym.services.http import serve_http
+from agentgym.surfaces.calls import check_call
+from agentgym.surfaces.mcp import McpSurface
+from agentgym.testing.surface import CHECKS
+
+ODD = shlex.join([sys.executable, str(Path(__file__).with_name("odd_server.py"))])
+SITE = Site(NoSandbox())
+
+
+def surface_of(**options):
+    return McpSurface(Fittings(options={"command": ODD, **options}))
+
+
+@pytest.fixture
+async def surface():
+    surface = surface_of()
+    await surface.open(SITE)
+    yield surface
+    await surface.close()
+
+
+@pytest.fixture
+def call(surface):
+    async def call(tool, **arguments):
+        action = Action(tool, arguments)
+        check_call(action, surface.tools())
+        return await surface.call(action)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def url():
+    with serve_http(odd_server().streamable_http_app()) as url:
+        yield f"{url}/mcp"
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def gone(pid):
+    for _ in range(200):
+        if not is_alive(pid):
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+# --- the tools -------------------------------------------------------------------------------
+
+
+def test_every_tool_has_a_name_that_any_model_api_takes():
+    names = [tool.name for tool in surface_of().tools()]
+    assert len(set(names)) == len(names) == len(TOOLS)
+    assert all(0 < len(name) <= 64 and name.replace("_", "").isalnum() for name in names)
+    assert {"submit_2", "dotted_name", "dotted_name_2"} <= set(names)
+    assert "submit" not in names
+
+
+def test_names_can_have_a_prefix():
+    assert {"odd_count", "odd_submit"} <= {t.name for t in surface_of(prefix="odd_").tools()}
+
+
+async def test_a_renamed_tool_is_the_servers_own(call):
+    assert (await call("dotted_name_2")).text == "dotted/name: {}"
+    assert (await call("submit_2")).text == "submit: {}"
+
+
+async def test_references_are_resolved_and_mistyped_names_refused(call):
+    assert (await call("refer", to={"who": "x"})).text == 'refer: {"to": {"who": "x"}}'
+    for wrong in ({"to": {"who": 1}}, {}, {"to": {}, "too": 1}):
+        with pytest.raises(ActionError):
+            await call("refer", **wrong)
+    assert (await call("anything", goes=[1])).text == 'anything: {"goes": [1]}'
+
+
+# --- the results -----------------------------------------------------------------------------
+
+
+async def test_effects(call):
+    assert ((await call("count")).text, (await call("count")).text) == ("1", "2")
+    assert (await call("count")).effect is Effect.CHANGED
+    assert (await call("look")).effect is Effect.NO_CHANGE
+    failed = await call("fail")
+    assert (failed.text, failed.effect) == ("it failed", Effect.ERROR)
+    refused = await call("refuse")
+    assert (refused.text, refused.effect) == ("error: refused by the protocol", Effect.ERROR)
+
+
+async def test_a_picture_is_shown_and_named(call):
+    seen = await call("picture")
+    assert seen.image.tolist() == [[[255, 0, 0], [0, 0, 255]]]
+    (name,) = seen.data["images"]
+    assert seen.text == f"see:\n[{name} image/png]"
+    assert (await call("picture")).data["images"] == [name]
+    broken = await call("broken_picture")
+    assert broken.image is None and broken.data["images"] != [name]
+
+
+async def test_structured_content_is_data_and_text(call):
+    seen = await call("structure")
+    assert seen.data == {"structured": {"n": 7}}
+    assert json.loads(seen.text) == {"n": 7}
+
+
+async def test_what_breaks_its_own_promise_is_an_error(call):
+    seen = await call("promise")
+    assert seen.effect is Effect.ERROR and "kept" in seen.text
+
+
+async def test_resources_are_read_or_named(call):
+    assert (await call("resources")).text.splitlines() == [
+        "[resource note://2 a link]",
+        "[resource note://1 text/plain]",
+        "the note",
+        "[resource blob://1]",
+        "[audio audio/wav]",
+    ]
+
+
+async def test_long_text_is_cut_and_nul_is_visible(call):
+    seen = await call("talk", size=100_000)
+    assert seen.text.startswith("t\u2400xxx") and seen.text.endswith("more characters]")
+    assert len(seen.text) < 33_000
+
+
+# --- sessions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_contract(check):
+    # Its own bad manners apart: the contract is about what a surface does over any sane server.
+    surface = surface_of(call_s=1.0)
+    surface._tools = tuple(t for t in surface.tools() if t.name not in ("crash", "leave_a_child"))
+    await check(surface, SITE)
+
+
+async def test_every_episode_has_a_server_of_its_own():
+    surface = surface_of()
+    for _ in range(2):
+        await surface.open(SITE)
+        assert (await surface.call(Action("count"))).text == "1"
+    other = surface_of()
+    await other.open(SITE)
+    assert (await other.call(Action("count"))).text == "1"
+    assert (await surface.call(Action("count"))).text == "2"
+    await other.close()
+    await surface.close()
+
+
+async def test_a_server_runs_in_an_empty_folder_that_goes_with_it(call, surface):
+    seen = json.loads((await call("surroundings")).text)
+    assert seen["files"] == [] and seen["env"]["HOME"] == seen["cwd"]
+    assert set(seen["env"]) <= {
+        *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR"),
+        *("PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE"),
+    }
+    await surface.close()
+    assert not Path(seen["cwd"]).exists() and not Path(seen["env"]["TMPDIR"]).exists()
+
+
+async def test_variables_are_handed_over(monkeypatch):
+    monkeypatch.setenv("ODD_TOKEN", "secret")
+    surface = surface_of(env={"TOKEN": "$ODD_TOKEN", "PLAIN": "a$$b"})
+    await surface.open(SITE)
+    seen = json.loads((await surface.call(Action("surroundings"))).text)
+    await surface.close()
+    assert (seen["env"]["TOKEN"], seen["env"]["PLAIN"]) == ("secret", "a$b")
+    with pytest.raises(ConfigError, match="NOT_SET_ANYWHERE"):
+        surface_of(env={"TOKEN": "$NOT_SET_ANYWHERE"})
+
+
+async def test_what_a_server_started_ends_with_it(call, surface):
+    child = int((await call("leave_a_child")).text)
+    assert is_alive(child)
+    await surface.close()
+    assert await gone(child)
+
+
+async def test_a_stubborn_server_ends_all_the_same():
+    surface = surface_of(command=f"{ODD} stubborn")
+    await surface.open(SITE)
+    child = int((await surface.call(Action("leave_a_child"))).text)
+    parent = int(Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    await surface.close()
+    assert await gone(parent) and await gone(child)
+
+
+async def test_a_server_that_dies_is_nobodys_observation(call, surface):
+    with pytest.raises(
+        SurfaceError, match=r"is gone(.|\n)*about to crash\n\[ended with status 3\]"
+    ):
+        await call("crash")
+    with pytest.raises(SurfaceError, match="is gone"):
+        await call("count")
+    await surface.open(SITE)
+    assert (await call("count")).text == "1"
+
+
+async def test_a_call_that_takes_too_long_is_a_timeout_and_the_session_goes_on():
+    surface = surface_of(call_s=0.5)
+    await surface.open(SITE)
+    assert (await surface.call(Action("count"))).text == "1"
+    late = await surface.call(Action("hang"))
+    assert late.effect is Effect.TIMEOUT and "0.5 s" in late.text
+    assert (await surface.call(Action("count"))).text == "2"
+    await surface.close()
+
+
+async def test_calls_at_once_and_a_call_that_is_given_up(call, surface):
+    seen = await asyncio.gather(*(call("count") for _ in range(8)))
+    assert sorted(int(one.text) for one in seen) == list(range(1, 9))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(call("hang"), 0.3)
+    assert (await call("count")).text == "9"
+
+
+# --- what cannot begin -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "expected command"),
+        ({"command": "x", "url": "http://x"}, "expected command"),
+        ({"command": ""}, "got nothing"),
+        ({"command": "'"}, "no command line"),
+        ({"url": "ftp://x"}, "a URL"),
+        ({"command": "no-such-program-anywhere"}, "no program named 'no-such-program-anywhere'"),
+        ({"comand": "x"}, "did you mean 'command'"),
+        ({"command": "true", "call_s": 0}, "surface.mcp.call_s"),
+        ({"command": "true", "prefix": "a b"}, "surface.mcp.prefix"),
+    ],
+)
+def test_options_are_checked(options, told):
+    with pytest.raises(ConfigError, match=told):
+        McpSurface(Fittings(options=options))
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            "sh -c 'echo no good >&2; exit 5'",
+            r"cannot be used(.|\n)*no good\n\[ended with status 5\]",
+        ),
+        (f"{ODD} silent", r"handshake within 1 s(.|\n)*I say nothing"),
+        ("cat", "cannot be used"),
+        ("yes", "handshake within 1 s"),
+    ],
+)
+def test_a_server_that_does_not_answer_is_told_with_its_last_words(command, told):
+    began = time.monotonic()
+    with pytest.raises(SurfaceError, match=told):
+        McpSurface(Fittings(options={"command": command, "start_s": 1.0}))
+    assert time.monotonic() - began < 30
+
+
+async def test_http_has_a_session_an_episode(url):
+    surface = McpSurface(Fittings(options={"url": url, "call_s": 5.0}))
+    await surface.open(SITE)
+    first = int((await surface.call(Action("count"))).text)
+    assert int((await surface.call(Action("count"))).text) == first + 1
+    assert (await surface.call(Action("fail"))).effect is Effect.ERROR
+    assert "Mind the gaps." in (await surface.observe()).text
+    await surface.close()
+
+
+def test_nobody_at_the_url():
+    with pytest.raises(SurfaceError, match=r"cannot be used"):
+        McpSurface(Fittings(options={"url": "http://127.0.0.1:9/mcp", "start_s": 5.0}))
+
+
+async def test_an_http_server_that_goes_away():
+    with serve_http(odd_server().streamable_http_app()) as url:
+        surface = McpSurface(Fittings(options={"url": f"{url}/mcp", "call_s": 5.0}))
+        await surface.open(SITE)
+        await surface.call(Action("look"))
+    with pytest.raises(SurfaceError, match="is gone"):
+        await surface.call(Action("look"))
+    await surface.close()
