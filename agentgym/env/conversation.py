@@ -120,11 +120,8 @@ class Conversation:
 
 
 def agent_tools(tools: Sequence[ToolSpec], user: UserScript | None) -> tuple[ToolSpec, ...]:
-    """Return the tools that an agent has: all but the user's own, and one to write to them."""
-    if user is None:
-        return tuple(tools)
-    kept = [tool for tool in tools if not any(fnmatchcase(tool.name, glob) for glob in user.own)]
-    return (*kept, MESSAGE_USER)
+    """Return the tools that an agent has: those of its surfaces, and one to write to a user."""
+    return tuple(tools) if user is None else (*tools, MESSAGE_USER)
 
 
 def check_user(task: Task, services: ServiceSet | None) -> None:

@@ -99,6 +99,7 @@ class Environment:
         steps: The steps of the present episode.
         audit: What the sandbox's keepers saw, once the episode is over.
         world: What happens around the agent in the present episode.
+        shows_pictures: Whether observations may have an image.
     """
 
     def __init__(
@@ -136,10 +137,11 @@ class Environment:
             lasting = replace(self.limits, wall_s=whole_wall_s(task.sandbox_rules))
             self._recipe = replace(self._recipe, limits=lasting)
         self._foreign: ForeignEpisode | None = None
-        self.surfaces: list[Surface] = spec.make_surfaces(ground.tools)
+        own = () if task.user is None else task.user.own
+        self.surfaces: list[Surface] = spec.make_surfaces(ground.tools, withheld=own)
         self._services = spec.find_services()
-        offered = [tool for surface in self.surfaces for tool in surface.tools()]
-        acting = agent_tools(offered, task.user)
+        self.shows_pictures = any(surface.pictures for surface in self.surfaces)
+        acting = agent_tools([tool for s in self.surfaces for tool in s.tools()], task.user)
         self.tools: tuple[ToolSpec, ...] = (*acting, SUBMIT, GIVE_UP)
         self._owners: dict[str, Surface | Conversation] = {
             tool.name: s for s in self.surfaces for tool in s.tools()
@@ -148,7 +150,9 @@ class Environment:
         if task.user is not None:
             self._conversation = Conversation(task.user, user)
             self._owners[MESSAGE_USER.name] = self._conversation
-        check_world(task, spec, [tool.name for tool in acting], provider)
+        # A program may call what is offered in no other way.
+        called = dict.fromkeys(tool.name for tool in (*acting, *spec.service_tools(own)))
+        check_world(task, spec, list(called), provider)
         check_user(task, self._services)
         self.world: World | None = None
         self._backend: Backend | None = None
@@ -186,7 +190,7 @@ class Environment:
             self._backend,
         )
         self._sandbox = await self.provider.start(self._recipe, self._prepared.snapshot)
-        services: Services | None = self._backend
+        services: Services | None = self.world.services
         reach: UserWorld | None = ServicesOfUser(self._backend)
         own_words = ""
         if self.task.foreign is not None:
