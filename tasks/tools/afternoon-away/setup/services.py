@@ -1,4 +1,4 @@
-"""Meetings of others around the hours that are to be cleared, and one that has the room on Friday."""
+"""Meetings of others around the hours to be cleared, and one that has the room on Friday."""
 
 _MEETINGS = (
     (331, "Renewals round-up", 24, "2026-03-12T13:00:00Z", "2026-03-12T13:45:00Z", None, (1, 26)),

@@ -18,7 +18,11 @@ def notes(evidence: Evidence, tickets: list[int]) -> CheckResult:
     for row in evidence.tables_after.rows("tickets_comment", internal=1):
         if row["id"] not in old:
             said[row["ticket_id"]].append(row["body"])
-    wrong = [n for n in tickets if len(said[n]) != 1 or PROMISE.excess(said[n][0]) or PROMISE.lack(said[n][0])]
+    wrong = [
+        n
+        for n in tickets
+        if len(said[n]) != 1 or PROMISE.excess(said[n][0]) or PROMISE.lack(said[n][0])
+    ]
     if not wrong:
         return CheckResult(CheckStatus.PASS, f"all of {tickets} have their note")
     share = 1 - len(wrong) / len(tickets)

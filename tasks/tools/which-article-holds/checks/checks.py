@@ -12,7 +12,9 @@ def readable(evidence: Evidence, article: int, title: str) -> CheckResult:
     if now is None:
         return CheckResult(CheckStatus.FAIL, f"article {article} is not published")
     if now["title"] != title:
-        return CheckResult(CheckStatus.FAIL, f"readers see the title {now['title']!r}, expected {title!r}")
+        return CheckResult(
+            CheckStatus.FAIL, f"readers see the title {now['title']!r}, expected {title!r}"
+        )
     before = _published(evidence.tables_before, article)
     if before is None or now["body"] != before["body"]:
         return CheckResult(CheckStatus.FAIL, f"the text of article {article} is another one")

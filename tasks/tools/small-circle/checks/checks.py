@@ -1,0 +1,61 @@
+"""Who is in a channel that was opened, and what was said in it first."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.protocols import Tables
+from agentgym.verify import facts as facts_in_text
+
+ME = 1
+
+
+def members(evidence: Evidence, name: str, larger: str, office: str) -> CheckResult:
+    """The agent's colleague, and all of a larger channel who work in an office, are in a channel.
+
+    Credit is the share of right people among those who should be or are in it, by themselves.
+    """
+    before, after = evidence.tables_before, evidence.tables_after
+    there = {row["id"] for row in before.rows("contacts_person", office=office, status="active")}
+    wanted = (_people(before, larger) & there) - {ME}
+    found = _people(after, name) - {ME}
+    if found == wanted and ME in _people(after, name):
+        return CheckResult(CheckStatus.PASS, f"people {sorted(found)}")
+    share = len(found & wanted) / len(found | wanted | {ME})
+    said = f"people {sorted(found)}, expected {sorted(wanted)}"
+    return CheckResult(CheckStatus.FAIL, said, share)
+
+
+def first_message(evidence: Evidence, name: str, facts: Sequence[Any]) -> CheckResult:
+    """There is one message in a channel, and it says these facts and no other date or time."""
+    messages = _messages(evidence.tables_after, name)
+    if len(messages) != 1:
+        return CheckResult(CheckStatus.FAIL, f"{len(messages)} messages, expected one")
+    wanted = facts_in_text.mentions(facts, (), (), ("dates", "times"), 600)
+    fault = wanted.fault(messages[0]["text"])
+    return CheckResult(CheckStatus.FAIL if fault else CheckStatus.PASS, fault or "says so")
+
+
+def mentioned(evidence: Evidence, name: str, handle: str) -> CheckResult:
+    """What is said in a channel mentions a person."""
+    after = evidence.tables_after
+    numbers = [
+        mention["person_id"]
+        for message in _messages(after, name)
+        for mention in after.rows("chat_mention", message_id=message["id"])
+    ]
+    found = [after.one("contacts_person", id=number)["handle"] for number in numbers]
+    right = handle in found
+    said = f"mentioned {found}, expected {handle!r}"
+    return CheckResult(CheckStatus.PASS if right else CheckStatus.FAIL, said)
+
+
+def _messages(tables: Tables, name: str) -> list[dict[str, Any]]:
+    channel = tables.one("chat_channel", name=name)
+    return tables.rows("chat_message", channel_id=channel["id"], deleted=0) if channel else []
+
+
+def _people(tables: Tables, name: str) -> set[int]:
+    channel = tables.one("chat_channel", name=name)
+    rows = tables.rows("chat_member", channel_id=channel["id"]) if channel else []
+    return {row["person_id"] for row in rows}
