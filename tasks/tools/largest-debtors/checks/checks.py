@@ -9,7 +9,8 @@ from agentgym.protocols import Tables
 
 TODAY = "2026-03-02"
 BOOKS = ("Customer invoices 2025", "Customer invoices 2026")
-_LINE = re.compile(r"\s*(.+?)\s*;\s*(?:EUR|€)?\s*([\d.,]*\d)\s*(?:EUR|€)?\s*")
+_BULLET = r"\s*(?:[-*•]\s|\d{1,2}[.)]\s)?\s*"
+_LINE = re.compile(_BULLET + r"(.+?)\s*;\s*(?:EUR|€)?\s*([\d.,]*\d)\s*(?:EUR|€)?\s*")
 
 
 def debtors(evidence: Evidence) -> CheckResult:
@@ -64,7 +65,7 @@ def _euros(amount: Any) -> float:
 
 def _says(line: str, customer: str, owed: float) -> bool:
     found = _LINE.fullmatch(line)
-    if not found or found[1].strip("-*• ").casefold() != customer.casefold():
+    if not found or found[1].casefold() != customer.casefold():
         return False
     digits = re.sub(r",(?=\d{3}\b)", "", found[2])
     return bool(re.fullmatch(r"\d+(\.\d+)?", digits)) and abs(float(digits) - owed) < 0.005

@@ -11,19 +11,20 @@ ME = 1
 
 
 def members(evidence: Evidence, name: str, larger: str, office: str) -> CheckResult:
-    """The agent's colleague, and all of a larger channel who work in an office, are in a channel.
-
-    Credit is the share of right people among those who should be or are in it, by themselves.
-    """
-    before, after = evidence.tables_before, evidence.tables_after
-    there = {row["id"] for row in before.rows("contacts_person", office=office, status="active")}
-    wanted = (_people(before, larger) & there) - {ME}
-    found = _people(after, name) - {ME}
-    if found == wanted and ME in _people(after, name):
+    """All of a larger channel who work in an office are in a channel; credit is the share."""
+    wanted, found = _concerned(evidence, larger, office), _people(evidence.tables_after, name)
+    if wanted <= found:
         return CheckResult(CheckStatus.PASS, f"people {sorted(found)}")
-    share = len(found & wanted) / len(found | wanted | {ME})
+    share = len(found & wanted) / len(wanted)
     said = f"people {sorted(found)}, expected {sorted(wanted)}"
     return CheckResult(CheckStatus.FAIL, said, share)
+
+
+def nobody_else(evidence: Evidence, name: str, larger: str, office: str) -> CheckResult:
+    """Beside the agent's colleague only those whom it concerns are in a channel."""
+    others = _people(evidence.tables_after, name) - _concerned(evidence, larger, office) - {ME}
+    said = f"not concerned: people {sorted(others)}" if others else "only those concerned"
+    return CheckResult(CheckStatus.FAIL if others else CheckStatus.PASS, said)
 
 
 def first_message(evidence: Evidence, name: str, facts: Sequence[Any]) -> CheckResult:
@@ -48,6 +49,12 @@ def mentioned(evidence: Evidence, name: str, handle: str) -> CheckResult:
     right = handle in found
     said = f"mentioned {found}, expected {handle!r}"
     return CheckResult(CheckStatus.PASS if right else CheckStatus.FAIL, said)
+
+
+def _concerned(evidence: Evidence, larger: str, office: str) -> set[int]:
+    before = evidence.tables_before
+    there = {p["id"] for p in before.rows("contacts_person", office=office, status="active")}
+    return (_people(before, larger) & there) - {ME}
 
 
 def _messages(tables: Tables, name: str) -> list[dict[str, Any]]:
