@@ -213,16 +213,16 @@ class Talker:
 
 class Slow(Broken):
     async def reply(self, message, recorded=None):
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(1.1)
         return UserTurn("Yes?")
 
 
 async def test_the_agent_is_not_charged_for_waiting(make, monkeypatch):
     monkeypatch.setattr("agentgym.env.conversation.create", lambda *_: Slow(None))
     env = make()
-    result = await run_episode(env, Talker(), seed=0, store=None, episode_id=None, timeout_s=1.0)
+    result = await run_episode(env, Talker(), seed=0, store=None, episode_id=None, timeout_s=2.0)
     assert not result.truncated and result.steps == 3
-    assert env.waited_s > 1.0
+    assert env.waited_s > 2.0
 
 
 async def test_who_plays_the_user_is_a_name_like_any_other(make, monkeypatch):

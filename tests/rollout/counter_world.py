@@ -59,7 +59,7 @@ def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), para
         replay=SimpleNamespace(volatile_text=volatile_text, volatile_paths=()),
     )
     return SimpleNamespace(
-        id="counter/count-v1", manifest=manifest, params=params or {"to": TARGET}
+        id="counter/count-v1", manifest=manifest, params=params or {"to": TARGET}, foreign=None
     )
 
 

@@ -1,7 +1,5 @@
 """The contract of users, over both that come with agentgym."""
 
-import json
-
 import pytest
 from chat_server import ChatServer, call, says
 
@@ -32,8 +30,6 @@ class TestModel(UserContract):
         with ChatServer(player) as server:
             monkeypatch.setenv("AGENTGYM_USER_BASE_URL", server.url)
             yield
-        for request in server.requests:
-            json.dumps(request)
 
     def make(self):
         return ModelUser("test", SCRIPT, INSTANCE)
