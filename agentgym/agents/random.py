@@ -6,12 +6,13 @@ replayed draws the same calls.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
 
 from agentgym.agents import SUBMIT
-from agentgym.errors import ConfigError
+from agentgym.errors import ConfigError, SurfaceError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 from agentgym.surfaces.calls import sample_call
 
@@ -42,9 +43,13 @@ class RandomAgent:
         """Draw a call, or submit with a small fixed chance."""
         rng = np.random.default_rng([self._seed, len(history)])
         acting = [tool for tool in tools if tool.name not in ("submit", "give_up")]
-        if not acting or rng.random() < SUBMIT_CHANCE:
+        if rng.random() < SUBMIT_CHANCE:
             return Decision(SUBMIT)
-        return Decision(sample_call(acting, rng))
+        for _ in acting:
+            # Of a tool whose schema chance does not meet, such as a pattern, nothing is drawn.
+            with contextlib.suppress(SurfaceError):
+                return Decision(sample_call(acting, rng))
+        return Decision(SUBMIT)
 
     async def close(self) -> None:
         """Nothing to release."""
