@@ -101,13 +101,15 @@ class Subject:
         )
 
     def with_tests_within(self, limit_s: float) -> Subject:
-        """Return the same foreign task with less time for its tests, where they have more."""
-        assert self.task.foreign is not None
+        """Return the same task with less time for a foreign one's tests, where they have more."""
+        rules = self.task.sandbox_rules
+        if rules is None:
+            return self
         stages = tuple(
             replace(stage, test_timeout_s=min(stage.test_timeout_s, limit_s))
-            for stage in self.task.foreign.stages
+            for stage in rules.stages
         )
-        return self._altered(replace(self.task, foreign=replace(self.task.foreign, stages=stages)))
+        return self._altered(replace(self.task, foreign=replace(rules, stages=stages)))
 
     def _altered(self, task: Task) -> Subject:
         other = Subject(task, self.seeds, self.stage)

@@ -97,7 +97,8 @@ def offered_tools(task: Task) -> list[ToolSpec]:
     Raises:
         AgentGymError: The environment is broken.
     """
-    surfaces = spec_of(task).make_surfaces()
+    own = () if task.user is None else task.user.own
+    surfaces = spec_of(task).make_surfaces(withheld=own)
     offered = [tool for surface in surfaces for tool in surface.tools()]
     return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
 
