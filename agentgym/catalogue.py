@@ -1,7 +1,8 @@
 """The search path and what is found there: envs, tasks, verifiers and sandboxes by name.
 
-A catalogue grows by adding a folder. Bundled folders come first, then those of AGENTGYM_PATH,
-then those of the working directory; a later one replaces an earlier one of the same name.
+A catalogue grows by adding a folder. Bundled folders come first, then imported ones, then those of
+AGENTGYM_PATH, then those of the working directory; a later one replaces an earlier one of the same
+name.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def search_path() -> tuple[Path, ...]:
     package = Path(__file__).resolve().parent
     in_wheel = package / "_catalogues"
     roots = [in_wheel if in_wheel.is_dir() else package.parent]
+    with suppress(ConfigError):  # who needs the cache is told
+        roots += [imported_dir()] if imported_dir().is_dir() else []
     for entry in filter(None, os.environ.get("AGENTGYM_PATH", "").split(os.pathsep)):
         root = Path(entry).expanduser()
         if not root.is_dir():
@@ -76,6 +79,15 @@ def cache_dir() -> Path:
         return Path(base).absolute() / "agentgym"
     # Sandboxes of root run under another user id, which may not enter root's home.
     return (Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache") / "agentgym"
+
+
+def imported_dir() -> Path:
+    """Return the catalogue that `agentgym suite import` writes; it may not exist yet.
+
+    Raises:
+        ConfigError: As `cache_dir`.
+    """
+    return cache_dir() / "imported"
 
 
 def folders(kind: Kind) -> dict[str, Path]:

@@ -271,7 +271,10 @@ class Picture(Protocol):
 class Services(Protocol):
     """The live services of an episode, whoever calls them."""
 
-    now: str
+    @property
+    def now(self) -> str:
+        """The logical time, ISO 8601 in UTC."""
+        ...
 
     def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
         """Call a tool; what goes wrong is in the reply and in the audit."""
@@ -301,9 +304,15 @@ class Site:
 
 
 class Surface(Protocol):
-    """What an agent can do and see. Offered by the `agentgym.surfaces` door."""
+    """What an agent can do and see. Offered by the `agentgym.surfaces` door.
+
+    Attributes:
+        name: Under which it is offered.
+        pictures: Whether its observations may have an image.
+    """
 
     name: str
+    pictures: bool
 
     async def open(self, site: Site) -> None:
         """Attach to where the episode happens."""

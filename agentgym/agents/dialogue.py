@@ -75,7 +75,7 @@ def render(turn: Turn) -> list[ChatMessage]:
     if turn.image is None:
         return [turn.call, result]
     # The API takes images in user messages only.
-    seen: ChatMessage = {"role": "user", "content": _picture("The screen now:", turn.image)}
+    seen: ChatMessage = {"role": "user", "content": _picture("It shows this picture:", turn.image)}
     return [turn.call, result, seen]
 
 

@@ -21,6 +21,7 @@ from agentgym.cli.replay import replay
 from agentgym.cli.report import report
 from agentgym.cli.sandbox import app as sandbox
 from agentgym.cli.serve import serve
+from agentgym.cli.suite import app as suite
 from agentgym.cli.task import app as task
 from agentgym.cli.verifier import verifier
 
@@ -63,6 +64,7 @@ _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisat
 _add("regrade", regrade, "agentgym regrade runs/demo --episode 3")
 _add("report", report, "agentgym report runs/demo")
 app.add_typer(task, name="task")
+app.add_typer(suite, name="suite")
 app.add_typer(verifier, name="verifier")
 _add("doctor", doctor, "agentgym doctor")
 _add("bench", bench, "agentgym bench sandbox --json bench.json")

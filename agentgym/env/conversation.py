@@ -15,7 +15,7 @@ from typing import Final
 from agentgym.env.control import MESSAGE_USER
 from agentgym.errors import ActionError, AgentGymError, NotFoundError, TaskError, UserError
 from agentgym.manifest import Location, locate, read_text, show_path
-from agentgym.protocols import User
+from agentgym.protocols import User, UserWorld
 from agentgym.records import (
     Action,
     Effect,
@@ -25,14 +25,13 @@ from agentgym.records import (
     ToolSpec,
     UserTurn,
 )
-from agentgym.services.backend import Backend, ServiceSet
+from agentgym.services.backend import ServiceSet
 from agentgym.services.tables import select
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance, Task
 from agentgym.task.user import FILE, Deed, RowCondition, UserScript
 from agentgym.user.registry import create, user_spec
 from agentgym.user.slots import Slots, UnfilledError
-from agentgym.user.world import ServicesOfUser
 
 TURN_S: Final = 1800.0
 """The longest that any user may take for a turn: nothing hangs for ever."""
@@ -61,13 +60,13 @@ class Conversation:
         self.waited_s = 0.0
 
     async def begin(
-        self, instance: Instance, services: Backend | None, note: Callable[[Happening], None]
+        self, instance: Instance, world: UserWorld, note: Callable[[Happening], None]
     ) -> str:
         """Begin anew.
 
         Args:
             instance: The task with its parameters.
-            services: The live services.
+            world: What the user can see and do.
             note: Takes down what the user does.
 
         Returns:
@@ -81,7 +80,7 @@ class Conversation:
         self._user = create(self._spec, self._script, instance)
         with _failing(self._spec):
             async with asyncio.timeout(TURN_S):
-                opening = await self._user.start(ServicesOfUser(services))
+                opening = await self._user.start(world)
         return f"[user] {opening}" if opening else ""
 
     def expect(self, recorded: Sequence[Happening]) -> None:
@@ -121,11 +120,8 @@ class Conversation:
 
 
 def agent_tools(tools: Sequence[ToolSpec], user: UserScript | None) -> tuple[ToolSpec, ...]:
-    """Return the tools that an agent has: all but the user's own, and one to write to them."""
-    if user is None:
-        return tuple(tools)
-    kept = [tool for tool in tools if not any(fnmatchcase(tool.name, glob) for glob in user.own)]
-    return (*kept, MESSAGE_USER)
+    """Return the tools that an agent has: those of its surfaces, and one to write to a user."""
+    return tuple(tools) if user is None else (*tools, MESSAGE_USER)
 
 
 def check_user(task: Task, services: ServiceSet | None) -> None:
@@ -135,7 +131,7 @@ def check_user(task: Task, services: ServiceSet | None) -> None:
         TaskError: It names a tool, table or column that the services do not have; names file and
             line of each.
     """
-    if task.user is None:
+    if task.user is None or task.foreign is not None:
         return
     path = task.folder / FILE
     text = read_text(path, TaskError)

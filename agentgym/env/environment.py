@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from agentgym.env.control import GIVE_UP, MESSAGE_USER, SUBMIT
 from agentgym.env.conversation import Conversation, agent_tools, check_user
-from agentgym.env.foreign import ForeignEpisode
+from agentgym.env.foreign import ForeignEpisode, foreign_episode
 from agentgym.env.ground import ground_of, whole_wall_s
 from agentgym.env.hosting import ServicesStart, prepare_services
 from agentgym.env.world import World, check_world
@@ -24,7 +24,7 @@ from agentgym.errors import (
     SandboxError,
     SurfaceError,
 )
-from agentgym.protocols import Judge, Sandbox, SandboxProvider, Site, Surface
+from agentgym.protocols import Judge, Sandbox, SandboxProvider, Services, Site, Surface, UserWorld
 from agentgym.records import (
     Action,
     Audit,
@@ -43,6 +43,7 @@ from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance, Task
 from agentgym.task.setup import Prepared, prepare
+from agentgym.user.world import ServicesOfUser
 from agentgym.verify.grade import EpisodeEnd, grade
 from agentgym.verify.memory import RoomMemory
 from agentgym.verify.milestones import open_milestones
@@ -98,6 +99,7 @@ class Environment:
         steps: The steps of the present episode.
         audit: What the sandbox's keepers saw, once the episode is over.
         world: What happens around the agent in the present episode.
+        shows_pictures: Whether observations may have an image.
     """
 
     def __init__(
@@ -115,7 +117,7 @@ class Environment:
             raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
         ground = ground_of(task)
         spec, recipe = ground.spec, ground.recipe
-        if spec.sandbox is None and task.foreign is None:
+        if spec.sandbox is None and task.sandbox_rules is None:
             provider = NoSandboxProvider()
         self.task = task
         self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
@@ -130,15 +132,16 @@ class Environment:
         self._offline = offline
         if offline:
             self._recipe = replace(self._recipe, network="none", allow=())
-        if task.foreign is not None:
+        if task.sandbox_rules is not None:
             # The tests run in the same sandbox, after the agent's time.
-            lasting = replace(self.limits, wall_s=whole_wall_s(task.foreign))
+            lasting = replace(self.limits, wall_s=whole_wall_s(task.sandbox_rules))
             self._recipe = replace(self._recipe, limits=lasting)
         self._foreign: ForeignEpisode | None = None
-        self.surfaces: list[Surface] = spec.make_surfaces()
+        own = () if task.user is None else task.user.own
+        self.surfaces: list[Surface] = spec.make_surfaces(ground.tools, withheld=own)
         self._services = spec.find_services()
-        offered = [tool for surface in self.surfaces for tool in surface.tools()]
-        acting = agent_tools(offered, task.user)
+        self.shows_pictures = any(surface.pictures for surface in self.surfaces)
+        acting = agent_tools([tool for s in self.surfaces for tool in s.tools()], task.user)
         self.tools: tuple[ToolSpec, ...] = (*acting, SUBMIT, GIVE_UP)
         self._owners: dict[str, Surface | Conversation] = {
             tool.name: s for s in self.surfaces for tool in s.tools()
@@ -147,7 +150,9 @@ class Environment:
         if task.user is not None:
             self._conversation = Conversation(task.user, user)
             self._owners[MESSAGE_USER.name] = self._conversation
-        check_world(task, spec, [tool.name for tool in acting], provider)
+        # A program may call what is offered in no other way.
+        called = dict.fromkeys(tool.name for tool in (*acting, *spec.service_tools(own)))
+        check_world(task, spec, list(called), provider)
         check_user(task, self._services)
         self.world: World | None = None
         self._backend: Backend | None = None
@@ -185,19 +190,29 @@ class Environment:
             self._backend,
         )
         self._sandbox = await self.provider.start(self._recipe, self._prepared.snapshot)
+        services: Services | None = self.world.services
+        reach: UserWorld | None = ServicesOfUser(self._backend)
+        own_words = ""
         if self.task.foreign is not None:
-            self._foreign = ForeignEpisode(
-                self.task.foreign, self.provider, self._recipe, offline=self._offline
+            self._foreign = foreign_episode(
+                self.task.foreign,
+                self.provider,
+                self._recipe,
+                offline=self._offline,
+                judge=self._judge,
             )
-            await self._foreign.begin(self._sandbox)
+            own_words = await self._foreign.begin(self._sandbox)
+            services = self._foreign.services
+            reach = self._foreign.customer
         for surface in self.surfaces:
-            await surface.open(Site(self._sandbox, self._backend))
+            await surface.open(Site(self._sandbox, services))
         self.reset_s = time.perf_counter() - started
         told = await self.world.begin(self._sandbox)
-        first = _with_lines(Observation(text=self.instance.instruction), told)
-        if self._conversation is not None:
+        first = _with_lines(Observation(text=self.instance.instruction), own_words)
+        first = _with_lines(first, told)
+        if self._conversation is not None and reach is not None:
             note = self.world.note
-            opening = await self._conversation.begin(self.instance, self._backend, note)
+            opening = await self._conversation.begin(self.instance, reach, note)
             first = _with_lines(first, opening)
         # A policy may build on the instruction alone and never read the first observation.
         self.instance = replace(self.instance, instruction=first.text)
@@ -267,6 +282,8 @@ class Environment:
             observation = _with_lines(observation, told)
         happened = self.world.take_happenings()
         self.steps.append(replace(step, observation=observation, happenings=happened))
+        if self._foreign is not None:
+            self._foreign.note(self.steps[-1])
         if not ended and not over:
             return Transition(observation)
         verdict = await self.finish()
@@ -280,11 +297,12 @@ class Environment:
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
         if action.tool == SUBMIT.name:
+            answer = str(action.arguments.get("answer", ""))
             if self._foreign is not None and self._sandbox is not None:
-                following = await self._foreign.submit(self._sandbox)
+                following = await self._foreign.submit(self._sandbox, answer)
                 if following is not None:
                     return Observation(text=following), False
-            self._answer = str(action.arguments.get("answer", ""))
+            self._answer = answer
             return Observation(text="submitted"), True
         if action.tool == GIVE_UP.name:
             self._gave_up = str(action.arguments["reason"])
@@ -371,6 +389,8 @@ class Environment:
         if self._conversation is not None:
             await self._conversation.close()
         await sandbox.close()
+        if self._foreign is not None:
+            self._foreign.close()
         if self._backend is not None:
             self._backend.close()
 

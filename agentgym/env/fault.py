@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentgym.records import Effect, Observation
+from agentgym.errors import ServiceError
+from agentgym.records import Effect, Observation, Reply
 from agentgym.task.world import FaultKind, FaultManifest, Point
 
 _DRAW = "agentgym.fault/1"
@@ -20,6 +21,7 @@ _DRAW = "agentgym.fault/1"
 _WHOLE = 2**64
 _GARBLED_SHARE = 0.2
 _NOISE = "\ufffd#%&?@~^|\\0189aexzQZ"
+_QUOTED = 200
 _ERROR = "error: {tool}: temporarily unavailable, try again later"
 _TIMEOUT = "error: {tool}: no answer in time; it is not known whether the call was carried out"
 DELAY_S = 300.0
@@ -69,6 +71,22 @@ class Strike:
         # Its structured parts and its picture would tell what the text no longer does.
         text = self._garbled(true.text) if kind is FaultKind.GARBLED else self._cut(true.text)
         return Observation(text, effect=true.effect)
+
+    def reply(self, true: Reply | None, message: str = "") -> Reply:
+        """Return what a surface gets that calls a service by itself, instead of the agent.
+
+        It has a value to hand on or an error; what came through damaged is no value.
+
+        Args:
+            true: What the service answered; None where it was not called.
+            message: The fault's own, slots filled.
+        """
+        if self.fault.kind is FaultKind.SLOW and true is not None:
+            return true
+        seen = self.answer(None if true is None else Observation(true.json), message).text
+        if self.fault.kind in (FaultKind.GARBLED, FaultKind.PARTIAL):
+            seen = f"the answer came through damaged: {seen[:_QUOTED]}"
+        return Reply(error=ServiceError("unavailable", seen.removeprefix("error: ")))
 
     def _garbled(self, text: str) -> str:
         keys = [self._draw(f"character {place}") for place in range(len(text) or 8)]

@@ -12,11 +12,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from agentgym.env.ground import computer_plan, computer_recipe, tests_want, whole_wall_s
-from agentgym.errors import GuestFileError, SandboxEndedError, SandboxError, VerifierError
-from agentgym.protocols import FileTree, Sandbox, SandboxProvider
-from agentgym.records import Recipe, Verdict
+from agentgym.env.tau2 import Tau2Episode
+from agentgym.errors import (
+    GuestFileError,
+    SandboxEndedError,
+    SandboxError,
+    TaskError,
+    VerifierError,
+)
+from agentgym.protocols import FileTree, Judge, Sandbox, SandboxProvider, Services, UserWorld
+from agentgym.records import Recipe, Step, Verdict
 from agentgym.sandbox.standin import Sources
 from agentgym.task.foreign.rules import (
     AGENT_LOGS,
@@ -25,8 +33,10 @@ from agentgym.task.foreign.rules import (
     Artifact,
     ForeignRules,
     Healthcheck,
+    SandboxRules,
     Stage,
 )
+from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.verify.foreign.reward import Outcome
 from agentgym.verify.foreign.tests import Place, run_tests
 from agentgym.verify.foreign.toolkit import find_toolkit
@@ -34,8 +44,68 @@ from agentgym.verify.foreign.verdict import broken, verdict_of
 from agentgym.verify.room import pack_artifacts
 
 
-class ForeignEpisode:
+class ForeignEpisode(Protocol):
     """The rules of one running episode.
+
+    Attributes:
+        services: What the task brings beside its sandbox, None where that is nothing.
+        customer: What its simulated user can see and do, None where it has none.
+    """
+
+    services: Services | None
+    customer: UserWorld | None
+
+    async def begin(self, sandbox: Sandbox) -> str:
+        """Make all ready and return what the agent is told beside the instruction."""
+        ...
+
+    async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
+        """Return the next instruction, None where the episode is over."""
+        ...
+
+    def note(self, step: Step) -> None:
+        """Hear of a step that is done."""
+        ...
+
+    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
+        """Judge what the agent left."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what was made ready. Never raises."""
+        ...
+
+
+def foreign_episode(
+    rules: ForeignRules,
+    provider: SandboxProvider,
+    recipe: Recipe,
+    *,
+    offline: bool,
+    judge: Judge | None,
+) -> ForeignEpisode:
+    """Return the rules of an episode that is about to begin.
+
+    Args:
+        rules: Of the task.
+        provider: Starts the sandbox of a separate verifier.
+        recipe: Of the agent's sandbox.
+        offline: Neither has a network, whatever the rules say.
+        judge: Who decides sentences; None: whom AGENTGYM_JUDGE names.
+
+    Raises:
+        TaskError: Nothing here knows such rules.
+    """
+    match rules:
+        case SandboxRules():
+            return SandboxEpisode(rules, provider, recipe, offline=offline)
+        case Tau2Rules():
+            return Tau2Episode(rules, judge)
+    raise TaskError(f"expected the rules of harbor, terminal-bench or tau2, got {rules.format!r}")
+
+
+class SandboxEpisode:
+    """An episode in a sandbox that tests judge.
 
     Args:
         rules: Of the task.
@@ -45,19 +115,21 @@ class ForeignEpisode:
     """
 
     def __init__(
-        self, rules: ForeignRules, provider: SandboxProvider, recipe: Recipe, *, offline: bool
+        self, rules: SandboxRules, provider: SandboxProvider, recipe: Recipe, *, offline: bool
     ) -> None:
         self._rules, self._provider, self._recipe = rules, provider, recipe
         self._offline = offline
         self._outcomes: list[Outcome] = []
         self._broken: VerifierError | None = None
+        self.services: Services | None = None
+        self.customer: UserWorld | None = None
 
     @property
     def _stage(self) -> Stage:
         return self._rules.stages[len(self._outcomes)]
 
-    async def begin(self, sandbox: Sandbox) -> None:
-        """Make the sandbox ready for the first stage.
+    async def begin(self, sandbox: Sandbox) -> str:
+        """Make the sandbox ready for the first stage; nothing is told beside its instruction.
 
         Raises:
             SandboxError: It does not become healthy.
@@ -66,6 +138,7 @@ class ForeignEpisode:
             await sandbox.write_file(f"{folder}/.keep", b"")
         await _wait_for_health(sandbox, self._rules.computer.healthcheck)
         await self._enter(sandbox)
+        return ""
 
     async def _enter(self, sandbox: Sandbox) -> None:
         stage = self._stage
@@ -79,7 +152,7 @@ class ForeignEpisode:
                     raise SandboxError(f"step {stage.name!r}: setup.sh failed: {said}")
         await _wait_for_health(sandbox, stage.healthcheck)
 
-    async def submit(self, sandbox: Sandbox) -> str | None:
+    async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
         """Judge the present stage where another follows; returns the next instruction.
 
         None where the episode is over: the last stage is judged by `finish`.
@@ -106,6 +179,12 @@ class ForeignEpisode:
         if self._broken is not None:
             return broken(self._broken)
         return verdict_of(self._rules, self._outcomes, gave_up=gave_up)
+
+    def note(self, step: Step) -> None:
+        """Take no note: what the agent left is judged, not how."""
+
+    def close(self) -> None:
+        """Let go of nothing: the sandbox is its owner's."""
 
     def _stopped_early(self) -> bool:
         last = len(self._outcomes) - 1

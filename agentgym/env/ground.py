@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from agentgym.env.spec import EnvSpec, load_env_spec, spec_of
-from agentgym.records import Limits, Recipe
+from agentgym.records import Limits, Recipe, ToolSpec
 from agentgym.sandbox import absent
 from agentgym.sandbox.build.builder import Builds, Tell
 from agentgym.sandbox.build.plan import Plan
@@ -15,7 +15,8 @@ from agentgym.sandbox.recipe import load_plan, load_recipe, settings_of
 from agentgym.sandbox.rootimage import user_of
 from agentgym.sandbox.standin import Sources, fetch, plan_context, plan_image
 from agentgym.task.foreign.prepared import VARIABLE
-from agentgym.task.foreign.rules import Computer, ForeignRules
+from agentgym.task.foreign.rules import Computer, SandboxRules
+from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.model import Task
 from agentgym.verify.foreign.toolkit import RECIPE, prepare_toolkit
 from agentgym.verify.foreign.wants import Wants, read_wants
@@ -32,10 +33,12 @@ class Ground:
     Attributes:
         spec: Its environment.
         recipe: Its sandbox, before the task's limits are put over it.
+        tools: Tools of services that the task brings with it.
     """
 
     spec: EnvSpec
     recipe: Recipe
+    tools: tuple[ToolSpec, ...] = ()
 
 
 def ground_of(task: Task) -> Ground:
@@ -45,15 +48,26 @@ def ground_of(task: Task) -> Ground:
         AgentGymError: The environment, the recipe or the Dockerfile cannot be read.
     """
     spec = spec_of(task)
-    if task.foreign is None:
-        return Ground(spec, absent.RECIPE if spec.sandbox is None else load_recipe(spec.sandbox))
-    rules = task.foreign
+    rules = task.sandbox_rules
+    if rules is None:
+        tools = task.foreign.domain.tools if isinstance(task.foreign, Tau2Rules) else ()
+        recipe = absent.RECIPE if spec.sandbox is None else load_recipe(spec.sandbox)
+        return Ground(spec, recipe, tools)
     recipe = computer_recipe(rules.computer, task.manifest.title)
     user = user_of(rules.agent_user or recipe.user)
     return Ground(spec, replace(recipe, user=user))
 
 
-def whole_wall_s(rules: ForeignRules) -> float:
+def needs_sandbox(task: Task) -> bool:
+    """Whether episodes of a task happen in a sandbox.
+
+    Raises:
+        AgentGymError: The environment cannot be read.
+    """
+    return task.sandbox_rules is not None or spec_of(task).sandbox is not None
+
+
+def whole_wall_s(rules: SandboxRules) -> float:
     """Seconds that a sandbox may live in which agent and tests share their time."""
     spent = sum(stage.agent_timeout_s + stage.test_timeout_s for stage in rules.stages)
     return spent + sum(hook.timeout_s for hook in rules.collect) + _MARGIN_S
@@ -97,7 +111,7 @@ def computer_plan(computer: Computer, sources: Sources) -> Plan:
     return with_packages(plan, computer.prepared.apt, computer.prepared.pip, lambda _: VARIABLE)
 
 
-def tests_want(rules: ForeignRules) -> Wants:
+def tests_want(rules: SandboxRules) -> Wants:
     """Return what the test scripts of a foreign task ask the network for."""
     texts = []
     for stage in rules.stages:
@@ -114,14 +128,14 @@ def stand_ins(task: Task) -> dict[str, str]:
         SandboxError: A Dockerfile asks for what is not supported.
     """
     sources = Sources()
-    for computer in _computers(task.foreign):
+    for computer in _computers(task.sandbox_rules):
         computer_plan(computer, sources)
     found = dict(sources.stand_ins)
-    if task.foreign is not None:
-        prepared = task.foreign.computer.prepared
+    if (rules := task.sandbox_rules) is not None:
+        prepared = rules.computer.prepared
         found |= {f"package {name}": VARIABLE for name in (*prepared.apt, *prepared.pip)}
-    if task.foreign is not None and (python := tests_want(task.foreign).python):
-        found[f"Python {python} for the tests"] = RECIPE
+        if python := tests_want(rules).python:
+            found[f"Python {python} for the tests"] = RECIPE
     return found
 
 
@@ -136,23 +150,24 @@ def build_task(task: Task, builds: Builds, tell: Tell) -> None:
     Raises:
         AgentGymError: It cannot be built: a step failed, or something is not to be had.
     """
-    if task.foreign is None:
+    rules = task.sandbox_rules
+    if rules is None:
         recipe = load_env_spec(task.manifest.env).sandbox
         if recipe is not None:
             _build(load_plan(recipe), recipe, builds, tell)
         return
     sources = Sources()
-    for computer in _computers(task.foreign):
+    for computer in _computers(task.sandbox_rules):
         computer_plan(computer, sources)
     fetch(sources.images, builds, tell)
-    for computer in _computers(task.foreign):
+    for computer in _computers(task.sandbox_rules):
         _build(computer_plan(computer, Sources()), task.manifest.title, builds, tell)
     _build(load_plan(RECIPE), RECIPE, builds, tell)
-    graded = task.foreign.verifier or task.foreign.computer
-    prepare_toolkit(tests_want(task.foreign), computer_plan(graded, Sources()), builds)
+    graded = rules.verifier or rules.computer
+    prepare_toolkit(tests_want(rules), computer_plan(graded, Sources()), builds)
 
 
-def _computers(rules: ForeignRules | None) -> list[Computer]:
+def _computers(rules: SandboxRules | None) -> list[Computer]:
     found = [] if rules is None else [rules.computer, rules.verifier]
     return [computer for computer in found if computer is not None]
 

@@ -68,7 +68,9 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         self.environment = environment
         self.render_mode = render_mode
         self.action_space = ToolCallSpace(environment.tools)
-        self.observation_space = observation_space(text_bytes(environment.limits))
+        self.observation_space = observation_space(
+            text_bytes(environment.limits), pictures=environment.shows_pictures
+        )
         self._portal = portal()
         self._abandoned = weakref.finalize(self, self._portal.start, environment.close)
         self._abandoned.atexit = False  # the providers close all sandboxes then

@@ -20,27 +20,32 @@ from gymnasium.vector.utils import (
     read_from_shared_memory,
     write_to_shared_memory,
 )
+from numpy.typing import NDArray
 
 from agentgym.errors import ActionError
 from agentgym.records import Action, Json, ToolSpec
 from agentgym.surfaces.calls import check_call, draw_value, sample_call
+from agentgym.surfaces.shown import MAX_SIDE
 
 DATA_BYTES: Final = 65_536
 NO_IMAGE: Final = (1, 1, 3)
+_SIZE: Final = struct.Struct("<II")
+_DRAWN: Final = 16
 
 T = TypeVar("T")
 
 
-def observation_space(text_bytes: int) -> Dict:
-    """Return the space of observations without a picture.
+def observation_space(text_bytes: int, *, pictures: bool = False) -> Dict:
+    """Return the space of observations.
 
-    Its parts are ``text`` (str), ``image`` (``uint8[1, 1, 3]``, one black pixel that stands for
-    "no picture") and ``data`` (JSON).
+    Its parts are ``text`` (str), ``image`` (``uint8[H, W, 3]``) and ``data`` (JSON). One black
+    pixel, ``uint8[1, 1, 3]``, stands for "no picture".
 
     Args:
         text_bytes: The longest text there can be, in bytes of UTF-8.
+        pictures: Whether there are pictures, of any size; else the image is that one pixel.
     """
-    image = Box(0, 255, NO_IMAGE, np.uint8)
+    image = PictureSpace(MAX_SIDE) if pictures else Box(0, 255, NO_IMAGE, np.uint8)
     return Dict({"text": TextSpace(text_bytes), "image": image, "data": JsonSpace(DATA_BYTES)})
 
 
@@ -184,6 +189,55 @@ class JsonSpace(SlotSpace[Json]):
     def decode(self, data: bytes) -> Json:
         """Return the value."""
         return cast("Json", json.loads(data)) if data else self.blank
+
+
+class PictureSpace(SlotSpace[NDArray[np.uint8]]):
+    """Pictures of any size up to a square: ``uint8[H, W, 3]``, RGB.
+
+    Example:
+        >>> PictureSpace(8).contains(np.zeros((8, 5, 3), np.uint8))
+        True
+
+    Args:
+        max_side: Pixels of the longer side.
+        seed: Seeds what `sample` draws.
+    """
+
+    blank = np.zeros(NO_IMAGE, np.uint8)
+
+    def __init__(self, max_side: int, seed: int | None = None) -> None:
+        self.max_side = max_side
+        super().__init__(_SIZE.size + 3 * max_side**2, seed)
+
+    def encode(self, value: Any) -> bytes:
+        """Return height, width and the bytes of the pixels."""
+        if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 3:
+            raise TypeError("expected uint8[H, W, 3]")
+        height, width, colours = value.shape
+        if colours != 3 or not 0 < min(height, width) <= max(height, width) <= self.max_side:
+            raise ValueError(f"expected at most {self.max_side} pixels a side, got {value.shape}")
+        return _SIZE.pack(height, width) + value.tobytes()
+
+    def decode(self, data: bytes) -> NDArray[np.uint8]:
+        """Return the picture."""
+        if not data:
+            return self.blank
+        size = _SIZE.unpack_from(data)
+        return np.frombuffer(data, np.uint8, offset=_SIZE.size).reshape(*size, 3).copy()
+
+    def sample(self, mask: None = None, probability: None = None) -> NDArray[np.uint8]:
+        """Draw a small picture. Raises ValueError for a mask or probabilities."""
+        _refuse_masks(self, mask, probability)
+        height, width = self.np_random.integers(1, min(self.max_side, _DRAWN) + 1, 2)
+        return self.np_random.integers(0, 256, (height, width, 3), np.uint8)
+
+    def to_jsonable(self, sample_n: Iterable[NDArray[np.uint8]]) -> list[Any]:
+        """Return pictures as nested lists."""
+        return [sample.tolist() for sample in sample_n]
+
+    def from_jsonable(self, sample_n: list[Any]) -> list[NDArray[np.uint8]]:
+        """Read back what `to_jsonable` returned."""
+        return [np.asarray(sample, np.uint8) for sample in sample_n]
 
 
 def _refuse_masks(space: Space[Any], mask: object, probability: object) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -11,7 +12,7 @@ from agentgym import catalogue, plugins
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.protocols import Surface
-from agentgym.records import Fittings
+from agentgym.records import Fittings, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
 from agentgym.task.model import Task
@@ -60,23 +61,39 @@ class EnvSpec(Manifest):
         """
         return None if self.services is None else find_services(self.services)
 
-    def make_surfaces(self) -> list[Surface]:
+    def service_tools(self, withheld: Sequence[str] = ()) -> tuple[ToolSpec, ...]:
+        """Return the tools of its services, but for those that one of some globs names."""
+        services = self.find_services()
+        tools = () if services is None else services.tools
+        return tuple(t for t in tools if not any(fnmatchcase(t.name, glob) for glob in withheld))
+
+    def make_surfaces(
+        self, brought: Sequence[ToolSpec] = (), *, withheld: Sequence[str] = ()
+    ) -> list[Surface]:
         """Return its surfaces, unopened.
+
+        Args:
+            brought: Tools of services that a task brings with it.
+            withheld: Globs of services' tools that no surface has: they are somebody else's.
 
         Raises:
             NotFoundError: There is no surface of a name.
             ConfigError: One cannot be made with these options, or two have a tool of one name.
         """
-        services = self.find_services()
-        tools = () if services is None else services.tools
+        tools, there = (*brought, *self.service_tools(withheld)), self.sandbox is not None
         surfaces: list[Surface] = [
-            plugins.load("agentgym.surfaces", name)(Fittings(tools, self.surface.get(name, {})))
+            plugins.load("agentgym.surfaces", name)(
+                Fittings(tools, self.surface.get(name, {}), there)
+            )
             for name in self.surfaces
         ]
         names = [tool.name for surface in surfaces for tool in surface.tools()]
         for name in names:
             if names.count(name) > 1:
-                raise ConfigError(f"{self.title}: two surfaces have a tool named {name!r}")
+                raise ConfigError(
+                    f"{self.title}: two surfaces have a tool named {name!r}; those of a server "
+                    "can have a prefix: [surface.mcp] prefix = '…'"
+                )
         return surfaces
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agentgym.env.clock import LogicalClock
-from agentgym.env.fault import Faults
+from agentgym.env.fault import Faults, Strike
 from agentgym.env.hosting import run_service_script
 from agentgym.env.script import complaint, run_script
 from agentgym.env.spec import EnvSpec
+from agentgym.env.wire import WorldServices
 from agentgym.errors import TaskError, UnsupportedError, VerifierError, close_matches
 from agentgym.manifest import locate, read_text, show_path
 from agentgym.protocols import Sandbox, SandboxProvider
@@ -48,6 +49,8 @@ class World:
 
     Attributes:
         clock: The logical clock.
+        services: The services as surfaces reach them, None where there are none.
+        acting: The tool that the agent has called last.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class World:
     ) -> None:
         manifest = instance.task.manifest
         self._services = services
+        self.services = None if services is None else WorldServices(services, self)
         self._start = None if services is None else services.snapshot()
         self.clock = LogicalClock(manifest.clock.begins)
         self._instance, self._milestones, self._pristine = instance, milestones, pristine
@@ -66,6 +70,7 @@ class World:
         self._waiting = list(manifest.event)
         self._ran: list[tuple[EventManifest, str, str]] = []
         self._happenings: list[Happening] = []
+        self.acting = ""
 
     @property
     def latched(self) -> Mapping[str, CheckResult]:
@@ -110,15 +115,24 @@ class World:
         self, action: Action, execute: Callable[[Action], Awaitable[Observation]]
     ) -> Observation:
         """Execute a legal call, unless a fault strikes it."""
-        strike = self._faults.next_call(action.tool)
+        self.acting = action.tool
+        strike = self.next_strike(action.tool)
         if strike is None:
             return await execute(action)
+        true = await execute(action) if strike.fault.is_executed else None
+        return strike.answer(true, self.note_strike(strike))
+
+    def next_strike(self, tool: str) -> Strike | None:
+        """Count one more call of a tool and return what strikes it."""
+        return self._faults.next_call(tool)
+
+    def note_strike(self, strike: Strike) -> str:
+        """Take down that a fault has struck, and return its message with the slots filled."""
         fault = strike.fault
-        true = await execute(action) if fault.is_executed else None
         self._happenings.append(Happening(HappeningKind.FAULT, fault.id, strike.detail))
         self._advance_clock(strike.delay_s)
         where = show_path(self._instance.task.folder / "task.toml")
-        return strike.answer(true, fill(fault.message or "", self._instance.params, where))
+        return fill(fault.message or "", self._instance.params, where)
 
     async def advance(
         self,

@@ -70,10 +70,12 @@ class Fittings:
     Attributes:
         service_tools: The tools of the environment's services.
         options: The `[surface.NAME]` table of its `env.toml`.
+        sandbox: Whether the environment has a computer.
     """
 
     service_tools: tuple[ToolSpec, ...] = ()
     options: Mapping[str, Json] = field(default_factory=dict)
+    sandbox: bool = True
 
 
 class Effect(StrEnum):

@@ -40,32 +40,49 @@ import sys
 target, supervisor, *names = sys.argv[1:]
 for name in names:
     __import__(name)
-loaded = {name: module.__spec__ for name, module in sys.modules.items() if name != "__main__"}
-import json, os, py_compile
+loaded = {name: getattr(sys.modules[name], "__spec__", None) for name in sys.modules}
+del loaded["__main__"]
+import _imp, importlib.util, json, marshal, os, py_compile
 folder = "{}/python{}.{}".format(sys.platlibdir, *sys.version_info[:2])
 library = os.path.join(target, folder)
 os.makedirs(os.path.join(library, "lib-dynload"))
-extensions = []
+extensions, codes = [], {}
 sources = {"os": os.__file__, "": supervisor}
 for name, spec in loaded.items():
     if spec is None or not spec.has_location:
         continue
     if spec.origin.endswith(".py"):
-        sources[name + ".__init__" * (spec.submodule_search_locations is not None)] = spec.origin
+        # What the Python has compiled before is not compiled again; no path of this host goes in.
+        code = spec.loader.get_code(name)
+        _imp._fix_co_filename(code, name)
+        codes[name + ".__init__" * (spec.submodule_search_locations is not None)] = code
     else:
         extensions.append(spec.origin)
-for name, source in sources.items():
+def place(name):
     path = os.path.join(library, *name.split(".")) if name else os.path.join(target, "supervisor")
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    py_compile.compile(source, path + ".pyc", name or "supervisor", doraise=True)
+    return path + ".pyc"
+for name, source in sources.items():
+    py_compile.compile(source, place(name), name or "supervisor", doraise=True)
+for name, code in codes.items():
+    with open(place(name), "wb") as file:
+        file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
 print(json.dumps([os.path.join(folder, "lib-dynload"), extensions]))
 """
+# What programs of agents are likely to want, in a guest that has no Python of its own.
+_LIBRARY = (
+    *("ast", "base64", "bisect", "calendar", "collections", "contextlib", "copy", "csv"),
+    *("dataclasses", "datetime", "decimal", "difflib", "enum", "fnmatch", "fractions"),
+    *("functools", "glob", "heapq", "io", "itertools", "json", "linecache", "math", "operator"),
+    *("pathlib", "pprint", "random", "re", "shlex", "socket", "statistics", "string"),
+    *("subprocess", "textwrap", "threading", "time", "traceback", "typing"),
+)
 _TRY = """
 import sys
 for name in sys.argv[1:]:
     __import__(name)
 for name, module in sys.modules.items():
-    origin = getattr(module.__spec__, "origin", None) or "built-in"
+    origin = getattr(getattr(module, "__spec__", None), "origin", None) or "built-in"
     assert origin in ("built-in", "frozen") or origin.startswith(sys.prefix), (name, origin)
 """
 
@@ -90,6 +107,15 @@ class Runtime:
     def command(self) -> list[str]:
         """Return the guest's command line of PID 1."""
         return [*_python(RUNTIME, self.loader), f"{RUNTIME}/supervisor.pyc"]
+
+
+def program_python() -> list[str]:
+    """Return how a guest starts the Python of the runtime for a program that is not ours.
+
+    Unlike the supervisor's it reads the environment, as far as that is about Python.
+    """
+    isolated = _python(RUNTIME, "loader")
+    return [part for part in isolated if part != "-I"]
 
 
 def find_runtime(root: Path) -> Runtime:
@@ -178,7 +204,7 @@ def _inside(layer: Path) -> Path:
 
 
 def _imports() -> list[str]:
-    """Return every module the supervisor imports, at its top and in its functions."""
+    """Return the library, and every module the supervisor imports, also in its functions."""
     todo: list[ast.AST] = [ast.parse(Path(supervisor.__file__).read_bytes())]
     names: set[str] = set()
     while todo:
@@ -191,22 +217,23 @@ def _imports() -> list[str]:
             names.update(alias.name for alias in node.names)
         else:
             todo += ast.iter_child_nodes(node)
-    return sorted(names)
+    return sorted({*names, *_LIBRARY})
 
 
 def _needs(programs: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return the dynamic loader of programs, and name to path of the libraries they load."""
     loader, libraries = "", {}
-    for program in programs:
-        for line in _run(["ldd", program]).splitlines():
-            name, arrow, rest = line.strip().partition(" => ")
-            path = (rest if arrow else name).split(" (")[0]
-            if not arrow and path.startswith("/"):
-                loader = loader or path
-            elif arrow and not path.startswith("/"):
-                raise ValueError(f"{program} needs {name}, which is not there")
-            elif arrow:
-                libraries[os.path.basename(name)] = path
+    for line in _run(["ldd", *programs]).splitlines():
+        name, arrow, rest = line.strip().partition(" => ")
+        path = (rest if arrow else name).split(" (")[0]
+        if line.endswith(":"):
+            continue
+        if not arrow and path.startswith("/"):
+            loader = loader or path
+        elif arrow and not path.startswith("/"):
+            raise ValueError(f"a program needs {name}, which is not there")
+        elif arrow:
+            libraries[os.path.basename(name)] = path
     if not loader:
         raise ValueError("it is not dynamically linked")
     return loader, libraries

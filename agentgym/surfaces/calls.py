@@ -6,15 +6,19 @@ draw is built from the common keywords and returned only once the check has acce
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Any, Final, cast
 
 import numpy as np
 from jsonschema import Draft202012Validator, SchemaError, ValidationError
 from jsonschema.exceptions import best_match
+from rstr import Rstr
 
 from agentgym.errors import ActionError, SurfaceError, close_matches
 from agentgym.records import Action, Json, ToolSpec
@@ -46,7 +50,8 @@ def check_call(action: Action, tools: Sequence[ToolSpec]) -> None:
 def sample_call(tools: Sequence[ToolSpec], rng: np.random.Generator) -> Action:
     """Draw a legal call; the same generator state gives the same call.
 
-    Strings mix printable ASCII, whitespace and characters of every Unicode plane.
+    Strings mix printable ASCII, whitespace and characters of every Unicode plane; one that has
+    a pattern is made from it.
 
     Example:
         >>> tool = ToolSpec("wait", "", {"type": "object", "properties": {}})
@@ -235,11 +240,15 @@ def _draw_object(schema: Mapping[str, Any], rng: np.random.Generator) -> dict[st
 
 def _draw_array(schema: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:
     low = schema.get("minItems", 0)
-    high = schema.get("maxItems", low + 3)
+    high = min(schema.get("maxItems", low + 3), low + 3)
     return [draw_value(schema.get("items", {}), rng) for _ in range(_between(low, high, rng))]
 
 
 def _draw_string(schema: Mapping[str, Any], rng: np.random.Generator) -> str:
+    if "pattern" in schema:
+        # A pattern that Python cannot read, no draw can meet.
+        with contextlib.suppress(re.error):
+            return str(Rstr(Random(int(rng.integers(2**32)))).xeger(schema["pattern"]))
     low = schema.get("minLength", 0)
     high = min(schema.get("maxLength", low + 24), low + 24)
     characters = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
 from agentgym.protocols import Services, Site
-from agentgym.records import Action, Effect, Fittings, Json, Observation, Reply, ToolSpec
-from agentgym.surfaces.shown import bounded, pixels
+from agentgym.records import Action, Effect, Fittings, Image, Json, Observation, Reply, ToolSpec
+from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
 
 
 class ServicesSurface:
@@ -23,9 +23,10 @@ class ServicesSurface:
     """
 
     name = "services"
+    pictures = True
 
     def __init__(self, fittings: Fittings) -> None:
-        self._tools = _chosen(fittings)
+        self._tools = chosen_tools(fittings, self.name)
         self._services: Services | None = None
 
     async def open(self, site: Site) -> None:
@@ -76,34 +77,44 @@ def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observ
         error = reply.error
         text = f"error: {error.code}: {error}"
         return Observation(bounded(text), data=json.loads(reply.json), effect=Effect.ERROR)
-    pictures = [services.picture(name) for name in reply.images]
     return Observation(
-        bounded(_readable(reply.result)),
-        image=next(
-            (shown for one in pictures if one and (shown := pixels(one.data)) is not None), None
-        ),
-        data={"result": reply.result},
+        bounded(readable(reply.result)),
+        image=first_picture(reply.images, services),
+        data=bounded_data("result", reply.result),
         effect=Effect.CHANGED if changed else Effect.NO_CHANGE,
     )
 
 
-def _readable(result: Json) -> str:
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=1)
+def first_picture(names: Iterable[str], services: Services) -> Image | None:
+    """Return the first of some named pictures that can be shown, None where none can."""
+    pictures = (services.picture(name) for name in names)
+    shown = (pixels(picture.data) for picture in pictures if picture is not None)
+    return next((picture for picture in shown if picture is not None), None)
 
 
-def _chosen(fittings: Fittings) -> tuple[ToolSpec, ...]:
+def chosen_tools(fittings: Fittings, surface: str) -> tuple[ToolSpec, ...]:
+    """Return the tools of services that a surface offers: those that its option `tools` picks.
+
+    Args:
+        fittings: The tools and the options.
+        surface: Name of the surface.
+
+    Raises:
+        ConfigError: There are no services, an option is unknown, or a glob picks nothing.
+    """
     options = dict(fittings.options)
     globs = options.pop("tools", ["*"])
     if options:
-        raise ConfigError(str(NotFoundError("option of surface.services", min(options), ["tools"])))
+        unknown = NotFoundError(f"option of surface.{surface}", min(options), ["tools"])
+        raise ConfigError(str(unknown))
     if not isinstance(globs, Sequence) or isinstance(globs, str):
-        raise ConfigError(f"surface.services.tools: expected a list of globs, got {globs!r}")
+        raise ConfigError(f"surface.{surface}.tools: expected a list of globs, got {globs!r}")
     if not fittings.service_tools:
-        raise ConfigError("surface 'services' needs services: add services = '…' to env.toml")
+        raise ConfigError(f"surface {surface!r} needs services: add services = '…' to env.toml")
     names = [tool.name for tool in fittings.service_tools]
     for glob in globs:
         if not any(fnmatchcase(name, str(glob)) for name in names):
-            raise ConfigError(f"surface.services.tools: {glob!r} picks no tool of {len(names)}")
+            raise ConfigError(f"surface.{surface}.tools: {glob!r} picks no tool of {len(names)}")
     return tuple(
         tool
         for tool in fittings.service_tools

@@ -86,10 +86,13 @@ class ShellSurface:
     """A Surface over one shell session of a sandbox."""
 
     name = "shell"
+    pictures = False
 
     def __init__(self, fittings: Fittings = _NONE) -> None:
         if fittings.options:
             raise ConfigError(f"surface 'shell' has no options, got {', '.join(fittings.options)}")
+        if not fittings.sandbox:
+            raise ConfigError("surface 'shell' needs a computer: add sandbox = '…' to env.toml")
         self._sandbox: Sandbox | None = None
         self._shell: Shell | None = None
         self._calls: dict[str, Callable[..., Awaitable[Observation]]] = {

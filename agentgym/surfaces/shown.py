@@ -1,32 +1,71 @@
-"""How results become what an agent sees: text of bounded length, pictures as arrays."""
+"""What an agent is shown of results: texts, structured parts and pictures, none without bound."""
 
 from __future__ import annotations
 
 import io
+import json
 from typing import Final
 
 import numpy as np
 from PIL import Image as Pictures
 from PIL import UnidentifiedImageError
 
-from agentgym.records import Image
+from agentgym.records import Image, Json
 
 MAX_TEXT: Final = 32_000
-"""Characters of one observation."""
+"""Characters of a text."""
+
+MAX_DATA: Final = 60_000
+"""Bytes of structured parts as ASCII JSON."""
+
+MAX_SIDE: Final = 1024
+"""Pixels of a picture's longer side; a larger one is shown smaller."""
+
+_MOST_PIXELS: Final = 40_000_000
+"""Of a picture that is decoded."""
 
 
-def bounded(text: str) -> str:
-    """Return a text as an observation may hold it: NULs made visible, a long end cut off."""
+def readable(result: Json) -> str:
+    """Return a result as text: text as it is, anything else as JSON on lines of its own."""
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=1)
+    return text.encode("utf-8", "replace").decode()
+
+
+def bounded(text: str, tail: int = 0) -> str:
+    """Return a text as an observation may hold it: NULs made visible, of bounded length.
+
+    Where it is longer, a line says how much was left out.
+
+    Args:
+        text: Of any length.
+        tail: How many characters of its end are kept; the rest is of its beginning.
+    """
     text = text.replace("\0", "\u2400")
     if len(text) <= MAX_TEXT:
         return text
-    return f"{text[:MAX_TEXT]}\n[cut: {len(text) - MAX_TEXT} more characters]"
+    cut = f"[cut: {len(text) - MAX_TEXT} more characters]"
+    end = f"\n{text[-tail:]}" if tail else ""
+    return f"{text[: MAX_TEXT - tail]}\n{cut}{end}"
+
+
+def bounded_data(name: str, value: Json) -> dict[str, Json]:
+    """Return a value under a name, or how long its JSON is where that is too long to show."""
+    data: dict[str, Json] = {name: value}
+    size = len(json.dumps(data))
+    return data if size <= MAX_DATA else {"omitted_bytes": size}
 
 
 def pixels(data: bytes) -> Image | None:
-    """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB; None where there is none."""
+    """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB.
+
+    None where there is none, or one of more than 40 million pixels.
+    """
     try:
         with Pictures.open(io.BytesIO(data)) as image:
-            return np.asarray(image.convert("RGB"))
+            if image.width * image.height > _MOST_PIXELS:
+                return None
+            shown = image.convert("RGB")
+            shown.thumbnail((MAX_SIDE, MAX_SIDE))
+            return np.asarray(shown)
     except (UnidentifiedImageError, OSError, ValueError, Pictures.DecompressionBombError):
         return None

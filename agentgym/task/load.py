@@ -29,13 +29,11 @@ def find_task(task_id: str) -> Task:
         NotFoundError: No task has it.
         TaskError: Its folder is broken.
     """
-    if (folder := catalogue.path_of(task_id)) is not None:
-        return load_folder(folder)
-    return load_task(catalogue.find("tasks", task_id))
+    return load_folder(catalogue.path_of(task_id) or catalogue.find("tasks", task_id))
 
 
 def load_folder(folder: Path) -> Task:
-    """Read a task folder of any format: ours, Harbor's or terminal-bench's.
+    """Read a task folder of any format: ours, Harbor's, terminal-bench's, or an imported one.
 
     Raises:
         TaskError: It is broken.

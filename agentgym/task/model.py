@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.records import Json
-from agentgym.task.foreign.rules import ForeignRules
+from agentgym.task.foreign.rules import ForeignRules, SandboxRules
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
 from agentgym.task.world import ClockManifest, EventManifest, FaultManifest
@@ -142,6 +142,11 @@ class Task:
         own = self.manifest.surface
         merged = {name: {**own.get(name, {}), **table} for name, table in given.items()}
         return replace(self, manifest=self.manifest.model_copy(update={"surface": own | merged}))
+
+    @property
+    def sandbox_rules(self) -> SandboxRules | None:
+        """The rules of a foreign task that happens in a sandbox of its own."""
+        return self.foreign if isinstance(self.foreign, SandboxRules) else None
 
     @property
     def setup(self) -> Path | None:

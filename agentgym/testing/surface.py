@@ -47,7 +47,12 @@ async def tools_are_described(surface: Surface, site: Site) -> None:
     """Names are unique, schemas say which arguments there are, both are known before opening."""
     tools = surface.tools()
     names = [tool.name for tool in tools]
-    assert surface.name and tools and len(set(names)) == len(names)
+    assert (
+        surface.name
+        and isinstance(surface.pictures, bool)
+        and tools
+        and len(set(names)) == len(names)
+    )
     for tool in tools:
         assert tool.description.strip()
         jsonschema.Draft202012Validator.check_schema(dict(tool.parameters))

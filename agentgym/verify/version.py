@@ -19,7 +19,8 @@ from typing import Any, TypeAlias
 
 from agentgym import catalogue
 from agentgym.errors import ConfigError
-from agentgym.task.foreign.rules import ForeignRules
+from agentgym.task.foreign.rules import ForeignRules, SandboxRules
+from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.model import Task
 from agentgym.verify.foreign.toolkit import RECIPE
 
@@ -48,16 +49,27 @@ def verifier_version(task: Task) -> str:
 
 
 def foreign_version(rules: ForeignRules) -> str:
-    """Return the version of the tests that judge a foreign task, as 12 hexadecimal digits."""
-    tops = [folder for stage in rules.stages for folder in stage.tests]
-    tops += [stage.script_file for stage in rules.stages if stage.script_file is not None]
-    tops.append(catalogue.find("sandboxes", RECIPE))
+    """Return the version of what judges a foreign task, as 12 hexadecimal digits."""
     digest = hashlib.sha256(_agentgym_version().encode())
-    for path in (path for top in tops for path in (top, *sorted(top.rglob("*")))):
-        if path.is_file() and "__pycache__" not in path.parts:
-            digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            digest.update(path.read_bytes())
+    for name, content in _deciding(rules):
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
     return digest.hexdigest()[:DIGITS]
+
+
+def _deciding(rules: ForeignRules) -> Iterator[tuple[str, bytes]]:
+    """Yield what decides beside agentgym itself: files of tests, or a task's own criteria."""
+    match rules:
+        case SandboxRules():
+            tops = [folder for stage in rules.stages for folder in stage.tests]
+            tops += [stage.script_file for stage in rules.stages if stage.script_file is not None]
+            tops.append(catalogue.find("sandboxes", RECIPE))
+            for path in (path for top in tops for path in (top, *sorted(top.rglob("*")))):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    yield path.name, path.read_bytes()
+        case Tau2Rules():
+            raw = {key: rules.task.raw.get(key) for key in ("evaluation_criteria", "initial_state")}
+            yield "task", json.dumps(raw, sort_keys=True).encode()
 
 
 def _agentgym_version() -> str:

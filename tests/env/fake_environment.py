@@ -63,6 +63,7 @@ class FakeEnvironment:
         self.task = SimpleNamespace(id="fake/echo-v1")
         self.tools = TOOLS
         self.limits = Limits()
+        self.shows_pictures = False
         self.max_steps = max_steps
         self.instance = None
         self.steps = []

@@ -21,7 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.env import spaces
-from agentgym.env.spaces import JsonSpace, TextSpace, ToolCallSpace, observation_space
+from agentgym.env.spaces import (
+    JsonSpace,
+    PictureSpace,
+    TextSpace,
+    ToolCallSpace,
+    observation_space,
+)
 from agentgym.records import Action, ToolSpec
 
 TEXTS = [
@@ -49,7 +55,7 @@ def through_shared_memory(space, *values):
 
 
 def test_the_examples_in_the_documentation():
-    assert doctest.testmod(spaces) == (0, 5)
+    assert doctest.testmod(spaces) == (0, 6)
 
 
 # --- tool calls ----------------------------------------------------------------------------
@@ -160,6 +166,40 @@ def test_the_observation_space_has_three_parts():
     black = np.zeros((1, 1, 3), np.uint8)
     assert {"text": "\u00e9", "image": black, "data": {"cwd": "/"}} in space
     assert {"text": "x" * 101, "image": black, "data": {}} not in space
+
+
+def test_pictures_have_any_size_up_to_a_square():
+    space = PictureSpace(8)
+    space.seed(1)
+    drawn = [space.sample() for _ in range(50)]
+    assert all(picture in space for picture in drawn)
+    assert len({picture.shape for picture in drawn}) > 10
+    back = space.from_jsonable(json.loads(json.dumps(space.to_jsonable(drawn))))
+    assert all(np.array_equal(a, b) and b in space for a, b in zip(drawn, back, strict=True))
+    for odd in (
+        np.zeros((9, 1, 3), np.uint8),
+        np.zeros((0, 1, 3), np.uint8),
+        np.zeros((1, 1, 4), np.uint8),
+        np.zeros((1, 1), np.uint8),
+        np.zeros((1, 1, 3), np.int64),
+        [[[0, 0, 0]]],
+        None,
+    ):
+        assert odd not in space
+    assert space == PictureSpace(8) != PictureSpace(9)
+    admitting = observation_space(10, pictures=True)
+    assert {"text": "", "image": np.zeros((30, 40, 3), np.uint8), "data": {}} in admitting
+    assert {"text": "", "image": space.blank, "data": {}} in admitting
+
+
+def test_pictures_survive_shared_memory_exactly():
+    space = PictureSpace(8)
+    pictures = [np.full((height, 3, 3), height, np.uint8) for height in (2, 8)]
+    seen, memory = through_shared_memory(space, *pictures)
+    assert all(np.array_equal(a, b) for a, b in zip(seen, pictures, strict=True))
+    kept = deepcopy({"image": seen})["image"]
+    write_to_shared_memory(space, 1, pictures[0], memory)
+    assert np.array_equal(seen[1], pictures[0]) and np.array_equal(kept[1], pictures[1])
 
 
 # --- slots ---------------------------------------------------------------------------------

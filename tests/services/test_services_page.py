@@ -6,8 +6,33 @@ from pathlib import Path
 
 import pytest
 
+from agentgym.env.environment import Environment
+from agentgym.records import Action
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.services import arguments, audit, backend, image, service
+from agentgym.task.load import load_task
 from agentgym.testing import services as contract
+
+PROBLEMS = BubblewrapProvider().problems()
+TASK = """
+schema_version = "agentgym.task/1"
+id = "demo/hall-v1"
+title = "Meet"
+difficulty = "easy"
+env = "hall"
+"""
+RUBRIC = """
+schema_version = "agentgym.rubric/1"
+
+[[checkpoint]]
+id = "booked"
+use = "checks.booked"
+"""
+CHECKS = """
+def booked(evidence):
+    added = [change.after["room"] for change in evidence.row_changes]
+    return added == ["Birch", "Cedar"] and evidence.gold("booking") == b"1"
+"""
 
 PAGE = (Path(__file__).parents[2] / "docs" / "services.md").read_text()
 
@@ -43,6 +68,31 @@ def test_the_service_keeps_the_contract(hall):
 
 def test_the_lines_on_serving_run():
     exec(blocks("python")[3], {})
+
+
+@pytest.mark.skipif(bool(PROBLEMS), reason=f"no bubblewrap sandbox: {PROBLEMS}")
+async def test_the_environment_goes_as_it_is_told(hall, tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
+    (tmp_path / "envs/hall/env.toml").write_text(blocks("toml")[0])
+    files = {
+        "task.toml": TASK,
+        "instruction.md": "Meet.",
+        "setup/services.py": blocks("python")[4],
+        "solution/actions.jsonl": '{"tool": "submit", "arguments": {}}\n',
+        "checks/rubric.toml": RUBRIC,
+        "checks/checks.py": CHECKS,
+    }
+    folder = tmp_path / "tasks/demo/hall"
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    provider = BubblewrapProvider()
+    env = Environment(load_task(folder), provider)
+    await env.reset(0)
+    done = await env.step(Action("run_python", {"code": blocks("python")[5]}))
+    assert done.observation.text == 'Fir conflict\n[\n "Birch",\n "Cedar"\n]'
+    assert (await env.step(Action("submit"))).verdict.outcome
+    await provider.close()
 
 
 def test_every_status_is_the_one_that_is_sent():

@@ -184,3 +184,24 @@ def test_a_kill_in_the_middle_of_a_write_loses_nothing_that_was_answered(tmp_pat
     back = recover(SHOP, kept, entries[1:])
     assert back.hash == entries[-1].after
     assert back.call("shop_put", {"word": "goes on"}).error is None
+
+
+def test_a_server_that_is_killed_in_the_middle_of_a_write_has_written_none_of_it(tmp_path):
+    command = [sys.executable, str(HERE / "killed_server.py"), str(tmp_path)]
+    order = {"lines": [{"item": "cup", "count": 1}, {"item": "spoon", "count": 1}]}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            url = server.stdout.readline().strip() + "/tools/shop_order"
+            assert [httpx.post(url, json=order).status_code for _ in range(2)] == [200, 200]
+            with pytest.raises(httpx.TransportError):
+                httpx.post(url, json=order)
+            assert server.wait(30) == -signal.SIGKILL
+        finally:
+            server.kill()
+    entries = read_audit(tmp_path / "audit.jsonl")
+    assert [(entry.tool, len(entry.changed)) for entry in entries] == [("shop_order", 4)] * 2
+    back = recover(SHOP, SHOP.template(3), entries)
+    assert back.hash == entries[-1].after
+    assert back.state.rows.value("SELECT count(*) FROM shop_order") == 4
+    with serve_http(http_app(back)) as url:
+        assert httpx.post(f"{url}/tools/shop_order", json=order).json()["result"] == [5, 6]

@@ -1,6 +1,7 @@
 """Checking tool calls against their schemas, and drawing legal ones."""
 
 import doctest
+import re
 import types
 import unicodedata
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from agentgym.errors import ActionError, SurfaceError
 from agentgym.records import Action, ToolSpec
 from agentgym.surfaces import calls
-from agentgym.surfaces.calls import MAX_BYTES, check_call, sample_call
+from agentgym.surfaces.calls import MAX_BYTES, check_call, draw_value, sample_call
 
 
 def tool(name, properties, required=(), **more):
@@ -126,8 +127,20 @@ def test_sampled_text_covers_unicode_and_stays_encodable():
     assert sum(unicodedata.category(character) == "Ll" for character in text) > 100
 
 
+def test_text_with_a_pattern_is_made_from_it():
+    code = {"type": "string", "pattern": "^[A-Z]{3}-[0-9]{12}$"}
+    rng = np.random.default_rng(0)
+    drawn = {
+        sample_call([tool("code", {"code": code}, ["code"])], rng).arguments["code"] for _ in "abc"
+    }
+    assert len(drawn) == 3 and all(re.fullmatch("[A-Z]{3}-[0-9]{12}", text) for text in drawn)
+    # What Python cannot read as a pattern is drawn as any text is.
+    assert isinstance(draw_value({"type": "string", "pattern": "("}, rng), str)
+
+
 def test_a_schema_that_no_draw_meets_is_named():
-    picky = tool("picky", {"code": {"type": "string", "pattern": "^[0-9]{12}$"}}, ["code"])
+    code = {"type": "string", "pattern": "^[0-9]{12}$", "maxLength": 5}
+    picky = tool("picky", {"code": code}, ["code"])
     with pytest.raises(SurfaceError, match=r"picky.*arguments\.code"):
         sample_call([picky], np.random.default_rng(0))
 

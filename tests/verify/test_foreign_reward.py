@@ -6,7 +6,7 @@ import pytest
 
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckStatus
-from agentgym.task.foreign.rules import Computer, ForeignRules, Stage
+from agentgym.task.foreign.rules import Computer, SandboxRules, Stage
 from agentgym.verify.foreign.reward import Outcome, read_report, read_reward, read_summary
 from agentgym.verify.foreign.verdict import verdict_of
 
@@ -85,7 +85,7 @@ def rules(count, combine):
     stages = tuple(
         Stage(name=str(n), instruction="", tests=(), script="", solution=None) for n in range(count)
     )
-    return ForeignRules("harbor", Computer(None), stages, combine=combine)
+    return SandboxRules("harbor", Computer(None), stages, combine=combine)
 
 
 @pytest.mark.parametrize(

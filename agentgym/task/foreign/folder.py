@@ -1,6 +1,7 @@
 """Which folders hold a foreign task, and such a folder as a Task of ours.
 
-The id of such a task is its path: it is the one name under which a record finds it again.
+The id of a task that is named by its path is that path: it is the one name under which a record
+finds it again. One that was imported into the catalogue has an id there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, show_path
 from agentgym.task.foreign.harbor import read_harbor
 from agentgym.task.foreign.prepared import prepared_for
-from agentgym.task.foreign.rules import ForeignRules
+from agentgym.task.foreign.rules import SandboxRules
+from agentgym.task.foreign.tau2.rules import INSTRUCTION, read_rules
+from agentgym.task.foreign.tau2.suite import is_pointer
 from agentgym.task.foreign.terminal_bench import read_terminal_bench
 from agentgym.task.model import Task, TaskManifest
 
@@ -50,6 +53,8 @@ def load_foreign(folder: Path) -> Task:
     if (folder / "task.yaml").is_file():
         classic, rules = read_terminal_bench(folder)
         return _task(folder, rules, classic.difficulty, classic.tags)
+    if is_pointer(_stated_version(folder)):
+        return _imported(folder)
     if (folder / "task.toml").is_file():
         harbor, rules = read_harbor(folder)
         about = harbor.metadata
@@ -57,7 +62,28 @@ def load_foreign(folder: Path) -> Task:
     raise TaskError(f"{show_path(folder)}: expected task.toml or task.yaml, found neither")
 
 
-def _task(folder: Path, rules: ForeignRules, difficulty: Any, tags: Any) -> Task:
+def _stated_version(folder: Path) -> object:
+    try:
+        return tomllib.loads((folder / "task.toml").read_text("utf-8")).get("schema_version")
+    except (OSError, ValueError):
+        return None  # whoever reads it says what is wrong
+
+
+def _imported(folder: Path) -> Task:
+    rules = read_rules(folder)
+    pointer = rules.pointer
+    manifest = TaskManifest.model_construct(
+        schema_version="agentgym.task/1",
+        id=pointer.id,
+        title=f"{pointer.domain}: {pointer.task}",
+        difficulty="medium",
+        env=rules.format,
+        max_steps=MAX_STEPS,
+    )
+    return Task(pointer.id, folder, manifest, INSTRUCTION, rules, rules.customer)
+
+
+def _task(folder: Path, rules: SandboxRules, difficulty: Any, tags: Any) -> Task:
     computer = replace(rules.computer, prepared=prepared_for(folder))
     rules = replace(rules, computer=computer)
     manifest = TaskManifest.model_construct(

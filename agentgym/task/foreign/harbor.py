@@ -1,4 +1,4 @@
-"""Harbor's `task.toml` (schema 1.0 to 1.4, older spellings too) as `ForeignRules`.
+"""Harbor's `task.toml` (schema 1.0 to 1.4, older spellings too) as `SandboxRules`.
 
 What Harbor ignores is ignored here; what would change how a task runs and is not supported is
 refused by name.
@@ -22,8 +22,8 @@ from agentgym.task.foreign.rules import (
     Artifact,
     CollectHook,
     Computer,
-    ForeignRules,
     Healthcheck,
+    SandboxRules,
     Stage,
 )
 
@@ -169,7 +169,7 @@ class HarborManifest(_Table):
         return found
 
 
-def read_harbor(folder: Path) -> tuple[HarborManifest, ForeignRules]:
+def read_harbor(folder: Path) -> tuple[HarborManifest, SandboxRules]:
     """Return the manifest and the rules of a Harbor task folder.
 
     Raises:
@@ -191,7 +191,7 @@ def read_harbor(folder: Path) -> tuple[HarborManifest, ForeignRules]:
     if separate:
         own = verifier.environment or manifest.environment
         grading = _computer(own, tests if own_image else folder / "environment")
-    rules = ForeignRules(
+    rules = SandboxRules(
         format="harbor",
         computer=computer,
         stages=_stages(folder, manifest),

@@ -119,10 +119,20 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class ForeignRules:
-    """Everything that decides how a foreign task runs and is judged.
+    """What decides how a foreign task runs and is judged; each kind of task has its own.
 
     Attributes:
-        format: ``"harbor"`` or ``"terminal-bench"``.
+        format: Of whom: ``"harbor"``, ``"terminal-bench"``, ``"tau2"``.
+    """
+
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRules(ForeignRules):
+    """The rules of a task that happens in a sandbox and is judged by tests there.
+
+    Attributes:
         computer: The agent's sandbox.
         stages: In order; at least one.
         combine: ``"mean"`` or ``"final"``: how rewards of stages become one.
@@ -137,7 +147,6 @@ class ForeignRules:
         parser: How a reward is had: ``"file"`` or, from the tests' output, ``"pytest"``.
     """
 
-    format: str
     computer: Computer
     stages: tuple[Stage, ...]
     combine: str = "mean"

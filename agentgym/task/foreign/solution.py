@@ -14,7 +14,8 @@ from pathlib import Path
 from agentgym.errors import TaskError
 from agentgym.manifest import show_path
 from agentgym.records import Action
-from agentgym.task.foreign.rules import SOLUTION, ForeignRules, Stage
+from agentgym.task.foreign.rules import SOLUTION, ForeignRules, SandboxRules, Stage
+from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.foreign.terminal_bench import read_yaml
 
 _CALL_S = 600.0
@@ -23,17 +24,26 @@ _SUBMIT = Action("submit")
 
 
 def playbook(rules: ForeignRules) -> tuple[Action, ...]:
-    """Return the actions of all stages; each ends with `submit`. Empty where one has no solution.
+    """Return the actions of the solution, with each `submit`; none where there is no solution.
 
     Raises:
         TaskError: A solution cannot be read.
     """
+    match rules:
+        case SandboxRules():
+            return _of_stages(rules)
+        case Tau2Rules():
+            return rules.playbook()
+    return ()
+
+
+def _of_stages(rules: SandboxRules) -> tuple[Action, ...]:
     if any(stage.solution is None for stage in rules.stages):
         return ()
     return tuple(action for stage in rules.stages for action in _stage(stage, rules))
 
 
-def _stage(stage: Stage, rules: ForeignRules) -> Iterator[Action]:
+def _stage(stage: Stage, rules: SandboxRules) -> Iterator[Action]:
     solution = stage.solution
     assert solution is not None
     if solution.suffix == ".yaml":

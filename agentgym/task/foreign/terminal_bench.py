@@ -1,4 +1,4 @@
-"""Classic terminal-bench folders: `task.yaml`, one container, `run-tests.sh`, as `ForeignRules`."""
+"""Classic terminal-bench folders: `task.yaml`, one container, `run-tests.sh`, as `SandboxRules`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentgym.errors import MissingExtraError, TaskError
 from agentgym.manifest import read_text, show_path
-from agentgym.task.foreign.rules import TESTS, Computer, ForeignRules, Stage
+from agentgym.task.foreign.rules import TESTS, Computer, SandboxRules, Stage
 
 SCRIPT = "run-tests.sh"
 _SOLUTIONS = ("solution.sh", "solution.yaml")
@@ -31,7 +31,7 @@ class TerminalBenchManifest(BaseModel):
     max_test_timeout_sec: float = 60.0
 
 
-def read_terminal_bench(folder: Path) -> tuple[TerminalBenchManifest, ForeignRules]:
+def read_terminal_bench(folder: Path) -> tuple[TerminalBenchManifest, SandboxRules]:
     """Return the manifest and the rules of a classic terminal-bench folder.
 
     Raises:
@@ -62,7 +62,7 @@ def read_terminal_bench(folder: Path) -> tuple[TerminalBenchManifest, ForeignRul
         agent_timeout_s=manifest.max_agent_timeout_sec,
         test_timeout_s=manifest.max_test_timeout_sec,
     )
-    rules = ForeignRules(
+    rules = SandboxRules(
         format="terminal-bench",
         computer=Computer(context=folder, env=_compose_env(folder)),
         stages=(stage,),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from agentgym.errors import SandboxEndedError, VerifierError
 from agentgym.protocols import Sandbox
 from agentgym.records import ExecResult
-from agentgym.task.foreign.rules import TESTS, VERIFIER_LOGS, ForeignRules, Stage
+from agentgym.task.foreign.rules import TESTS, VERIFIER_LOGS, SandboxRules, Stage
 from agentgym.verify.foreign.laying import Laid, lay, run_tool, variables
 from agentgym.verify.foreign.reward import (
     Outcome,
@@ -52,7 +52,7 @@ class Place:
     separate: bool = False
 
 
-async def run_tests(place: Place, rules: ForeignRules, stage: Stage, toolkit: Toolkit) -> Outcome:
+async def run_tests(place: Place, rules: SandboxRules, stage: Stage, toolkit: Toolkit) -> Outcome:
     """Bring the tests in, run them and read what they say.
 
     Raises:
@@ -84,7 +84,7 @@ async def _upload(sandbox: Sandbox, stage: Stage) -> None:
         await sandbox.upload(stage.script_file, stage.script)
 
 
-async def _judge(place: Place, rules: ForeignRules, stage: Stage, laid: Laid) -> Outcome:
+async def _judge(place: Place, rules: SandboxRules, stage: Stage, laid: Laid) -> Outcome:
     sandbox = place.sandbox
     await sandbox.write_file(f"{VERIFIER_LOGS}/.keep", b"")
     given = {"PATH": PATH, **place.env, **rules.verifier_env}

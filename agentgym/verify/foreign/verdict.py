@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from agentgym.errors import VerifierError
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
-from agentgym.task.foreign.rules import ForeignRules
+from agentgym.task.foreign.rules import SandboxRules
 from agentgym.verify.checking import tidy
 from agentgym.verify.foreign.reward import Outcome
 from agentgym.verify.version import foreign_version
 
 
-def verdict_of(rules: ForeignRules, outcomes: Sequence[Outcome], *, gave_up: bool) -> Verdict:
+def verdict_of(rules: SandboxRules, outcomes: Sequence[Outcome], *, gave_up: bool) -> Verdict:
     """Return the verdict of a task whose stages ended so; a stage that was not reached has 0.
 
     The outcome is true where the whole reward is 1.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentgym.services import Service, ServiceError
+from agentgym.services import Image, Service, ServiceError
 
 from .shapes import Comment, Summary, Ticket
 
@@ -70,11 +70,23 @@ class _Rules(Service):
 
     def _comments(self, condition: str, *values: int) -> list[Comment]:
         rows = self.db.all(
-            "SELECT id, author, body, internal, picture, created_at FROM tickets_comment"
-            f" WHERE {condition} ORDER BY created_at, id",
+            "SELECT c.id, author, body, internal, p.data, p.mime, created_at FROM tickets_comment c"
+            f" LEFT JOIN tickets_picture p ON p.name = c.picture WHERE {condition}"
+            " ORDER BY created_at, c.id",
             *values,
         )
-        return [{**row, "internal": bool(row["internal"])} for row in rows]
+        return [_comment(**row) for row in rows]
+
+    def _keep(self, picture: Image | None) -> str | None:
+        if picture is None:
+            return None
+        self.db.execute(
+            "INSERT OR IGNORE INTO tickets_picture (name, mime, data) VALUES (?, ?, ?)",
+            picture.name,
+            picture.mime,
+            picture.data,
+        )
+        return picture.name
 
     def _whole(self, number: int) -> Ticket:
         row = self.db.one(f"{SUMMARY} WHERE t.id = ?", number)
@@ -95,3 +107,8 @@ class _Rules(Service):
             "links": links,
             "comments": self._comments("ticket_id = ?", number),
         }
+
+
+def _comment(data: bytes | None, mime: str, internal: int, **row: Any) -> Comment:
+    picture = None if data is None else Image(data, mime)
+    return {**row, "internal": bool(internal), "picture": picture}  # type: ignore[typeddict-item]

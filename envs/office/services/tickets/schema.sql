@@ -36,13 +36,19 @@ CREATE TABLE tickets_ticket (
 CREATE INDEX tickets_ticket_customer ON tickets_ticket (customer_id);
 CREATE INDEX tickets_ticket_status ON tickets_ticket (status);
 
+CREATE TABLE tickets_picture (
+  name TEXT PRIMARY KEY,
+  mime TEXT NOT NULL,
+  data BLOB NOT NULL
+);
+
 CREATE TABLE tickets_comment (
   id INTEGER PRIMARY KEY,
   ticket_id INTEGER NOT NULL REFERENCES tickets_ticket (id),
   author TEXT NOT NULL,
   body TEXT NOT NULL,
   internal INTEGER NOT NULL DEFAULT 0,
-  picture TEXT,
+  picture TEXT REFERENCES tickets_picture (name),
   created_at TEXT NOT NULL
 );
 CREATE INDEX tickets_comment_ticket ON tickets_comment (ticket_id);

@@ -248,7 +248,7 @@ class Tickets(_Rules):
             author=self.actor,
             body=body,
             internal=internal,
-            picture=None if picture is None else picture.name,
+            picture=self._keep(picture),
             created_at=self.now,
         )
         self._change(ticket)

@@ -6,6 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from agentgym.services import Image
+
 Priority = Literal["low", "normal", "high", "urgent"]
 Status = Literal["open", "pending", "closed", "merged"]
 
@@ -39,7 +41,7 @@ class Comment(TypedDict):
     author: str
     body: str
     internal: bool
-    picture: str | None
+    picture: Image | None
     created_at: str
 
 

@@ -1,0 +1,112 @@
+"""An episode of a tau2 task under that benchmark's rules: its world, the talk, and the reward."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from agentgym.env.control import MESSAGE_USER
+from agentgym.protocols import Judge, Sandbox, Services, UserWorld
+from agentgym.records import Effect, Step, Verdict
+from agentgym.task.foreign.tau2.process import World
+from agentgym.task.foreign.tau2.reward import judge
+from agentgym.task.foreign.tau2.rules import Tau2Rules
+from agentgym.task.foreign.tau2.services import CustomerWorld, TalkServices
+from agentgym.task.foreign.tau2.talk import Talk
+from agentgym.verify.foreign.customer import customer_verdict, with_judge
+from agentgym.verify.judge.opening import judge_from_environment
+
+
+class Tau2Episode:
+    """The rules of one running episode.
+
+    Args:
+        rules: Of the task.
+        judge: Who decides sentences; None: whom AGENTGYM_JUDGE names.
+
+    Attributes:
+        services: The tools of the domain; there once the episode has begun.
+        customer: What the customer can do; likewise.
+    """
+
+    def __init__(self, rules: Tau2Rules, judge: Judge | None) -> None:
+        self._rules, self._judge = rules, judge
+        self._world: World | None = None
+        self._talk: Talk | None = None
+        self._ended = False
+        self._noted = 0
+        self.services: Services | None = None
+        self.customer: UserWorld | None = None
+
+    async def begin(self, sandbox: Sandbox) -> str:
+        """Begin the world and return the policy, with what was said before.
+
+        Raises:
+            TaskError: The world cannot be begun.
+        """
+        return await asyncio.to_thread(self._begin)
+
+    def _begin(self) -> str:
+        task = self._rules.task
+        self._world = self._rules.domain.process.world()
+        self._talk = Talk(self._world, task)
+        services = TalkServices(self._talk, self._world)
+        self.services = services
+        self.customer = CustomerWorld(services, self._rules.domain.user_tools)
+        policy = self._world.ask("describe")["policy"]
+        said = [line for message in task.history if (line := _line(message))]
+        earlier = ["", "The conversation so far:", *said] if said else []
+        return "\n".join(["", "# Policy", policy, *earlier])
+
+    async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
+        """End the conversation; an answer is the agent's last message."""
+        if answer and self._talk is not None:
+            self._talk.say(answer)  # the last message of all
+        self._ended = True
+        return None
+
+    def note(self, step: Step) -> None:
+        """Note what was said in a step: before what the customer did on it, and after."""
+        if self._talk is None:
+            return
+        if step.action.tool == MESSAGE_USER.name and step.observation.effect is not Effect.ERROR:
+            said = {"role": "assistant", "content": str(step.action.arguments["text"])}
+            self._talk.messages.insert(self._noted, said)
+            self._talk.say(step.observation.text, "user")
+            self._ended |= bool((step.observation.data or {}).get("left"))
+        self._noted = len(self._talk.messages)
+
+    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
+        """Judge the conversation.
+
+        Raises:
+            TaskError: A world did not answer.
+        """
+        verdict = await asyncio.to_thread(self._judged, gave_up)
+        return replace(verdict, state_hash=self.services.hash if self.services else "")
+
+    def _judged(self, gave_up: bool) -> Verdict:
+        rules, talk = self._rules, self._talk
+        if talk is None or not (self._ended or gave_up):
+            return customer_verdict(rules, None, gave_up=gave_up)
+        reward = judge(rules.domain.process, rules.task, talk.messages)
+        if reward.value is None and not reward.broken:
+            reward = with_judge(reward, talk.messages, self._judge or judge_from_environment())
+        return customer_verdict(rules, reward, gave_up=gave_up)
+
+    def close(self) -> None:
+        """End the world. Never raises."""
+        world, self._world = self._world, None
+        if world is not None:
+            world.close()
+
+
+def _line(message: Mapping[str, Any]) -> str:
+    """Return an earlier message as a line, empty where it has no words."""
+    if message["role"] == "tool":
+        return f"[result] {message.get('content')}"
+    calls = [f"{call['name']}({call['arguments']})" for call in message.get("tool_calls") or ()]
+    text = message.get("content") or " ".join(calls)
+    return f"[{message['role']}] {text}" if text else ""

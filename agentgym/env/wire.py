@@ -1,0 +1,66 @@
+"""The services as surfaces reach them: what the world does to calls, it does to theirs too.
+
+A call that an agent makes is struck by faults on its way to the surface (`World.call`). One
+that a surface makes by itself, because a program or a script asks for it, is counted and struck
+here, as a call of the same tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from agentgym.env.fault import Strike
+from agentgym.protocols import Picture, Services
+from agentgym.records import Actor, Json, Reply
+
+
+class Striking(Protocol):
+    """Who knows what strikes a call."""
+
+    acting: str
+
+    def next_strike(self, tool: str) -> Strike | None:
+        """Count one more call of a tool and return what strikes it."""
+        ...
+
+    def note_strike(self, strike: Strike) -> str:
+        """Take down that a fault has struck, and return its message."""
+        ...
+
+
+class WorldServices:
+    """Services of a world with faults.
+
+    Args:
+        services: The live services.
+        world: Decides which calls are struck.
+    """
+
+    def __init__(self, services: Services, world: Striking) -> None:
+        self._services, self._world = services, world
+
+    @property
+    def now(self) -> str:
+        """The logical time, ISO 8601 in UTC."""
+        return self._services.now
+
+    @property
+    def hash(self) -> str:
+        """Hash of the state, 64 hex digits."""
+        return self._services.hash
+
+    def picture(self, name: str) -> Picture | None:
+        """Return the image of a name, None where there is none."""
+        return self._services.picture(name)
+
+    def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
+        """Call a tool, unless a fault strikes; only calls of the agent are struck."""
+        if actor != "agent" or tool == self._world.acting:
+            return self._services.call(tool, arguments, actor)
+        strike = self._world.next_strike(tool)
+        if strike is None:
+            return self._services.call(tool, arguments, actor)
+        executed = strike.fault.is_executed
+        true = self._services.call(tool, arguments, actor) if executed else None
+        return strike.reply(true, self._world.note_strike(strike))

@@ -1,0 +1,166 @@
+"""The `code` surface: one Python program as one action, in which tools of services are functions.
+
+The program runs in the sandbox, with what is installed there and the files that are there; each
+of its calls is a call of the agent, checked and audited as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
+from agentgym.protocols import Site
+from agentgym.records import Action, Effect, ExecResult, Fittings, Json, Observation, ToolSpec
+from agentgym.surfaces.program import MAX_CALLS, Conversation, run_program
+from agentgym.surfaces.services import chosen_tools, first_picture
+from agentgym.surfaces.shown import MAX_TEXT, bounded, bounded_data, readable
+
+DEFAULT_TIMEOUT_S = 60.0
+MAX_TIMEOUT_S = 600.0
+_TELL = (
+    "Run a Python program on the computer. The tools below are functions in it: they take their "
+    "arguments by name or in this order, return their results as Python values and raise "
+    "ServiceError (code, message, field) where a call is refused; print(FUNCTION.__doc__) tells "
+    f"more. You see what it prints, then the value of its last line. Up to {MAX_CALLS} calls; a "
+    "program that runs over timeout_s is ended, and what it had changed by then stays changed. "
+    "Nothing else is kept from one program to the next.\n"
+)
+
+
+class CodeSurface:
+    """A Surface that runs programs over live services.
+
+    Args:
+        fittings: The tools; the option `tools` picks some of them by globs.
+
+    Raises:
+        ConfigError: There are no services or no sandbox, an option is unknown, or a glob picks
+            nothing.
+    """
+
+    name = "code"
+    pictures = True
+
+    def __init__(self, fittings: Fittings) -> None:
+        self._callable = chosen_tools(fittings, self.name)
+        if not fittings.sandbox:
+            raise ConfigError("surface 'code' needs a computer: add sandbox = '…' to env.toml")
+        self._tools = (_run_python(self._callable),)
+        self._site: Site | None = None
+
+    async def open(self, site: Site) -> None:
+        """Attach to the sandbox and the services of a site."""
+        self._site = site
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """Return `run_python`."""
+        return self._tools
+
+    async def call(self, action: Action) -> Observation:
+        """Execute a schema-valid call; what the program does wrong is an observation."""
+        site, arguments = self._open(), action.arguments
+        assert site.services is not None
+        timeout_s = arguments.get("timeout_s", DEFAULT_TIMEOUT_S)
+        assert isinstance(timeout_s, (int, float))
+        before = site.services.hash
+        try:
+            result, talk = await run_program(
+                site.sandbox,
+                site.services,
+                self._callable,
+                str(arguments["code"]),
+                timeout_s=timeout_s,
+            )
+        except (GuestFileError, SandboxLimitError) as error:
+            return Observation(f"error: {error}", effect=Effect.ERROR)
+        text = _text_of(result, talk)
+        named = (name for name in talk.pictures if name in text)
+        return Observation(
+            text + _remarks(text, result, talk, timeout_s),
+            image=first_picture(named, site.services),
+            data={
+                **bounded_data("value", talk.value),
+                "calls": talk.calls,
+                "exit_code": result.exit_code,
+                "timed_out": result.timed_out,
+            },
+            effect=_effect_of(result, changed=site.services.hash != before),
+        )
+
+    async def observe(self) -> Observation:
+        """Return the logical time."""
+        services = self._open().services
+        assert services is not None
+        return Observation(services.now)
+
+    async def save(self) -> Mapping[str, Json]:
+        """Return nothing: no program is left when its call ends."""
+        return {}
+
+    async def load(self, state: Mapping[str, Json]) -> None:
+        """Take over nothing."""
+
+    async def close(self) -> None:
+        """Let go of the site."""
+        self._site = None
+
+    def _open(self) -> Site:
+        if self._site is None or self._site.services is None:
+            raise SurfaceError("nothing is attached; expected an open site that has services")
+        return self._site
+
+
+def _run_python(tools: Sequence[ToolSpec]) -> ToolSpec:
+    described = "".join(f"\n{tool.name}({_signature(tool)})" for tool in tools)
+    properties: dict[str, Json] = {
+        "code": {"type": "string", "minLength": 1},
+        "timeout_s": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": MAX_TIMEOUT_S,
+            "description": f"Seconds; default {DEFAULT_TIMEOUT_S:g}.",
+        },
+    }
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": properties,
+        "required": ["code"],
+        "additionalProperties": False,
+    }
+    return ToolSpec("run_python", _TELL + described, schema)
+
+
+def _signature(tool: ToolSpec) -> str:
+    """Return the parameters of a tool in their order; those that may be left out have a mark."""
+    properties, required = (tool.parameters.get(key, ()) for key in ("properties", "required"))
+    assert isinstance(properties, Mapping | tuple) and isinstance(required, Sequence)
+    return ", ".join(name if name in required else f"{name}=…" for name in properties)
+
+
+def _text_of(result: ExecResult, talk: Conversation) -> str:
+    """Return what the program printed, and the value of its last line."""
+    printed = (result.stdout + result.stderr).decode("utf-8", "replace")
+    value = readable(talk.written if talk.value is None else talk.value)
+    gap = "\n" if printed and value and not printed.endswith("\n") else ""
+    return bounded(printed + gap + value, tail=MAX_TEXT // 2)
+
+
+def _remarks(text: str, result: ExecResult, talk: Conversation, timeout_s: float) -> str:
+    """Say what the output alone does not."""
+    remarks = []
+    if result.timed_out:
+        remarks.append(f"ended after {timeout_s:g} s")
+    elif result.exit_code:
+        remarks.append(f"exit code {result.exit_code}")
+    if talk.closed:
+        remarks.append(f"the connection to the services was closed: {talk.closed}")
+    gap = "\n" if text and not text.endswith("\n") else ""
+    return f"{gap}[{'; '.join(remarks)}]" if remarks else ""
+
+
+def _effect_of(result: ExecResult, *, changed: bool) -> Effect:
+    if result.timed_out:
+        return Effect.TIMEOUT
+    if result.exit_code:
+        return Effect.ERROR
+    return Effect.CHANGED if changed else Effect.NO_CHANGE

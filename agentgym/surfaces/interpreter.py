@@ -1,0 +1,154 @@
+"""The guest's half of a program: runs it, and passes its calls of tools on to the host.
+
+Its source is sent into the sandbox and executed there, by whatever Python is there (3.7 or
+later), so it imports from the standard library alone. Nobody believes what it says of itself:
+the host checks every frame.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import linecache
+import os
+import socket
+import sys
+import threading
+import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Order = dict[str, Any]
+
+PROGRAM = "<program>"
+_FOUND_S = 60.0
+_WRITTEN = 100_000
+
+
+class ServiceError(Exception):
+    """A tool refused a call.
+
+    Attributes:
+        code: ``not_found``, ``invalid``, ``conflict``, ``forbidden``, ``unavailable`` or
+            ``internal``.
+        message: Why.
+        field: The argument it is about, None where it is about none.
+    """
+
+    def __init__(self, code: str, message: str, field: str | None = None) -> None:
+        self.code, self.message, self.field = code, message, field
+        super().__init__(f"{code}: {field}: {message}" if field else f"{code}: {message}")
+
+
+class Line:
+    """The connection to the host: one question and its answer at a time, from any thread."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._file = connection.makefile("rwb")
+        self._turn = threading.Lock()
+
+    def ask(self, tool: str, arguments: dict[str, Any]) -> Any:
+        """Call a tool and return its result; raises ServiceError."""
+        question = {"tool": tool, "arguments": arguments}
+        answer = b""
+        with self._turn, contextlib.suppress(OSError):
+            self.send(question)
+            answer = self._file.readline()
+        if not answer.endswith(b"\n"):
+            raise ServiceError("unavailable", "the connection to the services is closed")
+        reply = json.loads(answer.decode())
+        if "error" in reply:
+            raise ServiceError(**reply["error"])
+        return reply["result"]
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Write one frame."""
+        self._file.write(json.dumps(frame).encode() + b"\n")
+        self._file.flush()
+
+
+def function_of(tool: str, parameters: list[str], manual: str, line: Line) -> Callable[..., Any]:
+    """Return a function that calls a tool, with its parameters in their order."""
+
+    def function(*values: Any, **named: Any) -> Any:
+        if len(values) > len(parameters):
+            raise TypeError(f"{tool}() takes {len(parameters)} arguments, got {len(values)}")
+        arguments = dict(zip(parameters, values))  # noqa: B905 - older Pythons know no strict
+        for name in named:
+            if name in arguments:
+                raise TypeError(f"{tool}() got two values for {name!r}")
+        return line.ask(tool, {**arguments, **named})
+
+    function.__name__ = function.__qualname__ = tool
+    function.__doc__ = f"{tool}({', '.join(parameters)}): {manual}"
+    return function
+
+
+def await_host() -> socket.socket:
+    """Wait for the host, which finds the port by itself, and return the connection."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(1)
+    listening.settimeout(_FOUND_S)
+    connection, _ = listening.accept()
+    listening.close()
+    connection.settimeout(None)
+    return connection
+
+
+def run(code: str, names: dict[str, Any]) -> Any:
+    """Run a program and return the value of its last line, None where that is no expression."""
+    tree = ast.parse(code, PROGRAM)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, PROGRAM, "exec", dont_inherit=True), names)
+    if not isinstance(last, ast.Expr):
+        return None
+    expression = ast.Expression(last.value)
+    return eval(compile(expression, PROGRAM, "eval", dont_inherit=True), names)
+
+
+def written(value: Any) -> dict[str, Any]:
+    """Return a value as a frame: as JSON where it is some, else as Python writes it."""
+    with contextlib.suppress(TypeError, ValueError, RecursionError):
+        text = json.dumps(value, allow_nan=False)
+        if len(text) <= _WRITTEN and json.loads(text) == value:
+            return {"value": value}
+    return {"written": repr(value)[:_WRITTEN]}
+
+
+def complain(error: Exception) -> None:
+    """Print what a program raised, with a traceback of its own lines."""
+    told = traceback.TracebackException.from_exception(error)
+    frames = [frame for frame in told.stack if frame.filename != __file__]
+    while frames and frames[0].filename != PROGRAM:
+        del frames[0]
+    told.stack = traceback.StackSummary.from_list(frames)
+    lines = told.format() if frames else told.format_exception_only()
+    print("".join(lines), end="", file=sys.stderr)
+
+
+def main(order: Order) -> None:
+    """Run the program of an order: its code, and what its tools are called with."""
+    line = Line(await_host())
+    os.dup2(1, 2)
+    sys.path.insert(0, "")
+    sys.argv = [PROGRAM]
+    code = order["code"]
+    linecache.cache[PROGRAM] = len(code), None, code.splitlines(True), PROGRAM
+    names = sys.modules["__main__"].__dict__
+    names.clear()
+    names.update(__name__="__main__", __builtins__=__builtins__, ServiceError=ServiceError)
+    for tool, (parameters, manual) in order["tools"].items():
+        names[tool] = function_of(tool, parameters, manual, line)
+    try:
+        frame = written(run(code, names))
+    except Exception as error:  # noqa: BLE001 - a program may raise anything
+        complain(error)
+        sys.exit(1)
+    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        line.send(frame)

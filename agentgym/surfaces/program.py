@@ -1,0 +1,190 @@
+"""One program of an agent: it runs inside the sandbox, and its calls of tools come back here.
+
+The program is a command of the sandbox, with its limits and a deadline. It listens on a port of
+the guest's loopback; who it is, the sandbox's list of processes tells. Over the one connection
+to it travel lines of JSON: calls and their replies, in the end the value of its last line. The
+guest is hostile: a frame that is none, is too long or is one too many ends the connection, and
+whatever happens to the program, each call was whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from agentgym.errors import SandboxError, ServiceError
+from agentgym.protocols import Sandbox, Services
+from agentgym.records import ExecResult, Json, Reply, ToolSpec
+from agentgym.sandbox.runtime import program_python
+
+MAX_CALLS: Final = 1000
+"""How many calls one program may make."""
+
+MAX_FRAME: Final = 2 * 2**20
+"""Bytes of a line from the guest; arguments may have 1 MiB, and escapes make them longer."""
+
+_PYTHONS: Final = (("python3",), tuple(program_python()))
+_LOOK_S: Final = 0.01
+_REST_S: Final = 1.0
+_INTERPRETER: Final = Path(__file__).with_name("interpreter.py")
+_START: Final = """
+import sys
+sys.path[:] = [folder for folder in sys.path if folder]
+import json
+order = json.load(sys.stdin)
+guest = {"__name__": "services", "__file__": "<agentgym>"}
+exec(compile(order["interpreter"], "<agentgym>", "exec"), guest)
+guest["main"](order)
+"""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What a program asked for.
+
+    Attributes:
+        calls: How many calls it made.
+        pictures: Names of the pictures that it was given, in order.
+        value: Of its last line, where that is JSON.
+        written: Of its last line, as Python writes it, where that is no JSON.
+        closed: Why the connection was closed on it, empty where it was not.
+        found: Whether the program was there to talk to.
+    """
+
+    calls: int = 0
+    pictures: list[str] = field(default_factory=list)
+    value: Json = None
+    written: str = ""
+    closed: str = ""
+    found: bool = False
+
+
+async def run_program(
+    sandbox: Sandbox,
+    services: Services,
+    tools: Sequence[ToolSpec],
+    code: str,
+    *,
+    timeout_s: float,
+) -> tuple[ExecResult, Conversation]:
+    """Run a program to its end or its deadline.
+
+    Args:
+        sandbox: Where it runs.
+        services: Who answers its calls.
+        tools: What it may call.
+        code: The program.
+        timeout_s: After that it is ended.
+
+    Returns:
+        How it ended, and what it asked for.
+
+    Raises:
+        SandboxError: The sandbox died, or refuses to run anything.
+    """
+    known = {tool.name: [_parameters(tool), _manual(tool)] for tool in tools}
+    order = {"interpreter": _INTERPRETER.read_text("utf-8"), "code": code, "tools": known}
+    stdin = json.dumps(order).encode()
+    for python in _PYTHONS:
+        marker = f"agentgym-{secrets.token_hex(8)}"
+        argv = [*python, "-u", "-c", _START, marker]
+        talk = Conversation()
+        serving = asyncio.ensure_future(_serve(sandbox, services, known, marker, talk))
+        try:
+            result = await sandbox.exec(argv, stdin=stdin, timeout_s=timeout_s)
+            # What it sent last may still be on its way.
+            rests = talk.found and not result.timed_out
+            await asyncio.wait({serving}, timeout=_REST_S if rests else 0)
+        finally:
+            await _stop(serving)
+        if result.exit_code != 127 or talk.found:
+            break
+    return result, talk
+
+
+def _parameters(tool: ToolSpec) -> list[str]:
+    properties = tool.parameters.get("properties", {})
+    return list(properties) if isinstance(properties, Mapping) else []
+
+
+def _manual(tool: ToolSpec) -> str:
+    return f"{tool.description}\n\nArguments: {json.dumps(tool.parameters, indent=1)}"
+
+
+async def _stop(serving: asyncio.Future[None]) -> None:
+    serving.cancel()
+    await asyncio.wait({serving})
+    error = None if serving.cancelled() else serving.exception()
+    # A sandbox that ends under it has told whoever waits for the command.
+    if error is not None and not isinstance(error, SandboxError):
+        raise error
+
+
+async def _serve(
+    sandbox: Sandbox, services: Services, tools: Mapping[str, Any], marker: str, talk: Conversation
+) -> None:
+    """Find the program and answer its calls until it has said its last."""
+    port = await _port_of(sandbox, marker)
+    talk.found = True
+    connection = await sandbox.connect(port)
+    connection.setblocking(False)
+    reader, writer = await asyncio.open_connection(sock=connection, limit=MAX_FRAME)
+    try:
+        while (frame := await _read(reader)) is not None:
+            if "tool" not in frame:
+                talk.value, talk.written = frame.get("value"), str(frame.get("written", ""))
+                return
+            if talk.calls == MAX_CALLS:
+                talk.closed = f"a program may make {MAX_CALLS} calls"
+                return
+            reply = _answer(services, tools, frame, talk)
+            writer.write(reply.json.encode() + b"\n")
+            await writer.drain()
+    except ValueError as error:
+        talk.closed = str(error)
+    except OSError as error:
+        talk.closed = f"the program hung up: {error.strerror}"
+    finally:
+        writer.close()
+
+
+async def _port_of(sandbox: Sandbox, marker: str) -> int:
+    while True:
+        for process in await sandbox.processes():
+            if marker in process.argv and process.tcp_ports:
+                return process.tcp_ports[0]
+        await asyncio.sleep(_LOOK_S)
+
+
+async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
+    """Return a frame, None at the end. Raises ValueError for what is none."""
+    try:
+        line = await reader.readline()
+    except ValueError:
+        raise ValueError(f"a frame has more than {MAX_FRAME} bytes") from None
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        frame = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"a frame is no JSON: {error}") from None
+    if not isinstance(frame, dict):
+        raise ValueError(f"expected an object as a frame, got {type(frame).__name__}")
+    return frame
+
+
+def _answer(
+    services: Services, tools: Mapping[str, Any], frame: dict[str, Any], talk: Conversation
+) -> Reply:
+    talk.calls += 1
+    tool = frame["tool"]
+    if not isinstance(tool, str) or tool not in tools:
+        return Reply(error=ServiceError("invalid", f"no tool named {str(tool)[:80]!r}", "tool"))
+    reply = services.call(tool, frame.get("arguments", {}))
+    talk.pictures += reply.images
+    return reply

@@ -1,0 +1,92 @@
+"""The world of a tau2 task as the services of an episode: its tools, called by agent and user."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+from agentgym.errors import ServiceError, TaskError
+from agentgym.protocols import Picture
+from agentgym.records import Actor, AuditEntry, Json, Reply, ToolSpec
+from agentgym.task.foreign.tau2.model import Side
+from agentgym.task.foreign.tau2.process import World
+from agentgym.task.foreign.tau2.talk import Talk
+
+_SIDES: Mapping[Actor, Side] = {"agent": "assistant", "user": "user"}
+
+
+class TalkServices:
+    """Live services over a talk.
+
+    Args:
+        talk: Notes the calls.
+        world: Where they happen.
+
+    Attributes:
+        now: The logical time; these domains have clocks of their own.
+    """
+
+    def __init__(self, talk: Talk, world: World) -> None:
+        self._talk, self._world = talk, world
+        self.now = ""
+
+    def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
+        """Call a tool of the agent or of the user; what goes wrong there is in the reply.
+
+        Raises:
+            TaskError: The world did not answer.
+        """
+        answer = self._talk.call(tool, arguments, _SIDES[actor])
+        if answer.error:
+            return Reply(error=ServiceError("invalid", answer.content.removeprefix("Error: ")))
+        return Reply(_as_json(answer.content))
+
+    def picture(self, name: str) -> Picture | None:
+        """Return nothing: these tools have no images."""
+        return None
+
+    @property
+    def hash(self) -> str:
+        """Hash of both sides' databases."""
+        return hashlib.sha256(json.dumps(self._world.ask("hashes")).encode()).hexdigest()
+
+
+class CustomerWorld:
+    """What the customer of a talk can do.
+
+    Args:
+        services: The live services.
+        tools: Those of the customer.
+    """
+
+    def __init__(self, services: TalkServices, tools: Sequence[ToolSpec]) -> None:
+        self._services = services
+        self.tools = tools
+
+    def call(self, tool: str, arguments: Mapping[str, Json]) -> Reply:
+        """Call a tool as actor ``user``."""
+        return self._services.call(tool, arguments, "user")
+
+    def calls(self) -> Sequence[AuditEntry]:
+        """Return nothing: no script of a customer asks for calls."""
+        return ()
+
+    def rows(self, table: str, where: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
+        """Refuse: these domains have no tables.
+
+        Raises:
+            TaskError: Always.
+        """
+        raise TaskError(f"row of {table!r}: a domain of tau2-bench has no tables")
+
+
+def _as_json(content: str) -> str:
+    """Return what a tool said as JSON text: an object or list as it is, else as a string."""
+    if content[:1] in ("{", "["):
+        try:
+            json.loads(content)
+        except ValueError:
+            return json.dumps(content)
+        return content
+    return json.dumps(content)

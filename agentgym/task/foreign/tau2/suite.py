@@ -1,0 +1,124 @@
+"""A domain as a suite of ours: a folder a task that says where the task is, and holds none of it.
+
+The folders lie below `catalogue.imported()`, which is on the search path.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from agentgym.errors import TaskError
+from agentgym.manifest import Manifest, load_toml
+from agentgym.task.foreign.tau2.checkout import Checkout
+
+SCHEMA: Literal["agentgym.tau2/1"] = "agentgym.tau2/1"
+_LONGEST = 100
+
+
+class Pointer(Manifest):
+    """The `task.toml` of such a folder.
+
+    Attributes:
+        id: ``tau2-<domain>/<name>-v1``.
+        checkout: Folder with tau2-bench.
+        python: Interpreter that runs its code.
+        domain: Name of the domain.
+        task: Id of the task there.
+        tasks: File of the tasks, where it is not the one that the domain itself reads.
+        retrieval: How the agent of a domain with documents finds them.
+    """
+
+    schema_version: Literal["agentgym.tau2/1"]
+    id: str
+    checkout: Path
+    python: str
+    domain: str
+    task: str
+    tasks: str = ""
+    retrieval: str
+
+
+def read_pointer(folder: Path) -> Pointer:
+    """Return what a folder points to.
+
+    Raises:
+        TaskError: Its `task.toml` is none of these.
+    """
+    return load_toml(folder / "task.toml", Pointer, TaskError)
+
+
+def is_pointer(schema_version: object) -> bool:
+    """Whether a `task.toml` of this version is one."""
+    return schema_version == SCHEMA
+
+
+def write_suite(
+    root: Path,
+    checkout: Checkout,
+    domain: str,
+    tasks: Iterable[str],
+    *,
+    source: str,
+    retrieval: str,
+) -> str:
+    """Write the folders of a domain, in place of those that an earlier import wrote.
+
+    Args:
+        root: Folder of a catalogue.
+        checkout: Where the tasks are.
+        domain: Of the tasks.
+        tasks: Their ids there.
+        source: File of the tasks, empty for the one that the domain itself reads.
+        retrieval: How the agent of a domain with documents finds them.
+
+    Returns:
+        The name of the suite.
+    """
+    suite = f"tau2-{domain.lower()}"
+    (root / "tasks").mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tau2-", dir=root) as aside:
+        fresh = Path(aside) / suite
+        for task, name in _named(tasks):
+            said = {
+                "schema_version": SCHEMA,
+                "id": f"{suite}/{name}-v1",
+                "checkout": str(checkout.path),
+                "python": checkout.python,
+                "domain": domain,
+                "task": task,
+                "tasks": source,
+                "retrieval": retrieval,
+            }
+            # A JSON string is a basic string of TOML.
+            lines = [
+                f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items()
+            ]
+            (fresh / name).mkdir(parents=True)
+            (fresh / name / "task.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        target = root / "tasks" / suite
+        if target.exists():
+            target.rename(Path(aside) / "old")
+        if fresh.exists():
+            shutil.move(fresh, target)
+    return suite
+
+
+def _named(tasks: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield ids with a folder name for each, unlike all others."""
+    taken: set[str] = set()
+    for task in tasks:
+        plain = (
+            re.sub(r"[^a-z0-9_]+", "-", task.lower()).strip("-_")[:_LONGEST].strip("-_") or "task"
+        )
+        name, number = plain, 1
+        while name in taken:
+            number += 1
+            name = f"{plain}-{number}"
+        taken.add(name)
+        yield task, name

@@ -1,0 +1,50 @@
+"""An episode of a tau2 task: a world, and the messages that its rules judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.task.foreign.tau2.model import Side, Tau2Task
+from agentgym.task.foreign.tau2.process import World
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool answered: text, and whether it failed."""
+
+    content: str
+    error: bool
+
+
+class Talk:
+    """The messages of one episode, in the schema of tau2-bench, and the world they change.
+
+    Args:
+        world: A world that is begun here.
+        task: The task.
+    """
+
+    def __init__(self, world: World, task: Tau2Task) -> None:
+        self._world = world
+        self.messages: list[Mapping[str, Any]] = list(task.history)
+        world.begin(task, self.messages)
+
+    def say(self, text: str, side: Side = "assistant") -> None:
+        """Note what one side said to the other."""
+        self.messages.append({"role": side, "content": text})
+
+    def call(self, name: str, arguments: Mapping[str, Any], side: Side = "assistant") -> Answer:
+        """Call a tool of one side.
+
+        Raises:
+            TaskError: The world did not answer.
+        """
+        given = dict(arguments)
+        told = self._world.ask("call", name=name, arguments=given, requestor=side)
+        number = f"call-{len(self.messages)}"
+        call = {"id": number, "name": name, "arguments": given, "requestor": side}
+        reply = {"role": "tool", "id": number, "requestor": side, **told}
+        self.messages += [{"role": side, "content": None, "tool_calls": [call]}, reply]
+        return Answer(told["content"], told["error"])

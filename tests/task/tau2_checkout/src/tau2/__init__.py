@@ -1,0 +1,1 @@
+raise ImportError("the whole package was imported, with every model client it knows")
