@@ -1,21 +1,21 @@
 """The article, a log, and files that were shared with a journalist under two addresses."""
 
 ARTICLE = """## Who asks
-Whoever asks tells us an address and a phone number. Both have to be those of one entry in the address book. Nobody asks
-for somebody else.
+Whoever asks tells us an address and a phone number. Both have to be those of one entry in the
+address book. Nobody asks for somebody else.
 
 ## What goes
-1. Every entry of theirs in the address book, also one that was made a second time under another address. They are deleted,
-   not merged.
-2. Every share of a file with any of their addresses, if the file is ours. If it is a colleague's, its owner gets one mail that
-   names the file and asks to end the share.
+1. Every entry of theirs in the address book, also one that was made a second time under another
+   address. They are deleted, not merged.
+2. Every share of a file with any of their addresses, if the file is ours. If it is a
+   colleague's, its owner gets one mail that names the file and asks to end the share.
 
 ## What stays
 Mails, meetings, articles and invoices: the law makes us keep them.
 
 ## The log
-One line at the end of the workbook *Erasures*: day, initials (never the name or an address), how many entries were deleted,
-how many shares we ended, how many owners were asked."""
+One line at the end of the workbook *Erasures*: day, initials (never the name or an address),
+how many entries were deleted, how many shares we ended, how many owners were asked."""
 
 SHARES = [
     (12, "l.holm@inkwellpress.example", "viewer"),
@@ -37,6 +37,7 @@ def change(desk):
         tags=["privacy"],
     )
     desk.call("knowledge_publish", article=article["id"])
+    _date(desk, article["id"], "nina.arnold@fairlead.example", "2025-09-01T07:58:52Z")
     book = desk.call("sheets_create_workbook", name="Erasures", sheets=["Log"])
     desk.call(
         "sheets_append_rows",
@@ -50,3 +51,16 @@ def change(desk):
     )
     for item, grantee, role in SHARES:
         desk.call("files_share", item=item, grantee=grantee, role=role)
+
+
+def _date(desk, article, author, when):
+    """Let an article be as old as it would be."""
+    desk.db.execute(
+        "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
+    )
+    desk.db.execute(
+        "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
+        when,
+        author,
+        article,
+    )

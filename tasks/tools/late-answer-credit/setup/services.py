@@ -9,22 +9,24 @@ For each day begun since the due time, by the plan we have them on:
 - business: 2 %, at most 25 %
 - enterprise: 4 %, at most 40 %
 
-Of what: of their firm's last invoice for the product that the ticket is about. "Last" is the latest day of issue in our lists
-of customers' invoices, this year's and last year's.
+Of what: of their firm's last invoice for the product that the ticket is about. "Last" is the
+latest day of issue in our lists of customers' invoices, this year's and last year's.
 
-How: if that invoice is not paid yet, the credit is set off against it; if it is, the credit is paid out.
+How: if that invoice is not paid yet, the credit is set off against it; if it is, the credit is
+paid out.
 
-Status: up to EUR 500.00 a credit is granted on the spot. Above that it is to be approved by Anton, and the customer hears
-the amount with this word.
+Status: up to EUR 500.00 a credit is granted on the spot. Above that it is to be approved by
+Anton, and the customer hears the amount with this word.
 
-Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket. Nothing else is promised,
-neither free months nor discounts, and nothing else is done to the ticket.
+Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket.
+Nothing else is promised, neither free months nor discounts, and nothing else is done to the
+ticket.
 """
 
 OLD = """# Service credits 2025
 
-For each whole day since the due time: basic 2 %, business 3 %, enterprise 5 %, at most 30 % of the last invoice.
-Replaced by the paper for 2026.
+For each whole day since the due time: basic 2 %, business 3 %, enterprise 5 %, at most 30 % of
+the last invoice. Replaced by the paper for 2026.
 """
 
 LINES = [
