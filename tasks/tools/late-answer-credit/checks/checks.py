@@ -1,6 +1,7 @@
 """What the customer was told, whichever way the amount is written."""
 
 from agentgym import Evidence
+from agentgym.verify.contracts import step_succeeded
 from agentgym.verify.facts import mentions
 
 
@@ -13,6 +14,6 @@ def told(evidence: Evidence, eur: float) -> bool:
     said = [
         str(step.action.arguments.get("text", ""))
         for step in evidence.steps
-        if step.action.tool == "message_user"
+        if step.action.tool == "message_user" and step_succeeded(step)
     ]
     return any(not amount.fault(text) for text in said)
