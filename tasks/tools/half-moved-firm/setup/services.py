@@ -16,11 +16,27 @@ def change(desk):
         company=firm,
         timezone="Europe/Berlin",
     )
-    desk.call(
+    notes = desk.call(
         "files_create_file",
         name="Change of name.txt",
         folder=414,
         content=f"{case['old']} -> {firm} (@{domain})\n\n{case['done_name']}: done\n"
         f"{case['firm_name']}: done\n{case['mail_name']}: not yet\n"
         f"{case['anew_name']}: entered. Is there an old one?\n",
+    )
+    friday = "2026-02-27T15:40:00Z"
+    desk.db.execute(
+        "UPDATE files_version SET author = 'erik.pinto@fairlead.example', saved_at = ?"
+        " WHERE item_id = ?",
+        friday,
+        notes["id"],
+    )
+    desk.db.execute(
+        "UPDATE files_item SET owner = 'erik.pinto@fairlead.example', created_at = ?1,"
+        " updated_at = ?1 WHERE id = ?2",
+        friday,
+        notes["id"],
+    )
+    desk.db.execute(
+        "UPDATE contacts_person SET updated_at = ? WHERE updated_at = ?", friday, desk.now
     )
