@@ -45,7 +45,9 @@ def search_path() -> tuple[Path, ...]:
     """
     package = Path(__file__).resolve().parent
     in_wheel = package / "_catalogues"
-    roots = [in_wheel if in_wheel.is_dir() else package.parent, imported_dir()]
+    roots = [in_wheel if in_wheel.is_dir() else package.parent]
+    with suppress(ConfigError):  # who needs the cache is told
+        roots += [imported_dir()] if imported_dir().is_dir() else []
     for entry in filter(None, os.environ.get("AGENTGYM_PATH", "").split(os.pathsep)):
         root = Path(entry).expanduser()
         if not root.is_dir():

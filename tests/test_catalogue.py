@@ -71,6 +71,16 @@ def test_path_entries_come_in_order_each_once(user: Path, monkeypatch: pytest.Mo
     assert catalogue.search_path() == (CHECKOUT, user / "a", user / "b", user)
 
 
+def test_imported_suites_come_after_the_bundled_ones(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTGYM_CACHE", str(user / "cache"))
+    assert catalogue.search_path() == (CHECKOUT, user)
+    put_task(user / "cache/imported", "theirs/task")
+    assert catalogue.search_path() == (CHECKOUT, user / "cache/imported", user)
+    assert catalogue.match_tasks("theirs") == ["theirs/task-v1"]
+
+
 def test_a_path_entry_that_is_no_folder_is_named(
     user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 
 from agentgym.env.environment import Environment, Transition
-from agentgym.errors import ConfigError, SandboxEndedError
+from agentgym.errors import SandboxEndedError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Action, Observation, Verdict
 from agentgym.task.model import Task
@@ -25,22 +25,19 @@ class Attempt:
         provider: Starts the sandbox; closed with the attempt.
         seed: Of the instance.
 
-    Raises:
-        ConfigError: The environment has no shell.
-
     Attributes:
+        tools: What there is to call.
         verdict: The last judgement, None before the first. A foreign task has only one, at the end.
         over: The episode is over and `verdict` is its end.
         instruction: What the agent is told.
-        cwd: Working directory of the shell.
+        cwd: Working directory of the shell, empty where there is none.
     """
 
     def __init__(self, task: Task, provider: SandboxProvider, seed: int) -> None:
         self._provider, self._seed = provider, seed
         self._judged_at_end = task.foreign is not None
         self._env = Environment(task, provider, max_steps=_MANY_STEPS)
-        if "bash" not in {tool.name for tool in self._env.tools}:
-            raise ConfigError(f"{task.id}: expected an environment with a shell to try it out in")
+        self.tools = {tool.name: tool for tool in self._env.tools}
         self.verdict: Verdict | None = None
         self.over = False
         self.instruction = self.cwd = ""
@@ -51,6 +48,15 @@ class Attempt:
         self.instruction = (await self._env.reset(self._seed)).text
         self.cwd = str((await self._env.surfaces[0].observe()).data.get("cwd", ""))
         await self.judge()
+
+    @property
+    def has_shell(self) -> bool:
+        """Whether there is a shell to run commands in."""
+        return "bash" in self.tools
+
+    async def call(self, action: Action) -> Observation:
+        """Make a call as the agent would."""
+        return self._take(await self._env.step(action))
 
     async def run(self, command: str) -> Observation:
         """Run a command as the agent would; when cancelled, the command is interrupted."""

@@ -85,6 +85,7 @@ async def check_task(
         now = [probe for probe in others if probe.afterwards == afterwards]
         findings = await asyncio.gather(*(_examine(probe, subject) for probe in now))
         found |= {finding.property: finding for finding in findings}
+    subject.close()
     return Report(
         subject.task.id,
         tuple(found[probe.name] for probe in probes),

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Final
 
 from agentgym import catalogue
 from agentgym.env.spec import EnvSpec, load_env_spec
 from agentgym.errors import ConfigError
 
 _NAME = re.compile(r"([a-z0-9][a-z0-9_-]*)/([a-z0-9][a-z0-9_-]*)")
+_EXAMPLES: Final = {
+    "shell": ("bash",),
+    "tickets": ("tickets_search", "tickets_get", "tickets_close", "tickets_comment"),
+}
+"""Example to the tools that its solution and mutants need; the first that fits is written."""
 _VERSIONED = re.compile(r"-v[0-9]+$")
 
 
@@ -26,33 +32,37 @@ def new_task(name: str, *, env: str, template: bool, root: Path) -> Path:
     Raises:
         NotFoundError: There is no such environment.
         ConfigError: The name is none, the folder exists, the id is taken, or the environment has
-            no shell for the example to act through.
+            no tools that an example acts through.
     """
     match = _NAME.fullmatch(name)
     if match is None or _VERSIONED.search(name):
         raise ConfigError(
             f"{name!r}: expected suite/name in lower case without a version, e.g. web-shop/refund"
         )
-    _require_shell(env, load_env_spec(env))
+    example = _example_for(env, load_env_spec(env))
     task_id, folder = f"{name}-v1", root / "tasks" / name
     if folder.exists():
         raise ConfigError(f"{folder} exists already; choose another name, or remove it first")
     if task_id in catalogue.folders("tasks"):
         where = catalogue.find("tasks", task_id)
         raise ConfigError(f"{task_id} exists already, in {where}; choose another name")
-    with as_file(files("agentgym.authoring") / "example") as example:
+    with as_file(files("agentgym.authoring") / "example" / example) as source:
         for layer in ("plain", "template")[: 1 + template]:
-            _lay_down(example / layer, folder, {"__ID__": task_id, "__ENV__": env})
+            _lay_down(source / layer, folder, {"__ID__": task_id, "__ENV__": env})
     return folder
 
 
-def _require_shell(env: str, spec: EnvSpec) -> None:
+def _example_for(env: str, spec: EnvSpec) -> str:
+    """Return the folder of the example that an environment has the tools for."""
     tools = {tool.name for surface in spec.make_surfaces() for tool in surface.tools()}
-    if "bash" not in tools:
-        raise ConfigError(
-            f"environment {env!r} has no shell and the example acts through one; choose another "
-            "with --env, or copy a task of that environment"
-        )
+    for example, acts_through in _EXAMPLES.items():
+        if tools.issuperset(acts_through):
+            return example
+    wanted = " nor ".join(", ".join(names) for names in _EXAMPLES.values())
+    raise ConfigError(
+        f"environment {env!r} has neither {wanted}, which the examples act through; choose "
+        "another with --env, or copy a task of that environment"
+    )
 
 
 def _lay_down(source: Path, target: Path, words: dict[str, str]) -> None:

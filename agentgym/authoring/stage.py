@@ -196,26 +196,35 @@ def open_stage(
     jobs: int,
     on_episode: Callable[[str], None] = lambda task_id: None,
     judge: str = "",
+    *,
+    needed: bool = True,
 ) -> Stage:
     """Return a stage over the provider with a name, and the judge of a spec, if any.
+
+    Args:
+        sandbox: Name of the provider.
+        jobs: Episodes at a time.
+        on_episode: Called with a task's id whenever one is over.
+        judge: Spec of a judge, or empty.
+        needed: Whether an episode needs a sandbox, so that the provider has to run here.
 
     Raises:
         NotFoundError: There is no such provider or judge.
         ConfigError: It cannot run on this machine, or the judge cannot be made.
     """
     judging = UnheardJudge(open_judge(judge)) if judge else None
-    return Stage(open_provider(sandbox), jobs, on_episode, judging)
+    return Stage(open_provider(sandbox, needed=needed), jobs, on_episode, judging)
 
 
-def open_provider(name: str) -> SandboxProvider:
-    """Return a sandbox provider that can run here.
+def open_provider(name: str, *, needed: bool = True) -> SandboxProvider:
+    """Return a sandbox provider, one that can run here where it is needed.
 
     Raises:
         NotFoundError: There is no such provider.
         ConfigError: It cannot run on this machine.
     """
     provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
-    if problems := provider.problems():
+    if needed and (problems := provider.problems()):
         listed = "; ".join(f"{problem.what} ({problem.fix})" for problem in problems)
         raise ConfigError(f"sandbox {name}: {listed}")
     return provider

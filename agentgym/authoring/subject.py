@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from agentgym.agents import registry
+from agentgym.authoring.errands import Errands
 from agentgym.authoring.stage import Played, Player, Stage
 from agentgym.env.environment import Environment
-from agentgym.protocols import FileTree
+from agentgym.env.ground import ground_of
+from agentgym.env.hosting import prepare_services
+from agentgym.protocols import FileTree, SandboxProvider
 from agentgym.records import Action, ChangeKind, Recipe, Snapshot
+from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.task.model import Instance, Task
 from agentgym.task.playbook import oracle
+from agentgym.task.setup import prepare
 from agentgym.verify.memory import RoomMemory
 
 T = TypeVar("T")
@@ -36,6 +41,9 @@ class Ground:
         tree: The same, for reading.
         files: Regular files that the setup made or altered, sorted.
         named: Paths that the instruction names, as they are written there, sorted.
+        provider: Of its sandboxes.
+        gold: What the setup left for the checks, by name.
+        services: The services as the setup left them, None where there are none.
     """
 
     instance: Instance
@@ -44,6 +52,9 @@ class Ground:
     tree: FileTree
     files: tuple[str, ...]
     named: tuple[str, ...]
+    provider: SandboxProvider
+    gold: Mapping[str, bytes]
+    services: ServicesSnapshot | None
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -80,6 +91,14 @@ class Subject:
         env = Environment(task, stage.provider)
         self.tools = frozenset(tool.name for tool in env.tools)
         self.has_sandbox = env.provider is stage.provider
+        self.services = ground_of(task).spec.find_services()
+        self._errands: Errands | None = None
+
+    def close(self) -> None:
+        """Let go of what calls were tried on."""
+        if self._errands is not None:
+            self._errands.close()
+            self._errands = None
 
     @property
     def first_seed(self) -> int:
@@ -171,7 +190,15 @@ class Subject:
         env = Environment(self.task, self.stage.provider)
         provider, instance = env.provider, self.task.instance(seed)
         recipe, snapshot = await env.prepare(seed)
-        bare = await self.stage.bare(recipe) if provider is self.stage.provider else snapshot
+        gold: dict[str, bytes] = {}
+        bare = snapshot
+        if self.has_sandbox:
+            bare = await self.stage.bare(recipe)
+            gold |= (await prepare(instance, provider, recipe)).gold
+        services = None
+        if self.services is not None:
+            begun = prepare_services(self.services, instance)
+            services, gold = begun.snapshot, {**gold, **begun.gold}
         changes = await provider.compare(bare, snapshot)
         tree = await provider.open_tree(snapshot)
 
@@ -181,7 +208,17 @@ class Subject:
 
         left = [c.path for c in changes if c.kind is not ChangeKind.DELETED]
         files = await asyncio.to_thread(lambda: tuple(path for path in left if is_file(path)))
-        return Ground(instance, recipe, snapshot, tree, files, named_paths(instance.instruction))
+        named = named_paths(instance.instruction)
+        return Ground(instance, recipe, snapshot, tree, files, named, provider, gold, services)
+
+    async def errands(self) -> Errands | None:
+        """Return calls that anybody could make of the services, None where there are none."""
+        start = (await self.ground()).services
+        if self.services is None or start is None:
+            return None
+        if self._errands is None:
+            self._errands = Errands(self.services, start, self.tools)
+        return self._errands
 
     async def _noted(self, episode: Awaitable[Played]) -> Played:
         played = await episode

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import readline  # noqa: F401  # gives `input` editing and history
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -12,7 +15,15 @@ from rich.text import Text
 from agentgym.authoring.attempt import Attempt
 from agentgym.authoring.statements import is_unfinished
 from agentgym.env.portal import portal
-from agentgym.records import CheckpointResult, CheckStatus, Verdict
+from agentgym.errors import ActionError, NotFoundError
+from agentgym.records import (
+    Action,
+    CheckpointResult,
+    CheckStatus,
+    Observation,
+    ToolSpec,
+    Verdict,
+)
 
 _LIGHTS = {
     CheckStatus.PASS: ("●", "green"),
@@ -24,11 +35,13 @@ _HELP = """\
 :check             the checkpoints as they are now
 :verdict           how it would be judged now, with what each check saw
 :instruction       what the agent is told
+:tools [GLOB]      what there is to call, with arguments
 :solution          play the task's solution
 :reset             begin anew
 :submit [ANSWER]   end the episode, as the agent would
 :quit              end the session; shows the final verdict
-Anything else is a command for the sandbox."""
+TOOL {"name": …}   call a tool with its arguments as JSON"""
+_SHELL_HELP = "Anything else is a command for the sandbox."
 
 
 _AT_THE_END = "the task's own tests judge it, once it is submitted"
@@ -59,7 +72,7 @@ class Session:
     def _begin(self) -> None:
         portal().run(self._attempt.open())
         self._say(self._attempt.instruction.rstrip() + "\n")
-        self._say(":help lists what can be asked besides commands\n", "dim")
+        self._say(":help lists what can be asked, :tools what can be called\n", "dim")
         if self._attempt.verdict is None:
             self._say(_AT_THE_END, "dim")
         else:
@@ -78,7 +91,7 @@ class Session:
             if line is None:
                 break
             pending += line + "\n"
-            if pending.startswith(":") or not is_unfinished(pending):
+            if not self._attempt.has_shell or pending.startswith(":") or not is_unfinished(pending):
                 if pending.strip():
                     yield pending
                 pending = ""
@@ -90,16 +103,19 @@ class Session:
             read = sys.stdin.readline()
             return read.removesuffix("\n") if read else None
         try:
-            return input("> " if pending else f"{self._attempt.cwd}$ ")
+            return input("> " if pending or not self._attempt.has_shell else self._prompt())
         except EOFError:
             self._say("")
             return None
+
+    def _prompt(self) -> str:
+        return f"{self._attempt.cwd}$ "
 
     def _obey(self, line: str) -> bool:
         """Do what a line says; True where it ends the session."""
         word, _, rest = line.partition(" ")
         if not line.startswith(":"):
-            self._act(line)
+            self._do(line)
         elif word in (":quit", ":q"):
             return True
         elif word == ":submit":
@@ -110,7 +126,9 @@ class Session:
         elif word == ":reset":
             self._begin()
         elif word == ":solution":
-            self._act(None)
+            self._act(self._attempt.solve)
+        elif word == ":tools":
+            self._say(_listed(self._attempt.tools.values(), rest or "*"))
         elif word in (":check", ":verdict"):
             verdict = portal().run(self._attempt.judge())
             if verdict is None:
@@ -120,17 +138,27 @@ class Session:
         elif word == ":instruction":
             self._say(self._attempt.instruction)
         else:
-            self._say(_HELP)
+            self._say(f"{_HELP}\n{_SHELL_HELP}" if self._attempt.has_shell else _HELP)
         return False
 
-    def _act(self, command: str | None) -> None:
-        """Run a command, or the solution where there is none, and judge what it led to."""
+    def _do(self, line: str) -> None:
+        """Make the call, or run the command, that a line says."""
+        attempt = self._attempt
+        try:
+            action = _read_call(line, attempt.tools, attempt.has_shell)
+        except ActionError as error:
+            self._say(str(error))
+            return
+
+        async def one() -> list[Observation]:
+            return [await (attempt.run(line) if action is None else attempt.call(action))]
+
+        self._act(one)
+
+    def _act(self, do: Callable[[], Coroutine[Any, Any, list[Observation]]]) -> None:
+        """Do something and judge what it led to."""
         before = _states(self._attempt.verdict)
-        if command is None:
-            seen = portal().run(self._attempt.solve())
-        else:
-            seen = [portal().run(self._attempt.run(command))]
-        for observation in seen:
+        for observation in portal().run(do()):
             if observation.text:
                 self._say(observation.text.rstrip("\n"))
         now = portal().run(self._attempt.judge())
@@ -139,6 +167,37 @@ class Session:
 
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(Text(text, style), soft_wrap=True)
+
+
+def _read_call(line: str, tools: Mapping[str, ToolSpec], has_shell: bool) -> Action | None:
+    """Return the call that a line is; None where it is a command.
+
+    Raises:
+        ActionError: It is neither.
+    """
+    name, _, rest = line.partition(" ")
+    rest = rest.strip()
+    if has_shell and (name not in tools or not rest.startswith("{")):
+        return None
+    if name not in tools:
+        raise ActionError(str(NotFoundError("tool", name[:80], tools, ":tools lists them")))
+    try:
+        return Action.from_json({"tool": name, "arguments": json.loads(rest or "{}")})
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ActionError(f"{name}: expected arguments as JSON, such as {{…}}: {error}") from None
+
+
+def _listed(tools: Iterable[ToolSpec], glob: str) -> str:
+    """Return tools with their arguments, those that may be left out in brackets."""
+    lines = []
+    for tool in tools:
+        if not fnmatchcase(tool.name, glob):
+            continue
+        names: Any = tool.parameters.get("properties", {})
+        required: Any = tool.parameters.get("required", ())
+        shown = [name if name in required else f"[{name}]" for name in names]
+        lines.append(f"{tool.name} {' '.join(shown)}: {tool.description.splitlines()[0]}")
+    return "\n".join(lines) or f"no tool is called {glob}"
 
 
 def lights(verdict: Verdict, before: dict[str, CheckpointResult]) -> Text:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from agentgym.errors import AgentGymError
+from agentgym.errors import AgentGymError, UnsupportedError
 
 if TYPE_CHECKING:
     from agentgym.protocols import SandboxProvider
@@ -62,8 +62,11 @@ def show(findings: Iterable[Finding]) -> list[Finding]:
 
 def _findings() -> Iterator[Finding]:
     yield Finding(True, "python", f"{platform.python_version()} on {platform.platform()}")
-    yield from providers()
-    yield from _tasks()
+    works = False
+    for finding in providers():
+        works |= finding.what == f"sandbox {DEFAULT_PROVIDER}" and finding.ok is True
+        yield finding
+    yield from _tasks(sandboxes=works)
     yield docker_daemon()
     yield _browser()
 
@@ -84,6 +87,8 @@ def providers() -> Iterator[Finding]:
                     yield Finding(missing, what, problem.what, problem.fix)
                 continue
             yield Finding(True, what, asyncio.run(_try_out(provider)))
+        except UnsupportedError:
+            yield Finding(None, what, "runs no commands; for environments without a computer")
         except AgentGymError as error:
             yield Finding(False, what, str(error))
 
@@ -113,8 +118,9 @@ async def _try_out(provider: SandboxProvider) -> str:
     return f"{walls}started and ran a command in {took_ms:.0f} ms; limits: {limits or 'none'}"
 
 
-def _tasks() -> Iterator[Finding]:
+def _tasks(*, sandboxes: bool) -> Iterator[Finding]:
     from agentgym import catalogue
+    from agentgym.env.ground import needs_sandbox
     from agentgym.eval.needs import missing_commands
     from agentgym.task.load import find_task
 
@@ -126,7 +132,10 @@ def _tasks() -> Iterator[Finding]:
             yield Finding(False, f"task {task_id}", str(error))
     missing = missing_commands(tasks)
     stuck = {task_id for need in missing for task_id in need.tasks}
-    yield Finding(not stuck, "tasks", f"{len(tasks) - len(stuck)} of {len(tasks)} can run")
+    boxed = set() if sandboxes else {task.id for task in tasks if needs_sandbox(task)}
+    stuck |= boxed
+    why = f"; {len(boxed)} need a sandbox" if boxed else ""
+    yield Finding(not stuck, "tasks", f"{len(tasks) - len(stuck)} of {len(tasks)} can run{why}")
     for need in missing:
         yield Finding(False, f"command {need.command}", need.wanted_by, need.install)
 

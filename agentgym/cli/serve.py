@@ -52,6 +52,15 @@ def serve(
             show_default=False,
         ),
     ] = "",
+    user: Annotated[
+        str,
+        typer.Option(
+            "--user",
+            metavar="openai:MODEL",
+            help="Who plays the users that tasks have. Default: $AGENTGYM_USER, else their script.",
+            show_default=False,
+        ),
+    ] = "",
     tell: Annotated[
         bool, typer.Option("--tell", help="Tell the client its score at the end.")
     ] = False,
@@ -68,6 +77,7 @@ def serve(
     from agentgym.cli.console import stderr_console
     from agentgym.eval.serving import Terms, find_target, open_run
     from agentgym.eval.serving import serve as serve_guests
+    from agentgym.eval.settings import Settings
 
     # Standard output belongs to the protocol.
     console = stderr_console()
@@ -75,18 +85,19 @@ def serve(
     def say(line: str) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
-    terms = Terms(
-        find_target(mcp),
-        sandbox=sandbox,
+    settings = Settings(
+        tasks=(find_target(mcp),),
+        agents=(),
         seed=seed,
+        sandbox=sandbox,
         max_steps=max_steps,
         timeout_s=timeout,
-        idle_s=idle,
+        jobs=1,
         judge=judge,
-        tell=tell,
-        port=port if http else None,
+        user=user,
     )
-    store = open_run(out or Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-mcp"), terms)
+    store = open_run(out or Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-mcp"), settings)
+    terms = Terms(idle, tell, port if http else None)
     try:
         say(f"recording into {store.folder}; afterwards: agentgym report {store.folder}")
         asyncio.run(serve_guests(store, terms, say))

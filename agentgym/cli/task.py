@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentgym.authoring.finding import Report
+    from agentgym.task.model import Task
 
 app = typer.Typer(help="Write tasks: begin one, try it out, prove it sound.", no_args_is_help=True)
 
@@ -115,11 +116,14 @@ def _check(
     from agentgym.authoring.progress import CheckProgress
     from agentgym.authoring.stage import open_stage
     from agentgym.cli.console import stderr_console
+    from agentgym.env.ground import needs_sandbox
 
     progress = CheckProgress(stderr_console(), len(folders))
+    tasks = _readable(folders)
+    at_a_time, needed = jobs or default_jobs(), any(map(needs_sandbox, tasks))
     # Before anything is built: a name may be mistyped.
-    stage = open_stage(sandbox, jobs or default_jobs(), progress.episode, judge)
-    _build_images(folders)
+    stage = open_stage(sandbox, at_a_time, progress.episode, judge, needed=needed)
+    _build_images(tasks)
 
     async def run() -> Sequence[Report]:
         task = asyncio.current_task()
@@ -141,13 +145,11 @@ def _check(
         raise typer.Exit(128 + (signal.SIGINT if interrupted else signal.SIGTERM)) from None
 
 
-def _build_images(folders: Sequence[Path]) -> None:
-    """Build the images that tasks need; a task that cannot be read is left to its check."""
+def _readable(folders: Sequence[Path]) -> list[Task]:
+    """Return the tasks that can be read; any other is left to its check."""
     import contextlib
 
-    from agentgym.cli.console import stderr_console
     from agentgym.env.ground import ground_of
-    from agentgym.eval.needs import build_images_of
     from agentgym.task.load import load_folder
 
     tasks = []
@@ -156,6 +158,14 @@ def _build_images(folders: Sequence[Path]) -> None:
             task = load_folder(folder)
             ground_of(task)
             tasks.append(task)
+    return tasks
+
+
+def _build_images(tasks: Sequence[Task]) -> None:
+    """Build the images that tasks need."""
+    from agentgym.cli.console import stderr_console
+    from agentgym.eval.needs import build_images_of
+
     console = stderr_console()
     build_images_of(tasks, lambda line: console.print(line, markup=False, soft_wrap=True))
 
@@ -166,25 +176,27 @@ def try_out(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the instance.")] = 0,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
 ) -> None:
-    """Try a task out in its sandbox while its checkpoints light up.
+    """Try a task out by hand while its checkpoints light up.
 
-    Every command is run as the agent's would be, and everything is judged after it. `:help`
-    lists what else can be asked; Ctrl-D ends the session with the final verdict, and nothing is
-    kept. Commands that do not come from a terminal are read line by line.
+    A line is a command for its shell, or a call: a tool's name and its arguments as JSON, such as
+    `tickets_get {"ticket": 17}`. Every one is done as the agent's would be, and everything is
+    judged after it. `:help` lists what else can be asked; Ctrl-D ends the session with the final
+    verdict, and nothing is kept. What does not come from a terminal is read line by line.
     """
     from agentgym.authoring.attempt import Attempt
     from agentgym.authoring.choose import one_task
     from agentgym.authoring.stage import open_provider
     from agentgym.cli.attempt import Session
     from agentgym.cli.console import stdout_console
+    from agentgym.env.ground import needs_sandbox
     from agentgym.env.portal import portal
     from agentgym.task.load import load_folder
 
     folder = one_task(task)
-    chosen = load_folder(folder)
     # Before anything is built: a name may be mistyped.
-    provider = open_provider(sandbox)
-    _build_images([folder])
+    chosen = load_folder(folder)
+    provider = open_provider(sandbox, needed=needs_sandbox(chosen))
+    _build_images([chosen])
     attempt = Attempt(chosen, provider, seed)
     try:
         Session(attempt, stdout_console()).converse()

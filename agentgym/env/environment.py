@@ -24,7 +24,7 @@ from agentgym.errors import (
     SandboxError,
     SurfaceError,
 )
-from agentgym.protocols import Judge, Sandbox, SandboxProvider, Site, Surface, UserWorld
+from agentgym.protocols import Judge, Sandbox, SandboxProvider, Services, Site, Surface, UserWorld
 from agentgym.records import (
     Action,
     Audit,

@@ -58,6 +58,15 @@ def ground_of(task: Task) -> Ground:
     return Ground(spec, replace(recipe, user=user))
 
 
+def needs_sandbox(task: Task) -> bool:
+    """Whether episodes of a task happen in a sandbox.
+
+    Raises:
+        AgentGymError: The environment cannot be read.
+    """
+    return task.sandbox_rules is not None or spec_of(task).sandbox is not None
+
+
 def whole_wall_s(rules: SandboxRules) -> float:
     """Seconds that a sandbox may live in which agent and tests share their time."""
     spent = sum(stage.agent_timeout_s + stage.test_timeout_s for stage in rules.stages)

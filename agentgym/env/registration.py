@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +28,7 @@ _TASK_ID: Final = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
 def make(
     task_id: str | None = None,
     *,
-    mcp: str | None = None,
+    mcp: str | Mapping[str, Any] | None = None,
     instruction: str | None = None,
     answer: str | None = None,
     seed: int | None = None,
@@ -52,7 +53,8 @@ def make(
             (``"./hello"``); what a folder in a foreign format needs is built first. None with
             `mcp` is free play, or a question where there are `instruction` and `answer`.
         mcp: An MCP server whose tools the agent gets beside those of the task's environment: a
-            command line, started for each episode, or a URL.
+            command line, started for each episode, or a URL; or the options of
+            ``[surface.mcp]`` (docs/mcp.md), such as a prefix for the names of its tools.
         instruction: What the agent is told where there is no task.
         answer: What it must submit where there is no task; without it nothing is verified.
         seed: Seed of the first episode, where `reset` is not given one.
@@ -100,7 +102,9 @@ def make(
     return env
 
 
-def _free_play(mcp: str | None, instruction: str | None, answer: str | None) -> Path:
+def _free_play(
+    mcp: str | Mapping[str, Any] | None, instruction: str | None, answer: str | None
+) -> Path:
     """Lay down the folder of a task around an MCP server that nobody wrote one for."""
     from agentgym.env.spec import load_env_spec
     from agentgym.task.freeplay import FREE, lay_down
@@ -117,7 +121,9 @@ def _free_play(mcp: str | None, instruction: str | None, answer: str | None) -> 
     return lay_down("mcp", instruction=instruction, answer=answer, options=options)
 
 
-def _place(mcp: str) -> dict[str, str]:
+def _place(mcp: str | Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(mcp, str):
+        return dict(mcp)
     return {"url" if mcp.startswith(("http://", "https://")) else "command": mcp}
 
 

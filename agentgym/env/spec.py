@@ -90,7 +90,10 @@ class EnvSpec(Manifest):
         names = [tool.name for surface in surfaces for tool in surface.tools()]
         for name in names:
             if names.count(name) > 1:
-                raise ConfigError(f"{self.title}: two surfaces have a tool named {name!r}")
+                raise ConfigError(
+                    f"{self.title}: two surfaces have a tool named {name!r}; those of a server "
+                    "can have a prefix: [surface.mcp] prefix = '…'"
+                )
         return surfaces
 
 

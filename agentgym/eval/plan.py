@@ -17,6 +17,7 @@ from typing import Any
 from agentgym import __version__, catalogue, plugins
 from agentgym.agents import registry
 from agentgym.env.environment import Environment
+from agentgym.env.ground import needs_sandbox
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.judges import judge_problems, judged_tasks
 from agentgym.eval.needs import missing_commands
@@ -65,17 +66,27 @@ def start_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
         problems.append("no agent was named; add one, e.g. --agent noop")
     given["agents"] = tuple(dict.fromkeys(given.get("agents", ())))
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    settings = Settings(**given, agentgym=__version__, started=started)
+    settings = with_company(Settings(**given, agentgym=__version__, started=started))
+    problems += check(settings)
+    if problems:
+        raise ConfigError(listed(problems))
+    settings = replace(settings, isolated=is_isolated(settings.sandbox))
+    return RunStore.create(folder, asdict(settings), settings.episodes())
+
+
+def with_company(settings: Settings) -> Settings:
+    """Return settings with judge and user as the process's environment names them, where needed."""
     if not settings.judge and (spec := judge_spec()) and _is_judged(settings.tasks):
         settings = replace(settings, judge=spec)
     if not settings.user and _has_user(settings.tasks):
         settings = replace(settings, user=user_spec())
-    problems += check(settings)
-    if problems:
-        raise ConfigError(_listed(problems))
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
-    settings = replace(settings, isolated=Capability.ISOLATION in provider.capabilities)
-    return RunStore.create(folder, asdict(settings), settings.episodes())
+    return settings
+
+
+def is_isolated(sandbox: str) -> bool:
+    """Whether a sandbox provider declares that its sandboxes are."""
+    provider: SandboxProvider = plugins.load("agentgym.sandboxes", sandbox)()
+    return Capability.ISOLATION in provider.capabilities
 
 
 def resume_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
@@ -93,7 +104,7 @@ def resume_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
     try:
         problems = _differences(read_settings(store), asked) or check(read_settings(store))
         if problems:
-            raise ConfigError(_listed(problems))
+            raise ConfigError(listed(problems))
         for episode_id in store.unjudged():
             store.reset_episode(episode_id)
         for row in store.episodes():
@@ -112,7 +123,6 @@ def check(settings: Settings) -> list[str]:
     provider: SandboxProvider | None = None
     try:
         provider = plugins.load("agentgym.sandboxes", settings.sandbox)()
-        problems += [f"sandbox {settings.sandbox}: {p.what}; {p.fix}" for p in provider.problems()]
     except AgentGymError as error:
         problems.append(str(error))
     for task_id in settings.tasks:
@@ -122,6 +132,9 @@ def check(settings: Settings) -> list[str]:
             # Of a suite that others wrote a part may not run here; its episodes say why.
             if catalogue.path_of(task_id) is None or len(settings.tasks) == 1:
                 problems.append(str(error))
+    if provider is not None and (not tasks or any(map(needs_sandbox, tasks))):
+        lacking = provider.problems()
+        problems += [f"sandbox {settings.sandbox}: {p.what}; {p.fix}" for p in lacking]
     for spec in settings.agents:
         try:
             registry.create(spec)
@@ -223,7 +236,8 @@ def _words(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _listed(problems: Sequence[str]) -> str:
+def listed(problems: Sequence[str]) -> str:
+    """Return problems as the text of one error."""
     unique = list(dict.fromkeys(problems))
     if len(unique) == 1:
         return unique[0]

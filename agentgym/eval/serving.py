@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,11 +13,10 @@ from agentgym import __version__, catalogue, plugins
 from agentgym.env.environment import Environment
 from agentgym.errors import ConfigError, NotFoundError, SandboxError
 from agentgym.eval.needs import build_images_of
-from agentgym.eval.plan import check, holds_run
-from agentgym.eval.settings import Settings
+from agentgym.eval.plan import check, holds_run, is_isolated, listed, with_company
+from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
-from agentgym.records import Capability
 from agentgym.rollout.mcp import Reception
 from agentgym.rollout.serve import serve_http, serve_stdio
 from agentgym.rollout.visit import Venue
@@ -30,27 +29,15 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On what terms guests are served.
+    """How guests are served.
 
     Attributes:
-        task: Id of the task, or the path of its folder.
-        sandbox: Name of the sandbox provider.
-        seed: Seed of every episode.
-        max_steps: Bound on an episode's steps, None for the task's own.
-        timeout_s: Wall time of an episode, None for the task's own.
         idle_s: Seconds between two calls after which an episode is judged as it stands.
-        judge: Spec of who decides what checks ask a judge; empty for whom AGENTGYM_JUDGE names.
         tell: Guests hear at the end how they were judged.
         port: Of streamable HTTP, 0 for any that is free; None for stdio.
     """
 
-    task: str
-    sandbox: str = "bubblewrap"
-    seed: int = 0
-    max_steps: int | None = None
-    timeout_s: float | None = None
     idle_s: float = 600.0
-    judge: str = ""
     tell: bool = False
     port: int | None = None
 
@@ -75,55 +62,66 @@ def find_target(name: str) -> str:
     return found[0]
 
 
-def open_run(folder: Path, terms: Terms) -> RunStore:
-    """Lay down the run that guests are recorded in, once all that it needs is there.
+def open_run(folder: Path, settings: Settings) -> RunStore:
+    """Open the run that guests are recorded in, a new one or one that was served on equal terms.
+
+    Clients start a server with one command line again and again, so that a run grows.
+
+    Args:
+        folder: Where the run lives.
+        settings: What it is made of: one task, and no agents.
 
     Raises:
-        ConfigError: Something cannot run; the message names every problem.
+        ConfigError: Something cannot run, or the folder holds another run.
+        RecordError: Another process writes the run.
     """
-    if holds_run(folder):
-        raise ConfigError(f"{folder} already holds a run; choose another folder with --out")
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", terms.sandbox)()
-    settings = Settings(
-        tasks=(terms.task,),
-        agents=(),
-        seed=terms.seed,
-        sandbox=terms.sandbox,
-        max_steps=terms.max_steps,
-        timeout_s=terms.timeout_s,
-        judge=terms.judge,
-        agentgym=__version__,
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
-        isolated=Capability.ISOLATION in provider.capabilities,
-    )
+    settings = with_company(settings)
     if problems := check(settings):
-        raise ConfigError("\n".join(problems))
-    return RunStore.create(folder, asdict(settings), [])
+        raise ConfigError(listed(problems))
+    settings = replace(settings, isolated=is_isolated(settings.sandbox))
+    if not holds_run(folder):
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        settings = replace(settings, agentgym=__version__, started=started)
+        return RunStore.create(folder, asdict(settings), [])
+    store = RunStore.open(folder, readonly=False)
+    kept = read_settings(store)
+    if replace(kept, agentgym=settings.agentgym, started=settings.started) == settings:
+        return store
+    store.close()
+    raise ConfigError(
+        f"{folder} holds a run of something else, or on other terms; choose another with --out"
+    )
 
 
 async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
     """Serve until the client leaves, or a signal comes; then every episode is recorded.
 
     Args:
-        store: The run.
-        terms: What is served, and how.
+        store: The run, as `open_run` opened it.
+        terms: How it is served.
         tell: Hears what is built, and the address.
 
     Raises:
         AgentGymError: The task's image cannot be built, or the port is taken.
     """
-    task = find_task(terms.task)
+    settings = read_settings(store)
+    (task_id,) = settings.tasks
+    task = find_task(task_id)
     if failed := build_images_of([task], tell):
         raise SandboxError(failed[task.id])
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", terms.sandbox)()
-    judge = open_judge(terms.judge) if terms.judge else None
+    provider: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
+    judge = open_judge(settings.judge) if settings.judge else None
 
     def make() -> Environment:
-        return Environment(task, provider, max_steps=terms.max_steps, judge=judge)
+        return Environment(
+            task, provider, max_steps=settings.max_steps, judge=judge, user=settings.user
+        )
 
-    venue = Venue(terms.task, make, store, terms.seed, terms.idle_s, terms.timeout_s)
-    instruction = task.instance(terms.seed).instruction
-    reception = Reception(venue, instruction, make().tools, tell=terms.tell)
+    venue = Venue(task_id, make, store, settings.seed, terms.idle_s, settings.timeout_s)
+    instruction = task.instance(settings.seed).instruction
+    looked_at = make()
+    reception = Reception(venue, instruction, looked_at.tools, tell=terms.tell)
+    await looked_at.close()
     ending = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
@@ -132,7 +130,7 @@ async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
             await serve_stdio(reception, ending)
         else:
             await serve_http(
-                reception, terms.port, ending, lambda url: tell(f"serving {terms.task} at {url}")
+                reception, terms.port, ending, lambda url: tell(f"serving {task_id} at {url}")
             )
     finally:
         await provider.close()

@@ -131,7 +131,8 @@ class RowChange:
         kind: Added, changed or removed.
         before: The columns that differ (every column of a removed row); None for an added row.
         after: The same of the later state; None for a removed row.
-        row: Every column, as it is in the later state, or was where the row was removed.
+        row: Every column that counts, as it is in the later state, or was in the earlier where the
+            row was removed.
         rowids: Its rowid in the earlier and in the later state, as far as it is in them; one
             where both are the same.
     """

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.env.environment import Environment
@@ -68,11 +67,10 @@ class Venue:
     seed: int = 0
     idle_s: float = 600.0
     timeout_s: float | None = None
-    _trials: count[int] = field(default_factory=count)
 
     def plan(self, guest: str) -> int:
         """Plan one more episode in the record and return its id."""
-        trial = next(self._trials)
+        trial = len(self.store.episodes())
         return self.store.add(EpisodePlan(self.task, self.seed, trial, f"mcp:{guest}"))
 
 

@@ -18,7 +18,6 @@ from agentgym.errors import MissingExtraError, ServiceError
 from agentgym.records import Actor, Reply
 from agentgym.services.backend import Backend
 from agentgym.services.dispatch import MAX_CHARACTERS
-from agentgym.services.loopback import Loopback
 from agentgym.services.openapi import STATUS, openapi
 
 try:
@@ -28,6 +27,8 @@ try:
     from starlette.responses import Response
     from starlette.routing import Route
     from starlette.types import ASGIApp
+
+    from agentgym.services.loopback import Loopback
 except ImportError as error:
     raise MissingExtraError("starlette or uvicorn", "pip install 'agentgym[mcp]'") from error
 

@@ -240,7 +240,7 @@ def _draw_object(schema: Mapping[str, Any], rng: np.random.Generator) -> dict[st
 
 def _draw_array(schema: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:
     low = schema.get("minItems", 0)
-    high = schema.get("maxItems", low + 3)
+    high = min(schema.get("maxItems", low + 3), low + 3)
     return [draw_value(schema.get("items", {}), rng) for _ in range(_between(low, high, rng))]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -23,14 +22,11 @@ from agentgym.records import Action, Effect, Fittings, Json, Observation, ToolSp
 from agentgym.services.image import Image
 from agentgym.surfaces.dialect import adapt
 from agentgym.surfaces.peer import Address, Refusal, Session, offer_of, read_place, types
-from agentgym.surfaces.shown import bounded, pixels
+from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
 
 _NAME_CHARS: Final = 64
 _TAKEN: Final = ("submit", "give_up", "message_user")
 """Names that environments give to tools of their own."""
-
-_DATA_CHARS: Final = 48_000
-"""Of structured content in one observation; what is longer is in the text, as far as that goes."""
 
 
 class Options(Manifest):
@@ -89,9 +85,10 @@ class McpSurface:
     async def open(self, site: Site) -> None:
         """Begin a new session; nothing of the site is the server's business."""
         await self.close()
-        session = Session(self._address)
-        await session.open()
-        self._session = session
+        self._session = Session(self._address)
+        await self._session.open()
+        # What a tool promises of its results is checked by the SDK, which has to know it.
+        await self._session.offer()
 
     def tools(self) -> Sequence[ToolSpec]:
         """Return the server's tools in its order."""
@@ -208,13 +205,12 @@ def observation_of(result: types.CallToolResult, effect: Effect) -> Observation:
         effect: What the call did, unless the server says that it failed.
     """
     pictures = [picture for part in result.content if (picture := _picture(part)) is not None]
-    text = "\n".join(_readable(part) for part in result.content)
+    text = "\n".join(_told(part) for part in result.content)
     structured = result.structured_content
-    if structured is not None and not text:
-        text = json.dumps(structured, ensure_ascii=False, indent=1)
     data: dict[str, Json] = {}
-    if structured is not None and len(json.dumps(structured)) <= _DATA_CHARS:
-        data["structured"] = structured
+    if structured is not None:
+        text = text or readable(structured)
+        data = bounded_data("structured", structured)
     if pictures:
         data["images"] = [picture.name for picture in pictures]
     shown = (pixels(picture.data) for picture in pictures)
@@ -235,7 +231,7 @@ def _picture(part: types.ContentBlock) -> Image | None:
         return None
 
 
-def _readable(part: types.ContentBlock) -> str:
+def _told(part: types.ContentBlock) -> str:
     """Return a part of a result as text; what is none is named."""
     if isinstance(part, types.TextContent):
         return part.text

@@ -38,8 +38,16 @@ _CLOSE_S: Final = 15.0
 _CONNECT_S: Final = 30.0
 _PAGES: Final = 100
 _STDERR_BYTES: Final = 2_000
-_ALL_TOGETHER: Final = '"$@"; echo "[ended with status $?]" >&2; kill -KILL 0'
-"""Run as the leader of a process group: whatever of the group outlives the server ends with it."""
+_ALL_TOGETHER: Final = """
+"$@"
+echo "[ended with status $?]" >&2
+kill -0 $PPID 2>/dev/null || rm -rf -- "$0"
+kill -KILL 0
+"""
+"""Run as the leader of a process group: whatever of the group outlives the server ends with it.
+
+Its folder is removed here only if this process was killed and cannot do so itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +141,7 @@ class Session:
         self._leaving = asyncio.Event()
         self._client: Client | None = None
         self._holder: asyncio.Task[None] | None = None
-        self._failure = ""
+        self._failure = self._said = ""
         self._folder: TemporaryDirectory[str] | None = None
 
     async def open(self) -> None:
@@ -152,7 +160,7 @@ class Session:
             raise
         if self._client is None:
             await self.close()
-            raise SurfaceError(f"MCP server {self._address}: cannot be used: {self._failure}")
+            raise self._broken(f"cannot be used: {self._failure}")
 
     async def offer(self) -> Offer:
         """Ask what there is.
@@ -193,9 +201,11 @@ class Session:
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
                 raise TimeoutError from error
-            if error.code == types.CONNECTION_CLOSED or self._has_ended():
+            if error.code == types.CONNECTION_CLOSED or await self._is_lost(error):
                 raise self._broken(f"is gone: {error}") from error
             raise Refusal(str(error)) from error
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            raise self._broken("is gone") from error
         except (ValueError, RuntimeError) as error:
             # What came is not of the protocol, or not what the tool itself promises.
             raise Refusal(f"the server's answer cannot be used: {error}") from error
@@ -209,28 +219,36 @@ class Session:
                 self._scope.cancel()
                 await asyncio.wait([self._holder], timeout=_CLOSE_S)
         self._client = None
-        if self._folder is not None:
-            self._folder.cleanup()
 
     async def _hold(self, transport: AbstractAsyncContextManager[Any]) -> None:
         """Enter and leave the client in one task, as its cancel scopes demand."""
         self._scope.deadline = anyio.current_time() + self._address.start_s
-        with self._scope:
-            try:
+        try:
+            with self._scope:
                 async with Client(transport) as client:
                     self._scope.deadline = math.inf
                     self._client = client
                     self._ready.set()
                     await self._leaving.wait()
-            except Exception as error:  # noqa: BLE001 - whatever a transport raises
-                self._failure = _cause(error)
-        if self._scope.cancelled_caught:
-            self._failure = f"no answer to the handshake within {self._address.start_s:g} s"
-        self._failure += self._last_words()
-        self._ready.set()
+            if self._scope.cancelled_caught:
+                self._failure = f"no answer to the handshake within {self._address.start_s:g} s"
+        except Exception as error:  # noqa: BLE001 - whatever a transport raises
+            self._failure = _cause(error)
+        finally:
+            self._said = self._last_words()
+            if self._folder is not None:
+                self._folder.cleanup()
+            self._ready.set()
 
-    def _has_ended(self) -> bool:
-        return self._holder is None or self._holder.done()
+    async def _is_lost(self, error: MCPError) -> bool:
+        """Whether the server has forgotten the session: then nothing is a valid request."""
+        if error.code != types.INVALID_REQUEST:
+            return False
+        try:
+            await self.offer()
+        except SurfaceError:
+            return True
+        return False
 
     def _live(self) -> Client:
         if self._client is None:
@@ -246,10 +264,11 @@ class Session:
         if self._address.url:
             return _over_http(self._address.url, _filled(self._address.headers))
         given = _filled(self._address.env)
-        program = self._address.command[0]
-        if shutil.which(program, path=given.get("PATH", os.environ.get("PATH"))) is None:
+        name, *arguments = self._address.command
+        program = shutil.which(name, path=given.get("PATH", os.environ.get("PATH")))
+        if program is None:
             raise ConfigError(
-                f"mcp: no program named {program!r} on PATH; install it, or name its path"
+                f"mcp: no program named {name!r} on PATH; install it, or name its path"
             )
         self._folder = TemporaryDirectory(prefix="agentgym-mcp-", ignore_cleanup_errors=True)
         home, temporary = Path(self._folder.name, "home"), Path(self._folder.name, "tmp")
@@ -257,7 +276,7 @@ class Session:
         temporary.mkdir()
         started = StdioServerParameters(
             command="/bin/sh",
-            args=["-c", _ALL_TOGETHER, "sh", *self._address.command],
+            args=["-c", _ALL_TOGETHER, self._folder.name, os.path.abspath(program), *arguments],
             env={"HOME": str(home), "TMPDIR": str(temporary), **given},
             cwd=home,
         )
@@ -267,8 +286,10 @@ class Session:
         """Return the end of what the server wrote to its standard error."""
         path = None if self._folder is None else Path(self._folder.name, "stderr")
         if path is None or not path.exists():
-            return ""
-        said = path.read_bytes()[-_STDERR_BYTES:].decode("utf-8", "replace").strip()
+            return self._said
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _STDERR_BYTES))
+            said = file.read(_STDERR_BYTES).decode("utf-8", "replace").strip()
         return f"; its last words:\n{said}" if said else ""
 
 

@@ -21,6 +21,9 @@ MAX_DATA: Final = 60_000
 MAX_SIDE: Final = 1024
 """Pixels of a picture's longer side; a larger one is shown smaller."""
 
+_MOST_PIXELS: Final = 40_000_000
+"""Of a picture that is decoded."""
+
 
 def readable(result: Json) -> str:
     """Return a result as text: text as it is, anything else as JSON on lines of its own."""
@@ -53,9 +56,14 @@ def bounded_data(name: str, value: Json) -> dict[str, Json]:
 
 
 def pixels(data: bytes) -> Image | None:
-    """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB; None where there is none."""
+    """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB.
+
+    None where there is none, or one of more than 40 million pixels.
+    """
     try:
         with Pictures.open(io.BytesIO(data)) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                return None
             shown = image.convert("RGB")
             shown.thumbnail((MAX_SIDE, MAX_SIDE))
             return np.asarray(shown)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agentgym import catalogue
+from agentgym.records import Json
 
 FREE = "Use the tools as you like, and submit when you are done. Nothing is verified.\n"
 
@@ -57,7 +58,7 @@ def lay_down(
     *,
     instruction: str = FREE,
     answer: str | None = None,
-    options: Mapping[str, Mapping[str, str]] | None = None,
+    options: Mapping[str, Mapping[str, Json]] | None = None,
 ) -> Path:
     """Write the folder of such a task, where it is not there yet, and return it.
 
@@ -87,7 +88,7 @@ def _files(
     env: str,
     instruction: str,
     answer: str | None,
-    options: Mapping[str, Mapping[str, str]],
+    options: Mapping[str, Mapping[str, Json]],
 ) -> dict[str, str]:
     task = _TASK.format(
         suite=_SUITE,
@@ -108,9 +109,11 @@ def _files(
     return {**files, "checks/checks.py": _UNVERIFIED} if answer is None else files
 
 
-def _toml(text: str) -> str:
-    """Return a text as a TOML string, which JSON's are but for the DEL character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+def _toml(value: Json) -> str:
+    """Return a value as TOML; its texts, numbers and lists are JSON's but for the DEL character."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_toml(k)} = {_toml(v)}' for k, v in value.items())}}}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def _move(source: Path, target: Path) -> None:

@@ -8,13 +8,13 @@ from typing import Any, Final
 import jsonschema
 import numpy as np
 
-from agentgym.errors import ActionError, SurfaceError
+from agentgym.errors import ActionError
 from agentgym.records import Action, Json
 from agentgym.services import Backend, Image
 from agentgym.services.functions import Function
 from agentgym.services.image import PATTERN
 from agentgym.services.layout import quoted
-from agentgym.surfaces.calls import check_call, sample_call
+from agentgym.surfaces.calls import check_call, draw_value
 
 HOSTILE: Final = (
     "'; DROP TABLE tickets_ticket; --",
@@ -29,7 +29,7 @@ HOSTILE: Final = (
 )
 """Texts that break what takes text for anything else."""
 
-_ATTEMPTS = 80
+_ATTEMPTS = 200
 
 
 class CallSampler:
@@ -63,18 +63,15 @@ class CallSampler:
         required: Any = spec.parameters.get("required", ())
         refusal = ""
         for _ in range(_ATTEMPTS):
-            try:
-                arguments = dict(sample_call([spec], self._rng).arguments)
-            except SurfaceError as error:
-                refusal = str(error)
-                arguments = {}
+            arguments: dict[str, Json] = {}
             for name, schema in schemas.items():
                 if name not in required and self._rng.random() < 0.5:
-                    arguments.pop(name, None)
-                elif name not in arguments or self._rng.random() < 0.8:
-                    known = self._known(function, name, schema)
-                    if known:
-                        arguments[name] = known[int(self._rng.integers(len(known)))]
+                    continue
+                known = self._known(function, name, schema) if self._rng.random() < 0.8 else []
+                if known:
+                    arguments[name] = known[int(self._rng.integers(len(known)))]
+                else:
+                    arguments[name] = draw_value(schema, self._rng)
             try:
                 check_call(Action(spec.name, arguments), [spec])
             except ActionError as error:
@@ -82,6 +79,17 @@ class CallSampler:
             else:
                 return arguments
         raise AssertionError(f"no legal call of {spec.name} found; name examples: {refusal}")
+
+    @staticmethod
+    def required(function: Function) -> Sequence[str]:
+        """Return the parameters that a tool cannot do without, in their order."""
+        names: Any = function.spec.parameters.get("required", ())
+        return tuple(names)
+
+    def values(self, function: Function, name: str) -> Sequence[Json]:
+        """Return what is there for a parameter: examples, or values of the likeliest column."""
+        properties: Any = function.spec.parameters["properties"]
+        return self._known(function, name, properties[name])
 
     def _known(self, function: Function, name: str, schema: Any) -> list[Json]:
         """Return values for a parameter out of the examples and the tables."""
@@ -106,7 +114,7 @@ class CallSampler:
             check = jsonschema.Draft202012Validator(schema)
             for table, column in self._columns(function.service, name):
                 values = self._backend.state.rows.column(
-                    f"SELECT DISTINCT {quoted(column)} FROM {quoted(table)} ORDER BY 1 LIMIT 500"
+                    f"SELECT DISTINCT {quoted(column)} FROM {quoted(table)} ORDER BY 1 LIMIT 100"
                 )
                 legal = [v for v in values if not isinstance(v, bytes) and check.is_valid(v)]
                 if legal:

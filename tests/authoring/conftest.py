@@ -26,20 +26,23 @@ async def stage():
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[Mapping[str, str | None]], Path]:
-    """Write the example, a template, with other contents in the files that are named.
+    """Write the example, a template, with other contents in the files that are named."""
+    return lambda changes: _lay_down(tmp_path, "zoo/feed", "terminal", changes)
 
-    None leaves a file out.
-    """
 
-    def laid_down(changes: Mapping[str, str | None]) -> Path:
-        folder = new_task("zoo/feed", env="terminal", template=True, root=tmp_path)
-        for name, text in changes.items():
-            path = folder / name
-            if text is None:
-                path.unlink()
-                continue
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text.replace("…\n", path.read_text() if path.exists() else ""))
-        return folder
+@pytest.fixture
+def write_services(tmp_path: Path) -> Callable[[Mapping[str, str | None]], Path]:
+    """Write the example for services in the same way."""
+    return lambda changes: _lay_down(tmp_path, "zoo/desk", "office", changes)
 
-    return laid_down
+
+def _lay_down(root: Path, name: str, env: str, changes: Mapping[str, str | None]) -> Path:
+    folder = new_task(name, env=env, template=True, root=root)
+    for path, text in changes.items():
+        place = folder / path
+        if text is None:
+            place.unlink()
+            continue
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text.replace("…\n", place.read_text() if place.exists() else ""))
+    return folder

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from unsound_tasks import UNSOUND
+from unsound_tasks import SERVICES, UNSOUND
 
 from agentgym.authoring.check import check_task, check_tasks
 from agentgym.authoring.finding import Soundness
@@ -15,15 +15,33 @@ SEEDS = 3
 
 
 async def test_every_property_has_a_task_that_lacks_it():
-    assert {broken.lacks for broken in UNSOUND} == {probe.name for probe in PROBES}
+    assert {broken.lacks for broken in (*UNSOUND, *SERVICES)} == {probe.name for probe in PROBES}
 
 
 async def test_the_example_has_every_property(write, stage):
     report = await check_task(write({}), stage, seeds=SEEDS)
     assert report.sound, report.unsound
-    assert {finding.soundness for finding in report.findings} == {Soundness.SOUND}
+    found = {finding.property: finding for finding in report.findings}
+    assert found.pop("excess").details == ("the environment has no services",)
+    assert {finding.soundness for finding in found.values()} == {Soundness.SOUND}
     assert [finding.property for finding in report.findings] == [probe.name for probe in PROBES]
     assert report.episodes > 20
+
+
+async def test_the_example_of_services_has_every_property(write_services, stage):
+    report = await check_task(write_services({}), stage, seeds=SEEDS)
+    assert report.sound, report.unsound
+    assert {finding.soundness for finding in report.findings} == {Soundness.SOUND}
+
+
+@pytest.mark.parametrize(
+    "broken", SERVICES, ids=[f"{b.lacks}-{b.told.split(':')[0][:30]}" for b in SERVICES]
+)
+async def test_it_is_told_what_a_task_of_services_lacks(broken, write_services, stage):
+    asked = [PROBES[0], *(p for p in PROBES[1:] if p.name == broken.lacks)]
+    report = await check_task(write_services(broken.files), stage, seeds=SEEDS, probes=asked)
+    assert [finding.property for finding in report.unsound] == [broken.lacks]
+    assert broken.told in "\n".join(report.unsound[0].details)
 
 
 @pytest.mark.parametrize(

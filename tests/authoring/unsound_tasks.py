@@ -87,6 +87,117 @@ class Broken:
     files: dict[str, str | None]
 
 
+CLOSED = """
+schema_version = "agentgym.rubric/1"
+[[checkpoint]]
+id = "closed"
+use = "services.row"
+with = { table = "tickets_ticket", where = { id = 9001 }, columns = { status = "closed" } }
+"""
+COMMENTED = """
+schema_version = "agentgym.rubric/1"
+[[checkpoint]]
+id = "commented"
+use = "services.count"
+with = { table = "tickets_comment", where = { ticket_id = 9001 }, at_least = 1 }
+"""
+FEW_CALLS = """
+[[checkpoint]]
+id = "few-calls"
+use = "services.called"
+with = { tool = "*", at_most = 4 }
+"""
+OTHERS_KEPT = """
+[[checkpoint]]
+id = "others-kept"
+use = "services.unchanged"
+with = { tables = ["tickets_*"], where = { id = 9002 } }
+"""
+LATE = '…\n[[event]]\nid = "late"\nat_step = 2\nrun = "events/late.py"\n'
+LEAKS_ROW = """
+def change(desk):
+    secret = "the answer to all of it"
+    desk.gold("answer", secret)
+    desk.db.execute("UPDATE tickets_customer SET phone = ? WHERE id = 7", secret)
+"""
+SAME_ROWS = """
+def change(desk):
+    columns = "customer_id, subject, body, product, status, priority, created_at, updated_at"
+    columns += ", due_at"
+    for ticket in (9001, 9002):
+        desk.db.execute(
+            f"INSERT INTO tickets_ticket (id, {columns}) SELECT ?, {columns} FROM tickets_ticket "
+            "WHERE status = 'open' ORDER BY id LIMIT 1", ticket,
+        )
+"""
+OTHER_TAG = '{"tool": "tickets_tag", "arguments": {"ticket": 9002, "add": ["done"]}}\n'
+JUST_CLOSE = '{"tool": "tickets_close", "arguments": {"ticket": 9001, "resolution": "Done."}}\n'
+COMMENT = '{"tool": "tickets_comment", "arguments": {"ticket": 9001, "body": "Done."}}\n'
+NO_PATCHES = {
+    f"mutants/{name}.patch": None for name in ("closes_both", "comments_too", "sum_untold")
+}
+
+SERVICES = (
+    Broken(
+        "schema",
+        "setup/services.py:2: ZeroDivisionError",
+        {"setup/services.py": "def change(desk):\n    1 / 0\n"},
+    ),
+    Broken(
+        "schema",
+        "events/late.py: expected a function change(desk)",
+        {"task.toml": LATE, "events/late.py": "def chance(desk):\n    pass\n"},
+    ),
+    Broken(
+        "oracle",
+        "events/late.py:2: ticket: ",
+        {"task.toml": LATE, "events/late.py": "def change(desk):\n    desk.call('tickets_get')\n"},
+    ),
+    Broken("noop", "credit came from: others-kept", {"checks/rubric.toml": CLOSED + OTHERS_KEPT}),
+    Broken("reads", "failed: few-calls", {"checks/rubric.toml": CLOSED + FEW_CALLS}),
+    Broken(
+        "partial",
+        "the first 1 of 2 actions: passes already, though the rest of the solution changes",
+        {
+            "checks/rubric.toml": CLOSED,
+            "solution/actions.jsonl": JUST_CLOSE + OTHER_TAG,
+            **NO_PATCHES,
+        },
+    ),
+    Broken(
+        "gold",
+        "a row of tickets_customer holds the gold file answer in phone",
+        {"setup/services.py": LEAKS_ROW},
+    ),
+    Broken(
+        "template",
+        "draw different parameters and give the same instruction, the same files and the same rows",
+        {
+            "instruction.md": "Close ticket 9001.\n",
+            "setup/services.py": SAME_ROWS,
+            "checks/rubric.toml": CLOSED,
+        },
+    ),
+    Broken("redteam", "cheat claimed-done: expected", only("bool(evidence.answer)")),
+    Broken("redteam", "cheat answered-everything: expected", only("'9001' in evidence.answer")),
+    Broken(
+        "redteam",
+        "cheat swept-backwards: expected outcome false",
+        {
+            "instruction.md": "Close ticket 9001.\n",
+            "checks/rubric.toml": CLOSED,
+            "solution/actions.jsonl": JUST_CLOSE,
+            **NO_PATCHES,
+        },
+    ),
+    Broken("excess", "scores 1 without a violation", {"checks/rubric.toml": CLOSED}),
+    Broken(
+        "excess",
+        "the solution and then 'all of its calls once more'",
+        {"checks/rubric.toml": COMMENTED, "solution/actions.jsonl": COMMENT, **NO_PATCHES},
+    ),
+)
+
 UNSOUND = (
     Broken("schema", "'only'", {"checks/rubric.toml": ONLY}),
     Broken(
@@ -157,7 +268,7 @@ UNSOUND = (
     Broken("partial", "passes already", only(IS_DONE)),
     Broken(
         "template",
-        "draw different parameters and give the same instruction and the same files",
+        "draw different parameters and give the same instruction, the same files and the same rows",
         {
             "instruction.md": "Add up.\n",
             "setup/setup.sh": SAME_FOR_ALL,

@@ -11,8 +11,9 @@ LIBRARY = Path(__file__).parents[1] / "task" / "tau2_checkout"
 
 
 def test_import_replays_and_reports(cli: Cli, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    done = cli("suite", "import", "tau2", str(LIBRARY), "--json", str(report))
+    report, cache = tmp_path / "report.json", str(tmp_path / "cache")
+    told = ("--json", str(report))
+    done = cli("suite", "import", "tau2", str(LIBRARY), *told, AGENTGYM_CACHE=cache)
     assert done.returncode == 0, done.stderr
     header, row = done.stdout.splitlines()[:2]
     assert header.split("  ")[0] == "domain"
@@ -26,11 +27,35 @@ def test_import_replays_and_reports(cli: Cli, tmp_path: Path) -> None:
     ):
         assert remark in done.stdout
     assert "library: 10 tasks replayed" in done.stderr
-    told = json.loads(report.read_text())
-    assert told["schema"] == "agentgym.suite-import/1"
-    (domain,) = told["domains"]
+    written = json.loads(report.read_text())
+    assert written["schema"] == "agentgym.suite-import/1"
+    (domain,) = written["domains"]
     assert domain["counts"]["noop_1"] == 2
     assert [task["gold"] for task in domain["tasks"]].count(None) == 2
+
+
+def test_an_imported_suite_is_listed_and_evaluated(cli: Cli, tmp_path: Path) -> None:
+    cache, out = str(tmp_path / "cache"), str(tmp_path / "run")
+    done = cli("suite", "import", "tau2", str(LIBRARY), "--limit", "2", AGENTGYM_CACHE=cache)
+    assert "run it with: agentgym eval tau2-library -a oracle -a noop" in done.stdout
+    listed = cli("list", "tasks", "tau2-library", AGENTGYM_CACHE=cache)
+    assert [line.split()[0] for line in listed.stdout.splitlines()[1:]] == [
+        "tau2-library/lend-v1",
+        "tau2-library/nothing-to-do-v1",
+    ]
+    agents = ("-a", "oracle", "-a", "noop", "--out", out)
+    assert cli("eval", "tau2-library", *agents, AGENTGYM_CACHE=cache).returncode == 0
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    episodes = [one for task in results["tasks"] for one in task["episodes"]]
+    scores = {(one["task"], one["agent"]): one["score"] for one in episodes}
+    assert scores == {
+        ("tau2-library/lend-v1", "oracle"): 1.0,
+        ("tau2-library/lend-v1", "noop"): 0.0,
+        ("tau2-library/nothing-to-do-v1", "oracle"): 1.0,
+        ("tau2-library/nothing-to-do-v1", "noop"): 1.0,
+    }
+    again = cli("replay", out, "1", "--verify", AGENTGYM_CACHE=cache)
+    assert "all observations agree, so do the state and the score" in again.stdout
 
 
 def test_a_domain_that_cannot_run_is_told(cli: Cli, tmp_path: Path) -> None:

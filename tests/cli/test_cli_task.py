@@ -157,6 +157,25 @@ def test_checkpoints_light_up_as_the_state_changes(demo: Path, tmp_path: Path) -
     assert told[-1] == "final verdict: outcome false, score 0"
 
 
+def test_calls_light_checkpoints_up_where_there_is_no_shell(cli: Cli, tmp_path: Path) -> None:
+    assert cli("task", "new", "zoo/desk", "--env", "office", cwd=tmp_path).returncode == 0
+    lines = """\
+:tools tickets_cl*
+tickets_clos {}
+tickets_close {"ticket": 9001
+tickets_get {"ticket": 9001}
+tickets_close {"ticket": 9001, "resolution": "1,240.50 EUR were refunded."}
+:submit Quist Pumps
+"""
+    done = talk(lines, "./tasks/zoo/desk", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "tickets_close ticket resolution [version]: Close a ticket" in done.stdout
+    assert "did you mean 'tickets_close'" in done.stdout
+    assert "tickets_close: expected arguments as JSON" in done.stdout
+    assert "● closed ←  ● sum-told ←  ○ company ←" in done.stdout
+    assert "final verdict: outcome true, score 1" in done.stdout
+
+
 @needs_sandbox
 def test_solution_reset_and_the_other_words(demo: Path, tmp_path: Path) -> None:
     done = talk(

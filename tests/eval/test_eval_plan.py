@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from synthetic_run import Runs, scored, unscored
 
+from agentgym.authoring.scaffold import new_task
 from agentgym.errors import ConfigError, RecordError
 from agentgym.eval import plan
-from agentgym.eval.plan import resume_run, start_run
+from agentgym.eval.plan import holds_run, resume_run, start_run
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.record.store import RunStore
-from agentgym.records import Grading
+from agentgym.records import Grading, Problem
+from agentgym.sandbox import launch
 
 
 def test_every_agent_meets_the_same_worlds_trial_by_trial() -> None:
@@ -119,3 +121,19 @@ def test_a_second_run_in_a_folder_needs_a_word(runs: Runs) -> None:
     with pytest.raises(ConfigError, match="add --resume to go on"):
         start_run(runs.folder, {"patterns": ("terminal",), "agents": ("noop",)})
     assert store.episode(1).state == "done"
+
+
+def test_a_task_without_a_sandbox_asks_for_no_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "problems", lambda: [Problem("no bwrap", "get it")])
+    new_task("zoo/desk", env="office", template=False, root=tmp_path)
+    new_task("zoo/feed", env="terminal", template=False, root=tmp_path)
+    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
+    assert plan.check(Settings(("zoo/desk-v1",), ("oracle",))) == []
+    told = plan.check(Settings(("zoo/desk-v1", "zoo/feed-v1"), ("oracle",)))
+    assert told == ["sandbox bubblewrap: no bwrap; get it"]
+    out = tmp_path / "run"
+    store = start_run(out, {"patterns": ("zoo/desk-v1",), "agents": ("oracle",)})
+    store.close()
+    assert holds_run(out)

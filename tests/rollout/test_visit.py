@@ -12,12 +12,15 @@ from counter_world import CounterEnvironment, CounterProvider, counter_task
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from agentgym.errors import ConfigError, SandboxDiedError
+from agentgym.errors import ConfigError, SandboxDiedError, SurfaceError
+from agentgym.protocols import Site
 from agentgym.record.store import RunStore
-from agentgym.records import Action, Effect, Observation, Verdict
+from agentgym.records import Action, Effect, Fittings, Observation, Verdict
 from agentgym.rollout.mcp import INSTRUCTION, Reception, result_of
 from agentgym.rollout.serve import serve_http
 from agentgym.rollout.visit import Answer, Venue, Visit
+from agentgym.sandbox.absent import NoSandbox
+from agentgym.surfaces.mcp import McpSurface
 
 ADD = Action("add", {"n": 2})
 SUBMIT = Action("submit")
@@ -277,6 +280,15 @@ async def test_what_is_no_json_is_refused_and_costs_nothing(store):
     assert store.episodes() == []
 
 
+@pytest.mark.parametrize("header", [{"host": "evil.example"}, {"origin": "https://evil.example"}])
+async def test_pages_of_other_sites_are_refused(store, header):
+    headers = {"accept": "application/json, text/event-stream", **header}
+    async with _served(reception_of(store)) as url, httpx.AsyncClient() as client:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        reply = await client.post(url, json=body, headers=headers)
+    assert reply.status_code in (403, 421)
+
+
 async def test_a_port_that_is_taken_is_said(store):
     async with _served(reception_of(store)) as url:
         port = int(url.split(":")[2].removesuffix("/mcp"))
@@ -284,11 +296,27 @@ async def test_a_port_that_is_taken_is_said(store):
             await serve_http(reception_of(store), port, asyncio.Event(), print)
 
 
+async def test_our_own_surface_tells_a_session_that_was_forgotten(store):
+    site = Site(NoSandbox())
+    async with _served(reception_of(store)) as url:
+        fittings = Fittings(options={"url": url, "call_s": 10.0})
+        # Making one waits for the server, which is served by this very loop.
+        surface = await asyncio.to_thread(McpSurface, fittings)
+        await surface.open(site)
+        assert (await surface.call(ADD)).data == {"structured": {"number": 2}}
+    async with _served(reception_of(store), int(url.split(":")[2].removesuffix("/mcp"))):
+        with pytest.raises(SurfaceError, match="is gone"):
+            await surface.call(ADD)
+        await surface.open(site)
+        assert (await surface.call(ADD)).data == {"structured": {"number": 2}}
+        await surface.close()
+
+
 @contextlib.asynccontextmanager
-async def _served(reception):
+async def _served(reception, port=0):
     loop = asyncio.get_running_loop()
     ending, url = asyncio.Event(), loop.create_future()
-    serving = asyncio.create_task(serve_http(reception, 0, ending, url.set_result))
+    serving = asyncio.create_task(serve_http(reception, port, ending, url.set_result))
     try:
         yield await url
     finally:

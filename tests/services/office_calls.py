@@ -1,5 +1,6 @@
 """A short way to the services of the office and to their tools."""
 
+from functools import cache
 from pathlib import Path
 
 from agentgym.services import ServiceSet, load_services
@@ -11,6 +12,7 @@ def office(*names):
     return load_services(*(OFFICE / name for name in names))
 
 
+@cache
 def service(name):
     """Return one service of the office on those that its data builds upon."""
     everything = load_services(OFFICE).classes

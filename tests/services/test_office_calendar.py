@@ -10,7 +10,6 @@ from agentgym.services import Backend
 from agentgym.testing.services import ServiceContract
 
 
-@cache
 def services():
     return service("calendar")
 

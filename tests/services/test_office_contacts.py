@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from functools import cache
 
 import office_calls
 import pytest
@@ -12,7 +11,6 @@ from agentgym.services import Backend
 from agentgym.testing.services import ServiceContract
 
 
-@cache
 def services():
     return service("contacts")
 

@@ -186,7 +186,7 @@ def test_shares_go_to_people_who_are_there(drive, home):
 
 
 def test_a_picture_goes_from_one_file_into_another(drive, home):
-    plan = ask(drive, "search", text="Floor plan.png")["items"][0]["id"]
+    plan = ask(drive, "search", text="Floor plan .png")["items"][0]["id"]
     name = ask(drive, "read", file=plan)["picture"]
     picture = Picture.open(io.BytesIO(drive.images.get(name).data))
     picture.verify()

@@ -1,7 +1,5 @@
 """Mail keeps the contract of services, its own rules, and believable data."""
 
-from functools import cache
-
 import pytest
 from office_calls import ask, refusal, service
 
@@ -9,7 +7,6 @@ from agentgym.services import Backend
 from agentgym.testing.services import ServiceContract
 
 
-@cache
 def services():
     return service("mail")
 

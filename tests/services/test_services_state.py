@@ -162,6 +162,23 @@ def test_a_diff_reads_like_a_sentence():
     assert back[1].startswith("shop_order 1 removed: id 1")
 
 
+def test_a_diff_has_the_whole_row_and_where_it_was():
+    live = backend()
+    start = live.snapshot()
+    stock = live.call("shop_look", {"item": "cup"}).result
+    live.call("shop_order", {"lines": [{"item": "cup", "count": 2}]})
+    (referred,) = [ref for ref in live.audit[-1].changed if ref.table == "shop_item"]
+    changed, added = diff(start, live.snapshot())
+    assert changed.rowids == (referred.rowid,) and added.rowids == (1,)
+    assert changed.row == {"name": "cup", "stock": stock - 2}
+    assert added.row == added.after
+    with live.amend("world", "moved") as rows:
+        row = rows.one("SELECT * FROM shop_item WHERE name = 'cup'")
+        rows.execute("DELETE FROM shop_item WHERE name = 'cup'")
+        rows.insert("shop_item", **{**row, "rowid": 99})
+    assert diff(start, live.snapshot())[0].rowids == (referred.rowid, 99)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "raised"),
     [

@@ -1,7 +1,7 @@
 """An MCP server with state, odd names and bad manners: what a client has to put up with.
 
 Run over stdio; ``odd_server.py silent`` answers nothing, ``odd_server.py stubborn`` outlives the
-end of its input and SIGTERM.
+end of its input and SIGTERM, other words are names of further tools.
 """
 
 import asyncio
@@ -35,7 +35,6 @@ TOOLS = [
     tool("count", annotations=types.ToolAnnotations(read_only_hint=False)),
     tool("look", annotations=types.ToolAnnotations(read_only_hint=True)),
     tool("fail"),
-    tool("promise", output_schema={"type": "object", "required": ["kept"]}),
     tool("refuse"),
     tool("crash"),
     tool("hang"),
@@ -43,6 +42,7 @@ TOOLS = [
     tool("broken_picture"),
     tool("resources"),
     tool("talk", {"type": "object", "properties": {"size": {"type": "integer", "maximum": 10**6}}}),
+    tool("promise", output_schema={"type": "object", "required": ["kept"]}),
     tool("structure", output_schema={"type": "object", "properties": {"n": {"type": "integer"}}}),
     tool("surroundings"),
     tool("leave_a_child"),
@@ -151,4 +151,5 @@ if __name__ == "__main__":
         asyncio.run(main())
         time.sleep(600)
     else:
+        TOOLS += [tool(name) for name in sys.argv[1:]]
         asyncio.run(main())

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -233,6 +234,42 @@ async def test_calls_at_once_and_a_call_that_is_given_up(call, surface):
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(call("hang"), 0.3)
     assert (await call("count")).text == "9"
+
+
+LEAVING = """
+import os, signal, sys
+import agentgym
+env = agentgym.make(mcp=sys.argv[1])
+env.reset(seed=1)
+observation, *_ = env.step({"tool": "surroundings", "arguments": {}})
+print(observation["text"], flush=True)
+if sys.argv[2] == "kill":
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("how", ["leave", "kill"])
+def test_nothing_is_left_of_who_ends_without_closing(how):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LEAVING, ODD, how],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (-9 if how == "kill" else 0, "")
+    home = Path(json.loads(done.stdout)["cwd"])
+    deadline = time.monotonic() + 20
+    while home.parent.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not home.parent.exists()
+    assert not [p for p in Path("/proc").glob("[0-9]*/cwd") if _target(p) == home]
+
+
+def _target(link):
+    try:
+        return link.readlink()
+    except OSError:
+        return None
 
 
 # --- what cannot begin -----------------------------------------------------------------------

@@ -41,7 +41,7 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
     for use in sorted(CHECKS):
         offered[use.partition(".")[0]].append(use.partition(".")[2])
     assert {pack: " ".join(names) for pack, names in offered.items()} == {
-        "answers": "date_is exact gave_up items normal number one_of",
+        "answers": "date_is exact gave_up items mentions normal number one_of",
         "archives": "backs_up holds lacks members safe",
         "commands": "exit_code stdout_contains stdout_equals stdout_matches",
         "data": "column_types equals gold_equals lacks row_count rows same_rows valid",
@@ -55,8 +55,10 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "office": "cells document_text formulas headings sheets style",
         "processes": "alive listening none_left",
         "reports": "junit pytest",
+        "services": "called changed_to count mentions never_called only_changed order "
+        "read_before_write row unchanged",
         "sqlite": "lacks query row_count sound table",
-        "trajectory": "budget calls looked_first never_calls no_repeats order",
+        "trajectory": "budget calls looked_first mentions never_calls no_repeats order",
     }
 
 

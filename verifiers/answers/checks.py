@@ -16,18 +16,18 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from agentgym import CheckResult, Evidence, VerifierError
+from agentgym.verify import facts as facts_in_text
+from agentgym.verify.facts import MONTHS
+from agentgym.verify.matching import normal as normal_text
 from agentgym.verify.values import brief, is_number, result
 
 _ANSWER_CHARS = 64 * 2**10
 _NUMBER = re.compile(
     r"([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)(.*)", re.DOTALL
 )
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
 _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([a-z]+),? (\d{4})")
 _MONTH_FIRST = re.compile(r"([a-z]+) (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})")
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
@@ -177,6 +177,39 @@ def items(
     return result(False, f"listed {len(seen)} items: {'; '.join(faults) or 'in another order'}")
 
 
+def mentions(
+    evidence: Evidence,
+    facts: Sequence[Any] = (),
+    forbids: Sequence[Any] = (),
+    may: Sequence[Any] = (),
+    only: Sequence[str] = (),
+    most_chars: int = 2000,
+) -> CheckResult:
+    """The answer, in sentences of its own, says these facts and nothing that is forbidden.
+
+    Channel: trace. A fact is text (whole words; case and spacing do not count), a number (`1200`
+    finds 1,200.00), `{ date = "2026-03-04" }` (finds 4 March, Mar 4th 2026), `{ time = "14:00" }`
+    (finds 2 pm), or `{ any = […] }` of several. Whoever answers with everything there is would say
+    it all: bound that with `forbids`, `only` and `most_chars`.
+
+    Example:
+        use = "answers.mentions"
+        with = { facts = ["Ada Quist", 3, { date = "2026-03-04" }], only = ["dates"] }
+
+    Args:
+        evidence: Of the episode.
+        facts: What it says.
+        forbids: Facts that it does not say.
+        may: Facts that it may say, for `only`.
+        only: "dates", "times", "numbers": of these it says none but `facts` and `may`.
+        most_chars: How long it may be.
+    """
+    wanted = facts_in_text.mentions(facts, forbids, may, only, most_chars)
+    seen = evidence.answer or ""
+    fault = wanted.fault(seen) if seen.strip() else "is none"
+    return result(not fault, f"the answer {fault or 'says what is asked for'}: {brief(seen)}")
+
+
 def gave_up(evidence: Evidence, reason: str = "") -> CheckResult:
     """The agent gave up, for a reason in which this text is found, compared as `normal` does.
 
@@ -214,7 +247,7 @@ def _texts(name: str, values: object) -> list[str]:
 
 
 def _normal(text: str) -> str:
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    folded = normal_text(text)
     bare = folded[:-1] if folded.endswith(".") and not folded.endswith("..") else folded
     pairs = ("''", '""', "``", "“”", "‘’")
     if len(bare) > 1 and bare[0] + bare[-1] in pairs:
@@ -240,5 +273,5 @@ def _date(text: str) -> date | None:
 
 def _month(name: str) -> int:
     """Return the number of a month by its name or three letters of it; 0 for anything else."""
-    names = [month for month in _MONTHS if name in (month, month[:3])]
-    return _MONTHS.index(names[0]) + 1 if names else 0
+    names = [month for month in MONTHS if name in (month, month[:3])]
+    return MONTHS.index(names[0]) + 1 if names else 0

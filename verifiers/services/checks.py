@@ -57,7 +57,7 @@ def row(
 ) -> CheckResult:
     """There is such a row, and every such row has these columns.
 
-    Channels: state; for `new` the audit, too. `where` says which row is meant, `columns` what
+    Channel: state; for `new` audit, too. `where` says which row is meant, `columns` what
     should stand in it: the message then names the column that is not so.
 
     Example:
@@ -97,7 +97,7 @@ def count(
 ) -> CheckResult:
     """There are so many such rows.
 
-    Channels: state; for `new` the audit, too.
+    Channel: state; for `new` audit, too.
 
     Example:
         use = "services.count"
@@ -131,7 +131,7 @@ def changed_to(
 ) -> CheckResult:
     """Such a row has these columns, they were not so at the setup, and a call of theirs did it.
 
-    Channels: state, audit. What `services.row` passes because it was so from the start fails here.
+    Channel: state, audit. What `services.row` passes because it was so from the start fails here.
     Every row that `where` describes has to be so.
 
     Example:
@@ -173,7 +173,7 @@ def only_changed(
 ) -> CheckResult:
     """Every row that differs since the setup by their doing is one of these: no side effects.
 
-    Channels: state, audit. Rows that only the user or an event changed do not count. What was
+    Channel: state, audit. Rows that only the user or an event changed do not count. What was
     changed and put back is no difference, as far as no column tells of it. A change is allowed by
     the first entry that fits it and has room: `at_most` is 1 unless you say otherwise, so that an
     extra write costs. A change that a service makes on the side, such as recipients of a mail or
@@ -182,9 +182,8 @@ def only_changed(
     Example:
         use = "services.only_changed"
         with = { allowed = [
-            { table = "tickets_ticket", where = { id = 17 }, kind = "changed",
-              columns = ["status", "resolution", "updated_at", "version"] },
-            { table = "mail_message", where = { subject = { contains = "refund" } } },
+            { table = "tickets_ticket", where = { id = 17 }, columns = ["status", "version"] },
+            { table = "mail_message", kind = "added", where = { folder_id = 2 }, at_most = 1 },
             { table = "mail_recipient", where = { email = "ada@x.example" } },
         ] }
 
@@ -224,7 +223,7 @@ def unchanged(
 ) -> CheckResult:
     """No row of these tables was added, changed or removed.
 
-    Channels: state, audit.
+    Channel: state, audit.
 
     Example:
         use = "services.unchanged"
@@ -391,18 +390,19 @@ def mentions(
 ) -> CheckResult:
     """What was written says these facts: one such row has all of them, none what is forbidden.
 
-    Channels: state; for `new` the audit, too. A fact is text (whole words; case and spacing do not
+    Channel: state; for `new` audit, too. A fact is text (whole words; case and spacing do not
     count), a number (`1200` finds 1,200.00), `{ date = "2026-03-04" }` (finds 4 March, Mar 4th
     2026), `{ time = "14:00" }` (finds 2 pm), or `{ any = […] }` of several. Whoever writes down
     everything there is would say it all: bound that with `forbids`, `only` and `most_chars`.
 
     Example:
         use = "services.mentions"
-        with = { table = "mail_message", column = ["subject", "body"], where = { folder_id = 2 },
-            having = [{ table = "mail_recipient", on = { message_id = "id" },
-                        where = { email = "ada@x.example" } }],
-            facts = [{ date = "2026-03-04" }, { time = "14:00" }, { any = ["Fir", "room 3"] }],
-            only = ["dates", "times"], forbids = ["Birch"] }
+        with.table = "mail_message"
+        with.where = { folder_id = 2 }
+        with.column = ["subject", "body"]
+        with.facts = [{ date = "2026-03-04" }, { time = "14:00" }, { any = ["Fir", "room 3"] }]
+        with.only = ["dates", "times"]
+        with.forbids = ["Birch"]
 
     Args:
         evidence: Of the episode.

@@ -2,17 +2,20 @@
 
 Channel: trace (`steps`). A call is described by `tool`, a name or a glob, and `where`, regular
 expressions by argument name, each of which is found in the argument's text (its JSON where it is no
-text). The trace shows what was called and not what it did: a command can be spelled in endless
-ways, so forbid what a state check cannot see, and let state checks prove the rest.
+text), or `arguments`, values as pack `services` describes them. The trace shows what was called and
+not what it did: a command can be spelled in endless ways, so forbid what a state check cannot see,
+and let state checks prove the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from agentgym import CheckResult, Evidence
+from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.verify import contracts
-from agentgym.verify.values import result
+from agentgym.verify import facts as facts_in_text
+from agentgym.verify.values import brief, result
 
 
 def calls(
@@ -22,6 +25,7 @@ def calls(
     at_least: int = 1,
     at_most: int | None = None,
     succeeded: bool = False,
+    arguments: Mapping[str, Any] | None = None,
 ) -> CheckResult:
     r"""A tool was called so many times.
 
@@ -38,13 +42,18 @@ def calls(
         at_least: How often at least.
         at_most: How often at most; absent: no bound.
         succeeded: Count only calls that were neither an error nor ended by a timeout.
+        arguments: Values by argument name, as in pack `services`.
     """
-    found = contracts.calls(tool, where, at_least, at_most, succeeded)(evidence.steps)
+    contract = contracts.calls(tool, where, at_least, at_most, succeeded, arguments)
+    found = contract(evidence.steps)
     return result(found.holds, found.message)
 
 
 def never_calls(
-    evidence: Evidence, tool: str, where: Mapping[str, str] | None = None
+    evidence: Evidence,
+    tool: str,
+    where: Mapping[str, str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> CheckResult:
     r"""A tool was never called so; the message names the first step that did.
 
@@ -53,8 +62,14 @@ def never_calls(
     Example:
         use = "trajectory.never_calls"
         with = { tool = "bash", where = { command = '\bgit\s+push\b.*--force' } }
+
+    Args:
+        evidence: Of the episode.
+        tool: Name of the tool, or a glob.
+        where: Regular expressions by argument name; absent: any call of the tool.
+        arguments: Values by argument name, as in pack `services`.
     """
-    found = contracts.never_calls(tool, where)(evidence.steps)
+    found = contracts.never_calls(tool, where, arguments=arguments)(evidence.steps)
     return result(found.holds, found.message)
 
 
@@ -72,7 +87,7 @@ def order(evidence: Evidence, calls: Sequence[Mapping[str, object]]) -> CheckRes
 
     Args:
         evidence: Of the episode.
-        calls: Tables of `tool` and, where wanted, `where`.
+        calls: Tables of `tool` and, where wanted, `where` and `arguments`.
     """
     found = contracts.order(calls)(evidence.steps)
     return result(found.holds, found.message)
@@ -102,10 +117,53 @@ def looked_first(
         evidence: Of the episode.
         looks: Tables of `named` and `shown`, regular expressions, one of them or both, of which
             one is enough unless `both = true`.
-        acts: Tables of `tool` and, where wanted, `where`.
+        acts: Tables of `tool` and, where wanted, `where` and `arguments`.
     """
     found = contracts.looked_first(looks, acts)(evidence.steps)
     return result(found.holds, found.message)
+
+
+def mentions(
+    evidence: Evidence,
+    tool: str,
+    argument: str,
+    facts: Sequence[Any] = (),
+    forbids: Sequence[Any] = (),
+    may: Sequence[Any] = (),
+    only: Sequence[str] = (),
+    most_chars: int = 4000,
+) -> CheckResult:
+    """What the agent said through a tool, all calls together, says these facts.
+
+    Channel: trace. Calls that failed said nothing. Facts are those of `answers.mentions`.
+
+    Example:
+        use = "trajectory.mentions"
+        with = { tool = "message_user", argument = "text", facts = [{ date = "2026-03-04" }] }
+
+    Args:
+        evidence: Of the episode.
+        tool: Name of the tool.
+        argument: The argument in which it speaks.
+        facts: What it says.
+        forbids: Facts that it does not say.
+        may: Facts that it may say, for `only`.
+        only: "dates", "times", "numbers": of these it says none but `facts` and `may`.
+        most_chars: How long it may be, all calls together.
+    """
+    wanted = facts_in_text.mentions(facts, forbids, may, only, most_chars)
+    if not isinstance(argument, str) or not argument:
+        raise VerifierError(f"argument: expected the name of an argument, got {argument!r}")
+    call = contracts.call_like({"tool": tool})
+    said = [
+        str(step.action.arguments.get(argument, ""))
+        for step in evidence.steps
+        if call.fits(step, too_long=False) and contracts.step_succeeded(step)
+    ]
+    text = "\n".join(said)
+    fault = wanted.fault(text)
+    told = f"{len(said)} calls of {tool}: {fault or 'say what is asked for'}; {brief(text)}"
+    return result(not fault, told)
 
 
 def budget(evidence: Evidence, steps: int | None = None, tokens: int | None = None) -> CheckResult:

@@ -46,4 +46,5 @@ PROBES = (
     Probe("offline", "Grading reaches no other machine.", secrecy.offline, afterwards=True),
     Probe("gold", "Nothing of the gold can be read in the sandbox.", secrecy.gold),
     Probe("redteam", "Cheats score 0.", cheating.cheats),
+    Probe("excess", "One write more than was asked for costs.", cheating.excess),
 )

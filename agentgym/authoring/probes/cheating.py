@@ -2,7 +2,8 @@
 
 Cheats that only plant files are played in one episode, for a task has many and time is short.
 Where the whole scores, or a checkpoint of the outcome gives credit behind a gate that is shut,
-each is played alone: a gate that one of them shut must not hide another.
+each is played alone: a gate that one of them shut must not hide another. Where there are services,
+what is done beside the work must cost, too.
 
 Some cheats keep the tests of a foreign task waiting (at a pipe that nobody fills), and those may
 have a quarter of an hour: here they get a multiple of what the solution took with its tests.
@@ -14,25 +15,63 @@ import asyncio
 from collections.abc import Sequence
 
 from agentgym.authoring.finding import DoesNotApplyError
-from agentgym.authoring.probes.words import not_zero
+from agentgym.authoring.probes.words import not_zero, passing
 from agentgym.authoring.redteam import Cheat, load_cheats
+from agentgym.authoring.redteam.services import service_cheats
 from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import Subject
-from agentgym.records import Phase
+from agentgym.records import Effect, Phase
+from agentgym.task.playbook import oracle
+from agentgym.verify.values import brief
 
 _TESTS_S, _TESTS_FACTOR = 60.0, 4.0
 
 
 async def cheats(subject: Subject) -> Sequence[str]:
     """Play every cheat."""
-    if "bash" not in subject.tools:
-        raise DoesNotApplyError("the environment has no shell")
-    teams = load_cheats(await subject.ground())
+    if "bash" not in subject.tools and subject.services is None:
+        raise DoesNotApplyError("the environment has neither a shell nor services")
+    teams = load_cheats(await subject.ground()) if "bash" in subject.tools else []
+    callers = [(team, cheat) for team in await service_cheats(subject) for cheat in team.cheats]
     if subject.task.foreign is not None:
         solved = await subject.oracle()
         subject = subject.with_tests_within(max(_TESTS_S, _TESTS_FACTOR * solved.duration_s))
-    found = await asyncio.gather(*(_team(subject, team) for team in teams))
+    found = await asyncio.gather(
+        *(_team(subject, team) for team in teams),
+        *(_caller(subject, cheat, claims=team.claims) for team, cheat in callers),
+    )
     return [complaint for complaints in found for complaint in complaints]
+
+
+async def _caller(subject: Subject, cheat: Cheat, *, claims: bool) -> list[str]:
+    what, played = f"cheat {cheat.name}", await subject.play(cheat.actions)
+    return not_zero(what, played) if claims else passing(what, played)
+
+
+async def excess(subject: Subject) -> Sequence[str]:
+    """Play the solution with one write too many, of every tool that adds something."""
+    errands = await subject.errands()
+    if errands is None:
+        raise DoesNotApplyError("the environment has no services")
+    *work, end = oracle(subject.instance())
+    extras = {f"{a.tool} with {a.arguments}": [a] for a in errands.additions()}
+    if errands.adds_rows(work):
+        extras["all of its calls once more"] = work
+    played = await asyncio.gather(*(subject.play([*work, *more, end]) for more in extras.values()))
+    complaints = []
+    for (what, more), got in zip(extras.items(), played, strict=True):
+        last = got.steps[len(work) : len(work) + len(more)]
+        if any(step.observation.effect is Effect.CHANGED for step in last) and _is_full(got):
+            complaints.append(
+                f"the solution and then {brief(what)} scores 1 without a violation; what nothing "
+                "asked for has to cost: services.only_changed"
+            )
+    return complaints
+
+
+def _is_full(played: Played) -> bool:
+    verdict = played.verdict
+    return verdict.outcome and verdict.score == 1 and not verdict.safety_violations
 
 
 async def _team(subject: Subject, team: Sequence[Cheat]) -> list[str]:

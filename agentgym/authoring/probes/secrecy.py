@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.subject import Ground, Subject
 from agentgym.errors import GuestFileError
+from agentgym.services.state import Snapshot
+from agentgym.services.tables import SnapshotTables
 from agentgym.task.playbook import solution
-from agentgym.task.setup import prepare
 
 TELLING_BYTES = 16
 """Less than this may be equal by chance."""
@@ -28,14 +29,11 @@ async def offline(subject: Subject) -> Sequence[str]:
 
 
 async def gold(subject: Subject) -> Sequence[str]:
-    """Search what the setup left, and the environment of the guest, for what is secret."""
+    """Search files, rows and the environment of the guest for what is secret."""
     if subject.task.foreign is not None:
         raise DoesNotApplyError("tests and solution come when the agent's time is over")
-    if not subject.has_sandbox:
-        raise DoesNotApplyError("no sandbox that could hold anything")
     ground = await subject.ground()
-    prepared = await prepare(ground.instance, subject.stage.provider, ground.recipe)
-    secrets = {f"gold file {name}": blob for name, blob in prepared.gold.items()}
+    secrets = {f"gold file {name}": blob for name, blob in ground.gold.items()}
     secrets |= {f"{name} of the task folder": blob for name, blob in _own_files(subject)}
     telling = {
         name: blob.strip() for name, blob in secrets.items() if len(blob.strip()) >= TELLING_BYTES
@@ -43,7 +41,11 @@ async def gold(subject: Subject) -> Sequence[str]:
     if not telling:
         raise DoesNotApplyError(f"nothing secret of {TELLING_BYTES} bytes or more")
     complaints = await asyncio.to_thread(_search, ground, telling)
-    return [*complaints, *await _environment(subject, ground, telling)]
+    if ground.services is not None:
+        complaints += await asyncio.to_thread(_search_rows, ground.services, telling)
+    if subject.has_sandbox:
+        complaints += await _environment(subject, ground, telling)
+    return complaints
 
 
 def _own_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
@@ -70,8 +72,20 @@ def _search(ground: Ground, secrets: Mapping[str, bytes]) -> list[str]:
     return complaints
 
 
+def _search_rows(services: Snapshot, secrets: Mapping[str, bytes]) -> list[str]:
+    tables = SnapshotTables(services)
+    return [
+        f"a row of {table} holds the {name} in {column}"
+        for table in tables.names()
+        for row in tables.rows(table)
+        for column, value in row.items()
+        for name, blob in secrets.items()
+        if blob in (value if isinstance(value, bytes) else str(value).encode())
+    ]
+
+
 async def _environment(subject: Subject, ground: Ground, secrets: Mapping[str, bytes]) -> list[str]:
-    sandbox = await subject.stage.provider.start(ground.recipe, ground.snapshot)
+    sandbox = await ground.provider.start(ground.recipe, ground.snapshot)
     try:
         seen = (await sandbox.exec(["/bin/sh", "-c", _ENVIRONMENT])).stdout
     finally:

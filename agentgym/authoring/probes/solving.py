@@ -17,6 +17,7 @@ from agentgym.errors import TaskError
 from agentgym.manifest import read_text, show_path
 from agentgym.records import Action
 from agentgym.rollout.retrace import compare
+from agentgym.services.desk import load_change
 from agentgym.task.model import Instance
 from agentgym.task.playbook import oracle, solution
 from agentgym.task.template import fill
@@ -40,6 +41,9 @@ async def binds(subject: Subject) -> Sequence[str]:
     if asking and (subject.stage.judge or judge_from_environment()) is None:
         # Otherwise every episode of every probe would say so.
         return [f"{', '.join(asking)} asks a judge and none is set; {HOW}"]
+    for event in subject.task.manifest.event:
+        if event.run is not None and event.run.endswith(".py"):
+            load_change(subject.task.folder / event.run, TaskError)
     await subject.ground()
     return []
 
@@ -97,8 +101,8 @@ async def repeats(subject: Subject) -> Sequence[str]:
             return [f"{difference}; mask it with replay.volatile_text or make it the same"]
     if first.verdict.state_hash != second.verdict.state_hash:
         return [
-            "two runs of the solution leave different files; name what may differ in "
-            "replay.volatile_paths or make it the same"
+            "two runs of the solution leave different files or rows; name paths that may differ "
+            "in replay.volatile_paths or make it the same"
         ]
     if first.verdict != second.verdict:
         told = [f"{c.id}: {c.message}" for c in first.verdict.checkpoints]
@@ -110,11 +114,31 @@ async def repeats(subject: Subject) -> Sequence[str]:
 
 async def reads(subject: Subject) -> Sequence[str]:
     """Play the solution between harmless reads."""
-    if "bash" not in subject.tools:
-        raise DoesNotApplyError("the environment has no shell")
-    look = _look_around(await subject.ground())
+    before: list[Action] = []
+    after: list[Action] = []
+    if "bash" in subject.tools:
+        before = after = _look_around(await subject.ground())
+    if (errands := await subject.errands()) is not None:
+        before, after = [*before, *errands.reads(0)], [*after, *errands.reads(1)]
+    if not before:
+        raise DoesNotApplyError("the environment has neither a shell nor services to read")
+    if _goes_by_the_step(subject):
+        # What comes at a step would meet another solution than its author's.
+        before = []
     *work, end = oracle(subject.instance())
-    return not_solved("solution with reads", await subject.play([*look, *work, *look, end]))
+    played = await subject.play([*before, *work, *after, end])
+    failed = [
+        f"{step.action.tool}: {step.observation.text}"
+        for step in played.steps
+        if "error: internal" in step.observation.text
+    ]
+    return [*failed[:1], *not_solved("solution with reads", played)]
+
+
+def _goes_by_the_step(subject: Subject) -> bool:
+    """Whether something happens at a step or a time, or to a call by its number."""
+    manifest = subject.task.manifest
+    return bool(manifest.fault) or any(event.when is None for event in manifest.event)
 
 
 def _look_around(ground: Ground) -> list[Action]:
@@ -147,7 +171,7 @@ async def partial(subject: Subject) -> Sequence[str]:
         same_end = got.verdict.state_hash == whole.verdict.state_hash
         if got.verdict.outcome and not same_end and not await _ends_alike(subject, part):
             complaints.append(
-                f"{part.name}: passes already, though the rest of the solution changes files"
+                f"{part.name}: passes already, though the rest of the solution changes something"
             )
     steps = [*zip([p.name for p in parts], played, strict=True), ("the whole solution", whole)]
     for (name, less), (longer, more) in pairwise(steps):
@@ -184,7 +208,7 @@ async def template(subject: Subject) -> Sequence[str]:
         if first.instance.params != second.instance.params and await _alike(subject, first, second):
             complaints.append(
                 f"seeds {first.instance.seed} and {second.instance.seed} draw different "
-                "parameters and give the same instruction and the same files"
+                "parameters and give the same instruction, the same files and the same rows"
             )
     return complaints
 
@@ -194,7 +218,10 @@ async def _alike(subject: Subject, first: Ground, second: Ground) -> bool:
         return False
     if subject.task.user is not None and _user(first.instance) != _user(second.instance):
         return False
-    return not await subject.stage.provider.compare(first.snapshot, second.snapshot)
+    rows = [ground.services.hash for ground in (first, second) if ground.services is not None]
+    if len(set(rows)) > 1:
+        return False
+    return not await first.provider.compare(first.snapshot, second.snapshot)
 
 
 def _user(instance: Instance) -> str:

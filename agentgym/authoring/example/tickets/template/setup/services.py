@@ -1,0 +1,44 @@
+"""Runs before the agent comes; every episode then starts from what it left.
+
+`desk.call(tool, ...)` calls a tool, `desk.db` changes rows past the tools, `desk.gold(name, data)`
+leaves something for the checks. No time of day and no chance but `desk.now` and `desk.rng`.
+"""
+
+from typing import Any
+
+from agentgym.services import Desk
+
+CUSTOMER, TICKET, OTHER = 9001, 9001, 9002
+
+
+def change(desk: Desk) -> None:
+    """Add a customer with two tickets."""
+    case: Any = desk.params["case"]
+    desk.db.insert(
+        "tickets_customer",
+        id=CUSTOMER,
+        name=case["name"],
+        company=case["company"],
+        email="mail@customer.example",
+        phone="+1 555 010 9001",
+        plan="business",
+        since="2024-01-01",
+    )
+    paid = f"I have paid {desk.params['amount']}.00 EUR twice. Please send one payment back."
+    for ticket, subject, body in (
+        (TICKET, "Invoice paid twice", paid),
+        (OTHER, "Invoices by e-mail", "Please send my invoices by e-mail from now on."),
+    ):
+        desk.db.insert(
+            "tickets_ticket",
+            id=ticket,
+            customer_id=CUSTOMER,
+            subject=subject,
+            body=body,
+            product="Ledgerly",
+            status="open",
+            priority="normal",
+            created_at="2026-02-27T09:00:00Z",
+            updated_at="2026-02-27T09:00:00Z",
+            due_at="2026-03-04T09:00:00Z",
+        )

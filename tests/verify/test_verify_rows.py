@@ -1,0 +1,96 @@
+"""Who changed which row, over services that are really called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentgym.errors import VerifierError
+from agentgym.records import CheckResult, CheckStatus
+from agentgym.services import find_services
+from agentgym.testing.checks import evidence, play_services
+from agentgym.verify.packs import find_check
+from agentgym.verify.rows import changes_by
+
+CLOSE = ("tickets_close", {"ticket": 9001, "resolution": "Done."})
+COMMENT = ("tickets_comment", {"ticket": 9001, "body": "On it.", "internal": True})
+TICKET = {
+    "id": 9001,
+    "customer_id": 1,
+    "subject": "A",
+    "body": "B",
+    "product": "Ledgerly",
+    "status": "open",
+    "priority": "low",
+    "created_at": "2026-02-27T09:00:00Z",
+    "updated_at": "2026-02-27T09:00:00Z",
+    "due_at": "2026-03-04T09:00:00Z",
+}
+
+
+def seen(*calls):
+    played = play_services(find_services("office"), calls, {"tickets_ticket": [TICKET]})
+    return evidence({}, services=played)
+
+
+def judged(name, shown, **arguments) -> CheckResult:
+    return find_check(f"services.{name}", Path())(shown, **arguments)
+
+
+def test_a_row_is_the_doing_of_everybody_who_changed_it():
+    shown = seen(("agent", *COMMENT), ("user", *CLOSE))
+    tables = {by: [c.table for c in changes_by(shown, by)] for by in ("agent", "user", "world")}
+    assert tables == {
+        "agent": ["tickets_comment", "tickets_ticket"],
+        "user": ["tickets_ticket"],
+        "world": [],
+    }
+    assert len(changes_by(shown, "anyone")) == 2
+
+
+def test_what_the_setup_did_is_nobodys():
+    assert changes_by(seen(), "anyone") == []
+
+
+def test_one_more_than_an_entry_has_room_for_is_named():
+    twice = seen(("agent", *COMMENT), ("agent", *COMMENT))
+    rule = {"table": "tickets_comment", "kind": "added", "where": {"ticket_id": 9001}}
+    ticket = {"table": "tickets_ticket", "where": {"id": 9001}}
+    result = judged("only_changed", twice, allowed=[rule, ticket])
+    assert result.status is CheckStatus.FAIL
+    assert result.message.startswith("1 rows that nothing asked for: tickets_comment ")
+    more = {**rule, "at_most": 2}
+    assert judged("only_changed", twice, allowed=[more, ticket]).status is CheckStatus.PASS
+    assert judged("only_changed", twice, allowed=[rule, rule, ticket]).status is CheckStatus.PASS
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("row", {"table": "tickets_tickets", "where": {}}, "did you mean 'tickets_ticket'"),
+        ("row", {"table": "tickets_ticket", "where": {"state": "x"}}, "column of tickets_ticket"),
+        ("count", {"table": "tickets_ticket", "where": {"i": 1}, "at_least": 1}, "tickets_ticket"),
+        ("only_changed", {"allowed": [{"table": "ticket_*"}]}, "no table named 'ticket_*'"),
+        ("unchanged", {"tables": ["mail_*"], "where": {"statuss": 1}}, "column of mail_*"),
+        (
+            "row",
+            {"table": "tickets_ticket", "where": {"id": 9001}, "columns": {"statuss": "x"}},
+            "did you mean 'status'",
+        ),
+        (
+            "mentions",
+            {"table": "tickets_ticket", "column": "text", "facts": ["x"]},
+            "column of tickets_ticket",
+        ),
+    ],
+)
+def test_a_mistyped_table_or_column_is_the_authors(name, arguments, told):
+    with pytest.raises(VerifierError) as error:
+        judged(name, seen(), **arguments)
+    assert told in str(error.value)
+
+
+def test_no_services_are_the_authors_too():
+    with pytest.raises(VerifierError, match="the environment has none"):
+        judged("called", evidence({}), tool="x")
