@@ -55,7 +55,9 @@ class Tables(Protocol):
     """The rows of services at one moment, for reading."""
 
     def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
-        """Return the rows of a table whose columns have these values, by primary key.
+        """Return the rows of a table or view whose columns have these values.
+
+        They are sorted by the primary key of a table, or else by all columns of a view.
 
         Raises:
             VerifierError: There is no such table or column.
@@ -71,14 +73,14 @@ class Tables(Protocol):
         ...
 
     def names(self) -> Sequence[str]:
-        """Return the names of the tables."""
+        """Return the names of the tables, without the views over them."""
         ...
 
     def columns(self, table: str) -> Sequence[str]:
-        """Return the names of the columns of a table.
+        """Return the names of the columns of a table or view.
 
         Raises:
-            VerifierError: There is no such table.
+            VerifierError: There is no such table or view.
         """
         ...
 
