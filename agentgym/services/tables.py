@@ -33,7 +33,8 @@ def select(layout: Layout, table: str, columns: Sequence[str]) -> str:
 
 
 def _table(layout: Layout, name: str) -> Table | View:
-    tables = {table.name: table for table in (*layout.tables, *layout.views)}
+    tables: dict[str, Table | View] = {view.name: view for view in layout.views}
+    tables |= {table.name: table for table in layout.tables}
     if name not in tables:
         raise NotFoundError("table", name, tables)
     return tables[name]
