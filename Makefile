@@ -2,13 +2,13 @@
 BIN := .venv/bin
 MODEL ?= gpt-5-mini
 JOBS ?= $(shell nproc)
-# The same terminal suite with the language model too, where there is an endpoint for one.
+# The same suites with the language model too, where there is an endpoint for one.
 LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 
 .PHONY: help demo test check bench clean
 
 help:
-	@echo "make demo    set up, then evaluate the terminal suite (oracle, noop, random) into runs/demo"
+	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
 	@echo "make test    set up, then lint, types, layers and all tests"
 	@echo "make check   lint, types and layers only"
 	@echo "make bench   measure resets, commands and forks, beside Docker where its daemon answers"
@@ -17,7 +17,7 @@ help:
 demo:
 	@scripts/setup.sh demo
 	@rm -rf runs/demo
-	@$(BIN)/agentgym eval terminal --agent oracle --agent noop --agent random $(LLM) \
+	@$(BIN)/agentgym eval terminal tools --agent oracle --agent noop --agent random $(LLM) \
 		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/demo
 
 check:

@@ -6,13 +6,12 @@ replayed draws the same calls.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 import numpy as np
 
 from agentgym.agents import SUBMIT
-from agentgym.errors import ConfigError, SurfaceError
+from agentgym.errors import ConfigError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 from agentgym.surfaces.calls import sample_call
 
@@ -43,13 +42,9 @@ class RandomAgent:
         """Draw a call, or submit with a small fixed chance."""
         rng = np.random.default_rng([self._seed, len(history)])
         acting = [tool for tool in tools if tool.name not in ("submit", "give_up")]
-        if rng.random() < SUBMIT_CHANCE:
+        if not acting or rng.random() < SUBMIT_CHANCE:
             return Decision(SUBMIT)
-        for _ in acting:
-            # Of a tool whose schema chance does not meet, such as a pattern, nothing is drawn.
-            with contextlib.suppress(SurfaceError):
-                return Decision(sample_call(acting, rng))
-        return Decision(SUBMIT)
+        return Decision(sample_call(acting, rng))
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -1,29 +1,32 @@
 """Tickets under either of several tags, counted from the tables."""
 
 import re
+from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence
 
 
-def numbers(evidence: Evidence, tags: list[str], since: str, until: str) -> CheckResult:
-    """The answer is how many tickets were opened in a time, and how many are not closed.
+def opened(evidence: Evidence, tags: list[str], since: str, until: str) -> CheckResult:
+    """The first of two numbers is how many tickets with one of the tags were opened in a time."""
+    return _number(evidence, 1, len(_meant(evidence, tags, since, until)))
 
-    The first number alone is worth half; the second counts for nothing without it.
-    """
+
+def still_open(evidence: Evidence, tags: list[str], since: str, until: str) -> CheckResult:
+    """The second of two numbers is how many of those wait for us or for the customer."""
+    meant = _meant(evidence, tags, since, until)
+    return _number(evidence, 2, sum(row["status"] in ("open", "pending") for row in meant))
+
+
+def _meant(evidence: Evidence, tags: list[str], since: str, until: str) -> list[dict[str, Any]]:
     tables = evidence.tables_before
     tagged = {row["ticket_id"] for tag in tags for row in tables.rows("tickets_tag", tag=tag)}
-    meant = [
-        row
-        for row in tables.rows("tickets_ticket")
-        if row["id"] in tagged and since <= row["created_at"] < until
-    ]
-    live = [row for row in meant if row["status"] in ("open", "pending")]
-    wanted = (len(meant), len(live))
-    found = re.fullmatch(r"\s*(\d+)\s*[,;]\s*(\d+)\s*\.?\s*", evidence.answer or "")
-    if not found:
-        return CheckResult(CheckStatus.FAIL, f"answered {evidence.answer!r}, expected two numbers")
-    seen = (int(found[1]), int(found[2]))
-    said = f"answered {seen}, expected {wanted}"
-    if seen == wanted:
-        return CheckResult(CheckStatus.PASS, said)
-    return CheckResult(CheckStatus.FAIL, said, 0.5 if seen[0] == wanted[0] else 0.0)
+    rows = tables.rows("tickets_ticket")
+    return [row for row in rows if row["id"] in tagged and since <= row["created_at"] < until]
+
+
+def _number(evidence: Evidence, place: int, wanted: int) -> CheckResult:
+    answer = evidence.answer or ""
+    found = re.fullmatch(r"\s*(\d+)\s*[,;]\s*(\d+)\s*\.?\s*", answer)
+    right = found is not None and int(found[place]) == wanted
+    said = f"answered {answer[:80]!r}, expected number {place} to be {wanted}"
+    return CheckResult(CheckStatus.PASS if right else CheckStatus.FAIL, said)

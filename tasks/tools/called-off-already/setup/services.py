@@ -1,0 +1,46 @@
+"""A meeting that has been called off, one much like it that has not, and the mail about it."""
+
+MAIL = """Dear Erik,
+
+a pipe has burst in one of our houses and I am needed there all week. I had to call off our talk
+about your lease. I do not know yet when I can come; I will write to you when I do.
+
+Jae Macedo"""
+
+
+def change(desk):
+    """Make both meetings, and call the first one off."""
+    lease = desk.call(
+        "calendar_create",
+        title="Gable Property: lease of the Berlin office",
+        start="2026-03-03T13:30:00Z",
+        end="2026-03-03T14:30:00Z",
+        people=[2, 143],
+        room=2,
+        timezone="Europe/Berlin",
+    )
+    desk.call(
+        "calendar_cancel", event=lease["id"], note="Gable have a burst pipe; they will write."
+    )
+    desk.call(
+        "calendar_create",
+        title="Gable Property: parking spaces",
+        start="2026-03-04T13:30:00Z",
+        end="2026-03-04T14:00:00Z",
+        people=[143],
+        room=2,
+        timezone="Europe/Berlin",
+    )
+    mail = desk.call(
+        "mail_send",
+        to=["erik.pinto@fairlead.example"],
+        subject="Tuesday will not work",
+        body=MAIL,
+        sender="j.macedo@gableproperty.example",
+    )
+    desk.db.execute(
+        "UPDATE mail_message SET sent_at = ?1, updated_at = ?1, event_id = ?2 WHERE id = ?3",
+        "2026-03-01T19:12:40Z",
+        lease["id"],
+        mail["id"],
+    )

@@ -1,0 +1,14 @@
+"""One of those invited cannot come at the early time."""
+
+
+def change(desk):
+    """Write so to the agent's mailbox."""
+    case = desk.params["case"]
+    desk.call(
+        "mail_send",
+        sender=case["mail"],
+        to=["erik.pinto@fairlead.example"],
+        subject=case["title"],
+        body=f"Hello Erik,\n\nI have just seen your invitation. At {case['first']} I have to take my"
+        f" son to the doctor, there is no way round it. Later that day is fine.\n\n{case['who']}",
+    )

@@ -1,0 +1,14 @@
+"""They come a day later, and more of them."""
+
+
+def change(desk):
+    """Write so, in the same conversation."""
+    desk.call(
+        "mail_send",
+        sender="mateo.rossi@granitepartners.example",
+        to=["erik.pinto@fairlead.example"],
+        subject="Re: May we come by?",
+        body="Dear Erik,\n\nI am sorry: our train only goes on Thursday, 12 March. Half past eleven"
+        " would be good. And the word has spread here, there will be ten of us now, with me."
+        "\n\nMateo",
+    )

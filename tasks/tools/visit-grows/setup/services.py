@@ -1,0 +1,18 @@
+"""The first mail about the visit."""
+
+
+def change(desk):
+    """Write it, as of Friday."""
+    mail = desk.call(
+        "mail_send",
+        sender="mateo.rossi@granitepartners.example",
+        to=["erik.pinto@fairlead.example"],
+        subject="May we come by?",
+        body="Dear Erik,\n\nwe would like to see how Rosterboard is made. Could four of us, me"
+        " included, come to Berlin on Wednesday, 11 March, at 10 in the morning? Please tell us where"
+        " in the house we shall go.\n\nBest wishes\nMateo",
+    )
+    when = "2026-02-27T14:20:00Z"
+    desk.db.execute(
+        "UPDATE mail_message SET sent_at = ?1, updated_at = ?1 WHERE id = ?2", when, mail["id"]
+    )
