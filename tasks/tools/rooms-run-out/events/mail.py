@@ -10,5 +10,6 @@ def change(desk):
         to=["erik.pinto@fairlead.example"],
         subject=case["title"],
         body=f"Hello Erik,\n\nI have just seen your invitation. At {case['first']} I have to take"
-        f" my son to the doctor, there is no way round it. Later that day is fine.\n\n{case['who']}",
+        f" my son to the doctor, there is no way round it. Later that day is fine."
+        f"\n\n{case['who']}",
     )
