@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agentgym.agents import SUBMIT
+from agentgym.agents import SUBMIT, check_end
 from agentgym.errors import AgentError, ConfigError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 
@@ -38,12 +38,18 @@ class OracleAgent:
         """Play the next action that the history does not hold yet.
 
         Another agent may have acted before: an oracle that takes over plays all of its own.
+
+        Raises:
+            AgentError: The playbook is over and its last action was refused.
         """
         rest = list(self._playbook)
         for step in history:
             if rest and step.action == rest[0]:
                 del rest[0]
-        return Decision(rest[0] if rest else SUBMIT)
+        if rest:
+            return Decision(rest[0])
+        check_end(history)
+        return Decision(SUBMIT)
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentgym.agents import SUBMIT
+from agentgym.agents import SUBMIT, check_end
 from agentgym.errors import ConfigError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 from agentgym.task.playbook import read_actions
@@ -29,9 +29,15 @@ class ScriptedAgent:
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
-        """Play the next action, or submit after the last."""
-        step = len(history)
-        return Decision(self._actions[step] if step < len(self._actions) else SUBMIT)
+        """Play the next action, or submit after the last.
+
+        Raises:
+            AgentError: The last action of the file was refused.
+        """
+        if len(history) < len(self._actions):
+            return Decision(self._actions[len(history)])
+        check_end(history)
+        return Decision(SUBMIT)
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from agentgym.env.environment import Environment, Transition
+from agentgym.env.environment import Environment
+from agentgym.env.episode import Transition
 from agentgym.errors import SandboxEndedError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Action, Observation, Verdict

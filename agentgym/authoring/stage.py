@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agentgym import plugins
+from agentgym.agents import check_end
 from agentgym.authoring.offline import listening
 from agentgym.env.environment import Environment
-from agentgym.errors import ConfigError
+from agentgym.errors import AgentError, ConfigError
 from agentgym.protocols import Agent, Judge, SandboxProvider
 from agentgym.records import (
     Action,
@@ -75,8 +76,15 @@ class Player:
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
-        """Play the next action."""
-        return Decision(self._actions[len(history)])
+        """Play the next action.
+
+        Raises:
+            AgentError: There is none left and the episode goes on.
+        """
+        if len(history) < len(self._actions):
+            return Decision(self._actions[len(history)])
+        check_end(history)
+        raise AgentError(f"after {len(history)} actions there is none left; the episode goes on")
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -79,7 +79,8 @@ class Subject:
         stage: Plays the episodes.
 
     Attributes:
-        tools: Names of the agent's tools.
+        calls: The agent's tools.
+        tools: Their names.
         has_sandbox: Its environment has one.
     """
 
@@ -89,6 +90,7 @@ class Subject:
         self._memory = RoomMemory()
         self._once: dict[tuple[str, int], asyncio.Future[Any]] = {}
         env = Environment(task, stage.provider)
+        self.calls = env.tools
         self.tools = frozenset(tool.name for tool in env.tools)
         self.has_sandbox = env.provider is stage.provider
         self.services = ground_of(task).spec.find_services()

@@ -20,8 +20,8 @@ from rich.table import Table
 
 from agentgym import plugins
 from agentgym.bench.spans import Spans
-from agentgym.env import environment
-from agentgym.env.environment import Environment
+from agentgym.env import definition, episode
+from agentgym.env.episode import Episode
 from agentgym.errors import SandboxError
 from agentgym.eval import evaluate as evaluation
 from agentgym.eval.progress import LineProgress
@@ -213,9 +213,9 @@ def _phases() -> Spans:
     """Watch what an episode is made of."""
     spans = Spans()
     spans.watch(evaluation, "run_episode", "engine", root=True)
-    spans.watch(environment, "prepare", "prepare")
-    spans.watch(environment, "grade", "grade")
-    spans.watch(Environment, "_release", "close")
+    spans.watch(definition, "prepare", "prepare")
+    spans.watch(episode, "grade", "grade")
+    spans.watch(Episode, "_release", "close")
     spans.watch(PooledProvider, "start", "hand-out")
     spans.watch(PooledProvider, "compare", "compare")
     spans.watch(PooledProvider, "discard", "close")

@@ -30,7 +30,7 @@ from agentgym.services.tables import select
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance, Task
 from agentgym.task.user import FILE, Deed, RowCondition, UserScript
-from agentgym.user.registry import create, user_spec
+from agentgym.user.registry import create
 from agentgym.user.slots import Slots, UnfilledError
 
 TURN_S: Final = 1800.0
@@ -46,14 +46,14 @@ class Conversation:
 
     Args:
         script: Who the user is.
-        spec: Who plays them, empty for whom AGENTGYM_USER names.
+        spec: Who plays them.
 
     Attributes:
         waited_s: Seconds that the agent has waited for the user in this episode.
     """
 
-    def __init__(self, script: UserScript, spec: str = "") -> None:
-        self._script, self._spec = script, spec or user_spec()
+    def __init__(self, script: UserScript, spec: str) -> None:
+        self._script, self._spec = script, spec
         self._user: User | None = None
         self._left = False
         self._recorded: UserTurn | None = None
@@ -62,7 +62,7 @@ class Conversation:
     async def begin(
         self, instance: Instance, world: UserWorld, note: Callable[[Happening], None]
     ) -> str:
-        """Begin anew.
+        """Begin.
 
         Args:
             instance: The task with its parameters.
@@ -76,7 +76,7 @@ class Conversation:
             UserError: The user failed.
             ConfigError: There is nobody of that name, or their argument is not accepted.
         """
-        self._left, self._recorded, self._note, self.waited_s = False, None, note, 0.0
+        self._note = note
         self._user = create(self._spec, self._script, instance)
         with _failing(self._spec):
             async with asyncio.timeout(TURN_S):

@@ -28,12 +28,18 @@ class ServicesStart:
     """What the services of an instance begin as.
 
     Attributes:
+        services: Which they are.
         snapshot: Their state as the setup left it.
         gold: What the setup left for the checks, by name.
     """
 
+    services: ServiceSet
     snapshot: Snapshot
     gold: Mapping[str, bytes] = field(default_factory=dict)
+
+    def fork(self) -> Backend:
+        """Return live services of one's own; to be closed."""
+        return Backend(self.services, self.snapshot)
 
 
 _prepared: OrderedDict[tuple[ServiceSet, str], ServicesStart] = OrderedDict()
@@ -48,7 +54,7 @@ def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
     now = str(instance.task.manifest.clock.start)
     path = instance.task.services_setup
     if path is None:
-        return ServicesStart(services.template(WORLD_SEED, now))
+        return ServicesStart(services, services.template(WORLD_SEED, now))
     content = canonical([str(path), read_text(path, TaskError), instance.params, now])
     key = services, hashlib.sha256(content.encode()).hexdigest()
     if key not in _prepared:
@@ -56,7 +62,7 @@ def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
         try:
             desk = _desk(backend, instance, "setup", "setup")
             run_change(desk, path, TaskError)
-            _prepared[key] = ServicesStart(backend.snapshot(), desk.left)
+            _prepared[key] = ServicesStart(services, backend.snapshot(), desk.left)
         finally:
             backend.close()
         if len(_prepared) > _KEPT:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agentgym.env.environment import Environment, Transition
+from agentgym.env.environment import Environment
+from agentgym.env.episode import Transition
 from agentgym.record import codec
 from agentgym.record.happenings import happenings_to_json
 from agentgym.record.store import EpisodeRow

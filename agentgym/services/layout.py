@@ -47,10 +47,29 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """A view over tables of the state, for reading.
+
+    Attributes:
+        name: ``<service>_<noun>``.
+        columns: In the order of the schema.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns by which its rows are sorted: all, as none of them is a key."""
+        return self.columns
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
-    """The tables of all services that share a state, and their empty database."""
+    """The tables and views of all services that share a state, and their empty database."""
 
     tables: tuple[Table, ...]
+    views: tuple[View, ...]
     empty: bytes
 
 
@@ -63,12 +82,13 @@ def lay_out(schemas: Mapping[str, str], volatile: Mapping[str, Sequence[str]]) -
     """Create the tables of all services.
 
     Args:
-        schemas: SQL by service; it creates tables and indexes, and may insert rows.
+        schemas: SQL by service; it creates tables, views and indexes, and may insert rows.
         volatile: Columns by table that no hash looks at.
 
     Raises:
-        ServiceError: A schema is no SQL, names a table outside its service, depends on the
-            time of day, or makes a table without rowid; or a volatile column is unknown.
+        ServiceError: A schema is no SQL, names a table or view outside its service, depends on the
+            time of day, or makes a table without rowid or a view that cannot be read; or a
+            volatile column is unknown.
     """
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
@@ -76,11 +96,12 @@ def lay_out(schemas: Mapping[str, str], volatile: Mapping[str, Sequence[str]]) -
         connection.execute("PRAGMA user_version = 1")
         for service, sql in schemas.items():
             _create(connection, service, sql)
-        tables = tuple(_table(connection, name, volatile) for name in _names(connection))
+        tables = tuple(_table(connection, name, volatile) for name in _names(connection, "table"))
+        views = tuple(_view(connection, name) for name in _names(connection, "view"))
         _check_volatile(tables, volatile)
         for number, table in enumerate(tables):
             _report_changes(connection, number, table)
-        return Layout(tables, connection.serialize())
+        return Layout(tables, views, connection.serialize())
     finally:
         connection.close()
 
@@ -89,7 +110,7 @@ def _create(connection: sqlite3.Connection, service: str, sql: str) -> None:
     found = UNSTEADY.search(sql)
     if found:
         raise _broken(service, f"{found[0]!r} differs from run to run; pass self.now instead")
-    known = set(_names(connection))
+    known = _kinds(connection)
     try:
         connection.executescript(sql)
     except sqlite3.Error as error:
@@ -99,18 +120,30 @@ def _create(connection: sqlite3.Connection, service: str, sql: str) -> None:
             raise _broken(service, f"trigger {name!r}: rules belong into the methods")
         if made and made.split(None, 2)[1].lower() == "virtual":
             raise _broken(service, f"{name!r} is virtual; expected an ordinary table")
+    for name, kind in _kinds(connection).items():
+        if name not in known and not name.startswith(f"{service}_"):
+            raise _broken(service, f"{kind} {name!r}: expected a name like '{service}_{name}'")
 
-    for name in set(_names(connection)) - known:
-        if not name.startswith(f"{service}_"):
-            raise _broken(service, f"table {name!r}: expected a name like '{service}_{name}'")
 
-
-def _names(connection: sqlite3.Connection) -> list[str]:
+def _kinds(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return whether a name is that of a table or of a view."""
     rows = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%'"
-        " ESCAPE '\\' ORDER BY name"
+        "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
+        " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
     )
-    return [name for (name,) in rows]
+    return dict(rows.fetchall())
+
+
+def _names(connection: sqlite3.Connection, kind: str) -> list[str]:
+    return [name for name, known in _kinds(connection).items() if known == kind]
+
+
+def _view(connection: sqlite3.Connection, name: str) -> View:
+    try:
+        cursor = connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0")
+    except sqlite3.OperationalError as error:
+        raise _broken(name, str(error)) from None
+    return View(name, tuple(column[0] for column in cursor.description))
 
 
 def _table(

@@ -8,20 +8,20 @@ from typing import Any
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.records import Json
-from agentgym.services.layout import Layout, Table, quoted
+from agentgym.services.layout import Layout, Table, View, quoted
 from agentgym.services.state import Snapshot
 
 
 def select(layout: Layout, table: str, columns: Sequence[str]) -> str:
-    """Return the SQL for the rows of a table in which columns have given values.
+    """Return the SQL for the rows of a table or view in which columns have given values.
 
     Args:
-        layout: The tables there are.
+        layout: The tables and views there are.
         table: One of them.
         columns: Whose values are the parameters, in this order.
 
     Raises:
-        NotFoundError: There is no such table or column.
+        NotFoundError: There is no such table, view or column.
     """
     known = _table(layout, table)
     for column in columns:
@@ -32,8 +32,9 @@ def select(layout: Layout, table: str, columns: Sequence[str]) -> str:
     return f"SELECT * FROM {quoted(table)} WHERE {conditions} ORDER BY {order}"
 
 
-def _table(layout: Layout, name: str) -> Table:
-    tables = {table.name: table for table in layout.tables}
+def _table(layout: Layout, name: str) -> Table | View:
+    tables: dict[str, Table | View] = {view.name: view for view in layout.views}
+    tables |= {table.name: table for table in layout.tables}
     if name not in tables:
         raise NotFoundError("table", name, tables)
     return tables[name]
@@ -51,14 +52,14 @@ class SnapshotTables:
         self._opened: sqlite3.Connection | None = None
 
     def names(self) -> Sequence[str]:
-        """Return the names of the tables."""
+        """Return the names of the tables, without the views over them."""
         return [table.name for table in self._snapshot.layout.tables]
 
     def columns(self, table: str) -> Sequence[str]:
-        """Return the names of the columns of a table.
+        """Return the names of the columns of a table or view.
 
         Raises:
-            VerifierError: There is no such table.
+            VerifierError: There is no such table or view.
         """
         try:
             return list(_table(self._snapshot.layout, table).columns)
@@ -66,7 +67,9 @@ class SnapshotTables:
             raise VerifierError(str(error)) from None
 
     def rows(self, table: str, **where: Json) -> list[dict[str, Json]]:
-        """Return the rows of a table whose columns have these values, by primary key.
+        """Return the rows of a table or view whose columns have these values.
+
+        They are sorted by the primary key of a table, or else by all columns of a view.
 
         Raises:
             VerifierError: There is no such table or column.

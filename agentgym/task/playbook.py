@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentgym.errors import ActionError, AgentGymError, TaskError
@@ -17,10 +18,18 @@ from agentgym.records import Action, Json
 from agentgym.task.foreign.solution import playbook as foreign_playbook
 from agentgym.task.model import Instance, Task
 from agentgym.task.patch import Line, apply_patch, read_lines
-from agentgym.task.template import environment, fill_json
+from agentgym.task.template import canonical, environment, fill_json
 
 _SCRIPT_TIMEOUT_S = 300
 _SUBMIT = Action("submit")
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """An action and the ``file:line`` where it is written."""
+
+    action: Action
+    where: str
 
 
 def oracle(instance: Instance) -> tuple[Action, ...]:
@@ -49,17 +58,26 @@ def read_playbook(path: Path, instance: Instance) -> tuple[Action, ...]:
         TaskError: The file cannot be read, is empty, is a patch that does not apply, or a line is
             not an action.
     """
+    return tuple(cue.action for cue in read_cues(path, instance))
+
+
+def read_cues(path: Path, instance: Instance) -> tuple[Cue, ...]:
+    """Return the actions of a solution or mutant as `read_playbook` does, each with its place.
+
+    Raises:
+        TaskError: As `read_playbook` raises it.
+    """
     if path.suffix == ".patch":
         original = solution(instance.task)
         lines = apply_patch(read_lines(path, TaskError), read_lines(original, TaskError))
-        actions = _actions(lines, original.suffix, TaskError, instance.params)
+        cues = _cues(lines, original.suffix, TaskError, instance.params)
     else:
-        actions = read_actions(path, TaskError, instance.params)
-    if not actions:
+        cues = _read(path, TaskError, instance.params)
+    if not cues:
         raise TaskError(f"{show_path(path)}: expected at least one command or action, got none")
-    if actions[-1].tool not in ("submit", "give_up"):
-        actions.append(_SUBMIT)
-    return tuple(actions)
+    if cues[-1].action.tool not in ("submit", "give_up"):
+        cues.append(Cue(_SUBMIT, cues[-1].where))
+    return tuple(cues)
 
 
 def read_actions(
@@ -78,22 +96,26 @@ def read_actions(
     Raises:
         AgentGymError: As `error`, naming file and line.
     """
+    return [cue.action for cue in _read(path, error, params)]
+
+
+def _read(path: Path, error: type[AgentGymError], params: Mapping[str, Json] | None) -> list[Cue]:
     if path.suffix not in (".jsonl", ".sh") and path.exists():
         raise error(f"{show_path(path)}: expected a .jsonl or .sh file, got {path.suffix!r}")
-    return _actions(read_lines(path, error), path.suffix, error, params)
+    return _cues(read_lines(path, error), path.suffix, error, params)
 
 
-def _actions(
+def _cues(
     lines: Sequence[Line],
     suffix: str,
     error: type[AgentGymError],
     params: Mapping[str, Json] | None,
-) -> list[Action]:
+) -> list[Cue]:
     if suffix == ".sh":
         text = "\n".join(line.text for line in lines)
-        return [_script(text, params or {})] if text.strip() else []
+        return [Cue(_script(text, params or {}), lines[0].where)] if text.strip() else []
     return [
-        _action(line, params, error)
+        Cue(_action(line, params, error), line.where)
         for line in lines
         if line.text.strip() and not line.text.startswith("#")
     ]
@@ -108,8 +130,17 @@ def _script(text: str, params: Mapping[str, Json]) -> Action:
 def _action(line: Line, params: Mapping[str, Json] | None, error: type[AgentGymError]) -> Action:
     try:
         value = json.loads(line.text)
-        return Action.from_json(value if params is None else fill_json(value, params, line.where))
+        filled = value if params is None else fill_json(value, params, line.where)
+        return _in_words(Action.from_json(filled))
     except (json.JSONDecodeError, RecursionError) as fault:
         raise error(f"{line.where}: expected an action in JSON: {fault}") from fault
     except ActionError as fault:
         raise error(f"{line.where}: {fault}") from fault
+
+
+def _in_words(action: Action) -> Action:
+    """Return a `submit` whose answer is text, as a slot that stands alone leaves a number there."""
+    answer = action.arguments.get("answer")
+    if action.tool != "submit" or not isinstance(answer, bool | int | float):
+        return action
+    return replace(action, arguments={**action.arguments, "answer": canonical(answer)})

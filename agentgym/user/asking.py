@@ -1,7 +1,8 @@
 """What a message asks for, by its words alone: an agent's free text, without a model to read it.
 
 A sentence asks where it has a question mark or one of the phrases with which people ask, in
-English, German, French or Spanish; the points of a list ask where the line above it does.
+English, German, French or Spanish; the points of a list ask where the line above it does. Who asks
+to check or repeat "it" asks for what the sentence before is about.
 """
 
 from __future__ import annotations
@@ -48,6 +49,12 @@ _OPEN: Final = re.compile(
     re.IGNORECASE,
 )
 
+_REFERS: Final = re.compile(
+    r"\b(?:check|confirm|verify|repeat|correct|resend|spell|provide|look up|(?:tell|give|send) me)"
+    r" (?:it|them)\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -89,7 +96,7 @@ def read(message: str) -> Message:
         if listing and _POINT.match(line):
             asking.append(line)
             continue
-        found = [part for part in _SENTENCE.split(line) if _asks(part)]
+        found = _questions(_SENTENCE.split(line))
         asking += found
         listing = line.endswith(":") and bool(found)
     return Message(_one_space(plain), tuple(asking))
@@ -106,6 +113,15 @@ def _unwrapped(text: str) -> list[str]:
             lines[-1] += f" {line}"
         whole = not line or line[-1] in ".!?:;？。"
     return [line for line in lines if line]
+
+
+def _questions(sentences: Sequence[str]) -> list[str]:
+    """Return those that ask, with the one before where only that one says for what."""
+    return [
+        f"{before} {sentence}".strip() if _REFERS.search(sentence) else sentence
+        for before, sentence in zip(["", *sentences], sentences, strict=False)
+        if _asks(sentence)
+    ]
 
 
 def _asks(sentence: str) -> bool:

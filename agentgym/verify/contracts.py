@@ -10,17 +10,22 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TypeAlias
 
 from agentgym.errors import VerifierError
 from agentgym.records import Action, Step
-from agentgym.verify import matching
-from agentgym.verify.matching import Matcher
+from agentgym.verify import facts as facts_in_text
+from agentgym.verify.calls import (
+    ARGUMENT_CHARS,
+    CallLike,
+    call_like,
+    pattern_of,
+    step_succeeded,
+    text_of,
+)
 from agentgym.verify.values import Bounds, brief
 
-_ARGUMENT_CHARS = 64 * 2**10
 _SHOWN_CHARS = 256 * 2**10
 _MOST_SHOWN = 200
 
@@ -146,10 +151,10 @@ def looked_first(
         missing, acted, typed = wanted, None, ""
         for step in steps:
             at = min((c.place(step) for c in calls if c.fits(step, too_long=True)), default=None)
-            texts = [_text(value) for value in step.action.arguments.values()]
+            texts = [text_of(value) for value in step.action.arguments.values()]
             typed = "\n".join([typed, *texts])
             look = _Sight(
-                said=[text[:_ARGUMENT_CHARS][:at] for text in texts],
+                said=[text[:ARGUMENT_CHARS][:at] for text in texts],
                 seen=step.observation.text[:_SHOWN_CHARS],
                 typed=typed,
                 acts=at is not None,
@@ -163,6 +168,42 @@ def looked_first(
             return Finding(True, f"everything was looked at before {when}")
         told = f"not looked at before {when}: {'; '.join(map(str, missing))}"
         return Finding(False, told, acted)
+
+    return look
+
+
+def mentions(
+    tool: str,
+    argument: str,
+    facts: Sequence[object] = (),
+    forbids: Sequence[object] = (),
+    may: Sequence[object] = (),
+    only: Sequence[str] = (),
+    most_chars: int = 4000,
+) -> TrajectoryContract:
+    """What was said through a tool, all calls together, says these facts.
+
+    Broken by the call with which too much was said.
+
+    Raises:
+        VerifierError: An argument makes no sense.
+    """
+    wanted = facts_in_text.mentions(facts, forbids, may, only, most_chars)
+    if not isinstance(argument, str) or not argument:
+        raise VerifierError(f"argument: expected the name of an argument, got {argument!r}")
+    call = call_like({"tool": tool})
+
+    def look(steps: Sequence[Step]) -> Finding:
+        speaking = [s for s in steps if call.fits(s, too_long=False) and step_succeeded(s)]
+        said, over = "", None
+        for step in speaking:
+            text = str(step.action.arguments.get(argument, ""))
+            said = f"{said}\n{text}" if said else text
+            if over is None and wanted.excess(said):
+                over = step.index
+        fault = wanted.fault(said)
+        told = f"{len(speaking)} calls of {tool}: {fault or 'say what is asked for'}; {brief(said)}"
+        return Finding(not fault, told, over)
 
     return look
 
@@ -229,62 +270,9 @@ def rows_without_change(steps: Sequence[Step]) -> list[int]:
     return rows
 
 
-def step_succeeded(step: Step) -> bool:
-    """Whether a step was neither an error nor ended by a timeout."""
-    return step.observation.effect not in ("error", "timeout")
-
-
 def action_key(action: Action) -> tuple[str, str]:
     """Return what is the same for actions with the same tool and arguments."""
     return action.tool, json.dumps(action.arguments, sort_keys=True, default=str)
-
-
-@dataclass(frozen=True)
-class CallLike:
-    """What a call looks like.
-
-    Attributes:
-        tools: Names or globs, one of which is its tool.
-        where: By name of an argument, what is found in its text.
-        arguments: By name of an argument, what it is.
-    """
-
-    tools: Sequence[str]
-    where: Mapping[str, re.Pattern[str]]
-    arguments: Mapping[str, Matcher]
-
-    def __str__(self) -> str:
-        parts = [f"{name} ~ {pattern.pattern}" for name, pattern in self.where.items()]
-        parts += [f"{name} {wanted}" for name, wanted in self.arguments.items()]
-        return f"{' or '.join(self.tools)}({', '.join(parts)})"
-
-    def fits(self, step: Step, *, too_long: bool) -> bool:
-        """Whether a step is such a call; `too_long` is what an argument beyond bounds counts as."""
-        if not any(fnmatchcase(step.action.tool, tool) for tool in self.tools):
-            return False
-        if not matching.fits(step.action.arguments, self.arguments):
-            return False
-        return all(
-            self._found(pattern, step.action.arguments, name, too_long)
-            for name, pattern in self.where.items()
-        )
-
-    def place(self, step: Step) -> int:
-        """Where in the call's text a step that fits begins to be such a call; 0 where it is all."""
-        found = [
-            match.start()
-            for name, pattern in self.where.items()
-            if (match := pattern.search(_text(step.action.arguments[name])[:_ARGUMENT_CHARS]))
-        ]
-        return max(found, default=0)
-
-    def _found(
-        self, pattern: re.Pattern[str], arguments: Mapping[str, object], name: str, too_long: bool
-    ) -> bool:
-        if name not in arguments:
-            return False
-        text = _text(arguments[name])
-        return too_long if len(text) > _ARGUMENT_CHARS else pattern.search(text) is not None
 
 
 @dataclass(frozen=True)
@@ -332,41 +320,8 @@ def _look(table: Mapping[str, object]) -> _Look:
     both = table.get("both", False)
     if not isinstance(both, bool) or not texts or (both and len(texts) < 2):
         raise VerifierError(f"a look has named or shown, for both = true the two; got {table!r}")
-    patterns = {name: _pattern(f"looks.{name}", text) for name, text in texts.items()}
+    patterns = {name: pattern_of(f"looks.{name}", text) for name, text in texts.items()}
     return _Look(**patterns, both=both)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
-
-
-def _pattern(what: str, pattern: object) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern, re.MULTILINE)  # type: ignore[call-overload, no-any-return]
-    except (re.error, TypeError) as error:
-        raise VerifierError(f"{what} = {pattern!r}: {error}") from None
-
-
-def call_like(table: Mapping[str, object]) -> CallLike:
-    """Read what a rubric says of a call: `tool`, `where` and `arguments`.
-
-    Raises:
-        VerifierError: It is not what is expected.
-    """
-    if not isinstance(table, Mapping) or not set(table) <= {"tool", "where", "arguments"}:
-        raise VerifierError(f"a call is a table of tool and where or arguments, got {table!r}")
-    tool, where = table.get("tool"), table.get("where", {})
-    tools = [tool] if isinstance(tool, str) else tool
-    named = isinstance(tools, Sequence) and all(isinstance(t, str) and t for t in tools)
-    if not tools or not named or not isinstance(where, Mapping):
-        raise VerifierError(f"a call needs a tool and may have a table where, got {table!r}")
-    patterns = {name: _pattern(f"where.{name}", pattern) for name, pattern in where.items()}
-    assert isinstance(tools, Sequence)
-    return CallLike(
-        [str(name) for name in tools],
-        patterns,
-        matching.matchers("arguments", table.get("arguments", {})),
-    )
 
 
 def _described(

@@ -121,8 +121,14 @@ class Selector:
         return [row for row in found if self.fits(row, tables)]
 
     def added(self, evidence: Evidence, by: str) -> list[Row]:
-        """Return the rows that are meant and that an actor added since the setup."""
+        """Return the rows that are meant and that an actor added since the setup.
+
+        Raises:
+            VerifierError: There is no such table or column; rows of views are nobody's doing.
+        """
         tables = evidence.tables_after
+        if self.table not in tables.names():
+            raise VerifierError(str(NotFoundError("table", self.table, tables.names())))
         check_columns(tables, self.table, self.where)
         return [
             change.row
@@ -166,10 +172,10 @@ def fault_of(row: Row, column: str, wanted: Matcher) -> str:
 
 
 def check_columns(tables: Tables, table: str, wanted: Iterable[str]) -> None:
-    """Refuse columns that a table does not have.
+    """Refuse columns that a table or view does not have.
 
     Raises:
-        VerifierError: There is no such table or column.
+        VerifierError: There is no such table, view or column.
     """
     known = tables.columns(table)
     for column in wanted:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentgym.errors import VerifierError
 from agentgym.records import Action, AuditEntry, Decision, Effect, Observation, Step
-from agentgym.verify.contracts import CallLike, call_like, step_succeeded
+from agentgym.verify.calls import CallLike, call_like, step_succeeded
 from agentgym.verify.matching import normal
 from agentgym.verify.rows import check_actor
 from agentgym.verify.values import brief

@@ -1,5 +1,6 @@
 """The agents that need no model: noop, random, oracle, scripted."""
 
+import json
 import re
 
 import pytest
@@ -8,8 +9,9 @@ from agentgym.agents.noop import NoopAgent
 from agentgym.agents.oracle import OracleAgent
 from agentgym.agents.random import RandomAgent
 from agentgym.agents.scripted import ScriptedAgent
+from agentgym.authoring.stage import Player
 from agentgym.errors import AgentError, ConfigError
-from agentgym.records import Action, Briefing, Decision, Observation, Step
+from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step
 from agentgym.surfaces.calls import check_call
 from agentgym.testing.agent import TOOLS
 
@@ -26,6 +28,22 @@ async def chosen(agent, briefing, steps):
     for index in range(steps):
         history.append(Step(index, await agent.act(SEEN, TOOLS, history), SEEN))
     return [step.action for step in history]
+
+
+async def played_by_the_oracle(action, folder):
+    agent = OracleAgent()
+    await agent.start(briefed(playbook=(action,)))
+    return agent
+
+
+async def played_from_a_file(action, folder):
+    path = folder / "plan.jsonl"
+    path.write_text(json.dumps(action.to_json()))
+    return ScriptedAgent(str(path))
+
+
+async def played_in_a_check(action, folder):
+    return Player([action])
 
 
 async def test_noop_submits_at_once():
@@ -76,6 +94,29 @@ async def test_oracle_that_takes_over_plays_what_is_not_done_yet():
 async def test_oracle_without_a_playbook_names_the_task():
     with pytest.raises(AgentError, match=r"suite/task-v1.*solve\.sh"):
         await OracleAgent().start(briefed())
+
+
+REFUSED = Observation(
+    "error: tool 'submit': arguments.answer: expected string", effect=Effect.ERROR
+)
+FAILED = Observation("error: no such file", effect=Effect.ERROR)
+
+
+@pytest.mark.parametrize("make", [played_by_the_oracle, played_from_a_file, played_in_a_check])
+async def test_an_end_that_is_refused_is_told_and_not_played_over(make, tmp_path):
+    end = Action("submit", {"answer": [7]})
+    agent = await make(end, tmp_path)
+    told = "the last of the actions was refused.*submit.*expected string"
+    with pytest.raises(AgentError, match=told):
+        await agent.act(REFUSED, TOOLS, [Step(0, Decision(end), REFUSED)])
+
+
+@pytest.mark.parametrize("make", [played_by_the_oracle, played_from_a_file])
+async def test_what_fails_at_last_is_submitted_all_the_same(make, tmp_path):
+    call = Action("bash", {"command": "cat x"})
+    agent = await make(call, tmp_path)
+    decision = await agent.act(FAILED, TOOLS, [Step(0, Decision(call), FAILED)])
+    assert decision.action == Action("submit")
 
 
 async def test_a_jsonl_script_is_played_line_by_line(tmp_path):

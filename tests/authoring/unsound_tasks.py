@@ -137,6 +137,8 @@ NO_PATCHES = {
     f"mutants/{name}.patch": None for name in ("closes_both", "comments_too", "sum_untold")
 }
 
+ILLEGAL_END = '# A list.\n{"tool": "submit", "arguments": {"answer": [9001]}}\n'
+
 SERVICES = (
     Broken(
         "schema",
@@ -147,6 +149,16 @@ SERVICES = (
         "schema",
         "events/late.py: expected a function change(desk)",
         {"task.toml": LATE, "events/late.py": "def chance(desk):\n    pass\n"},
+    ),
+    Broken(
+        "schema",
+        "solution/actions.jsonl:2: tool 'submit': arguments.answer: expected string, got [9001]",
+        {"solution/actions.jsonl": ILLEGAL_END, **NO_PATCHES},
+    ),
+    Broken(
+        "schema",
+        "mutants/slip.jsonl:1: no tool named 'ticket_close'; did you mean 'tickets_close'?",
+        {"mutants/slip.jsonl": '{"tool": "ticket_close", "arguments": {"ticket": 9001}}\n'},
     ),
     Broken(
         "oracle",

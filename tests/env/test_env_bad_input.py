@@ -125,7 +125,7 @@ async def test_hostile_text_is_data_wherever_it_goes(env, text):
 
 async def test_callers_over_http_and_mcp_lose_nothing_while_the_environment_steps(env):
     """Threads of other processes' clients, one more of programs, and the agent itself."""
-    backend = env._backend
+    backend = env.episode.backend
     failed = []
 
     def over_http(url, who):
@@ -184,7 +184,7 @@ async def test_callers_over_http_and_mcp_lose_nothing_while_the_environment_step
 
 
 async def test_a_service_that_fails_halfway_is_told_and_undone(env, monkeypatch):
-    shelf = env._backend.instances["shelf"]
+    shelf = env.episode.backend.instances["shelf"]
 
     def torn(self, title):
         self.db.insert("shelf_item", title=title, done=0)

@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from agentgym.env.environment import Transition
+from agentgym.env.episode import Transition
 from agentgym.records import (
     Action,
     Audit,

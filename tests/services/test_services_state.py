@@ -374,6 +374,8 @@ def method(annotations, doc="Do it.", name="act"):
     [
         (broken(schema="CREATE TABEL x"), "syntax error"),
         (broken(schema="CREATE TABLE other (id INTEGER)"), "expected a name like 'b_other'"),
+        (broken(schema="CREATE VIEW other AS SELECT 1"), "expected a name like 'b_other'"),
+        (broken(schema="CREATE VIEW b_v AS SELECT * FROM b_t"), "no such table: main.b_t"),
         (broken(schema="CREATE TABLE b_t (at TEXT DEFAULT CURRENT_TIMESTAMP)"), "from run to run"),
         (broken(schema="CREATE TABLE b_t (k TEXT PRIMARY KEY) WITHOUT ROWID"), "WITHOUT ROWID"),
         (

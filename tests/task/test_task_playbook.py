@@ -13,7 +13,7 @@ from agentgym.errors import TaskError
 from agentgym.records import Action, Json
 from agentgym.task.load import load_task
 from agentgym.task.model import Instance
-from agentgym.task.playbook import oracle, read_playbook
+from agentgym.task.playbook import oracle, read_cues, read_playbook
 
 
 @pytest.fixture
@@ -65,6 +65,42 @@ def test_actions_are_read_line_by_line_with_slots_filled(
         Action("bash", {"command": "echo # 3\u2028"}),
         Action("submit"),
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "read"),
+    [
+        ('"{{count}}"', "20"),
+        ('"{{share}}"', "0.5"),
+        ('"{{paid}}"', "true"),
+        ('"{{name}}"', "a"),
+        ('"{{count}} EUR"', "20 EUR"),
+        ("7", "7"),
+    ],
+)
+def test_an_answer_is_text_whatever_its_slot_holds(
+    instance: Instance, tmp_path: Path, answer: str, read: str
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(f'{{"tool": "submit", "arguments": {{"answer": {answer}}}}}')
+    drawn = with_params(instance, name="a", count=20, share=0.5, paid=True)
+    assert read_playbook(path, drawn) == (Action("submit", {"answer": read}),)
+
+
+def test_cues_tell_where_each_action_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = '# First.\n{"tool": "look"}\n\n{"tool": "feed"}\n'
+    changes = {"solution/solve.sh": None, "solution/actions.jsonl": lines}
+    instance = load_task(write_task(tmp_path, changes)).instance(5)
+    Path("x.patch").write_text('# Wrong.\n@@\n-{"tool": "feed"}\n+{"tool": "pet"}\n')
+    found = [(cue.action.tool, cue.where) for cue in read_cues(tmp_path / "x.patch", instance)]
+    assert found == [
+        ("look", "zoo/feed/solution/actions.jsonl:2"),
+        ("pet", "x.patch:4"),
+        ("submit", "x.patch:4"),
+    ]
 
 
 @pytest.mark.parametrize("end", ["submit", "give_up"])

@@ -27,6 +27,7 @@ EMAIL = (compile_pattern("e-?mail"),)
         "Your email and **order** number are required to go on.",
         "I'd appreciate it if you could send me your order number.",
         "Just reply with the order number.",
+        "That order number is not one of ours. Could you double-check it, please?",
     ],
 )
 def test_a_request_is_heard_however_it_is_put(message):
@@ -54,6 +55,7 @@ def test_other_languages_ask_too(message, pattern):
         "I have found your order number, and the refund is on its way.",
         "Your order number 17 was refunded. Is there anything else?",
         "We ship every order on Mondays.",
+        "I have noted the order number. Could you confirm that you are at home?",
         "I checked the order number you gave me and sent an email.",
     ],
 )

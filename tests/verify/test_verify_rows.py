@@ -88,6 +88,12 @@ def test_one_more_than_an_entry_has_room_for_is_named():
     ("name", "arguments", "told"),
     [
         ("row", {"table": "tickets_tickets", "where": {}}, "did you mean 'tickets_ticket'"),
+        (
+            "mentions",
+            {"table": "contacts_firm", "column": "name", "facts": ["x"], "new": True},
+            "no table named 'contacts_firm'",
+        ),
+        ("row", {"table": "contacts_adress", "where": {}}, "did you mean 'contacts_address'"),
         ("row", {"table": "tickets_ticket", "where": {"state": "x"}}, "column of tickets_ticket"),
         ("count", {"table": "tickets_ticket", "where": {"i": 1}, "at_least": 1}, "tickets_ticket"),
         ("only_changed", {"allowed": [{"table": "ticket_*"}]}, "no table named 'ticket_*'"),

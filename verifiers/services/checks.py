@@ -25,7 +25,7 @@ from typing import Any
 from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.verify import contracts
 from agentgym.verify import facts as facts_in_text
-from agentgym.verify.contracts import call_like
+from agentgym.verify.calls import call_like, step_succeeded
 from agentgym.verify.matching import Matcher, matchers, show_matchers
 from agentgym.verify.rows import (
     Row,
@@ -337,7 +337,7 @@ def order(evidence: Evidence, calls: Sequence[Mapping[str, Any]], by: str = "age
     contract = contracts.order(calls)
     check_actor(by)
     steps = calls_as_steps(evidence.calls, by, "world")
-    found = contract([step for step in steps if contracts.step_succeeded(step)])
+    found = contract([step for step in steps if step_succeeded(step)])
     return result(found.holds, found.message)
 
 

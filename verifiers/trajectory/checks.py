@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentgym import CheckResult, Evidence, VerifierError
+from agentgym import CheckResult, Evidence
 from agentgym.verify import contracts
-from agentgym.verify import facts as facts_in_text
-from agentgym.verify.values import brief, result
+from agentgym.verify.values import result
 
 
 def calls(
@@ -151,19 +150,9 @@ def mentions(
         only: "dates", "times", "numbers": of these it says none but `facts` and `may`.
         most_chars: How long it may be, all calls together.
     """
-    wanted = facts_in_text.mentions(facts, forbids, may, only, most_chars)
-    if not isinstance(argument, str) or not argument:
-        raise VerifierError(f"argument: expected the name of an argument, got {argument!r}")
-    call = contracts.call_like({"tool": tool})
-    said = [
-        str(step.action.arguments.get(argument, ""))
-        for step in evidence.steps
-        if call.fits(step, too_long=False) and contracts.step_succeeded(step)
-    ]
-    text = "\n".join(said)
-    fault = wanted.fault(text)
-    told = f"{len(said)} calls of {tool}: {fault or 'say what is asked for'}; {brief(text)}"
-    return result(not fault, told)
+    contract = contracts.mentions(tool, argument, facts, forbids, may, only, most_chars)
+    found = contract(evidence.steps)
+    return result(found.holds, found.message)
 
 
 def budget(evidence: Evidence, steps: int | None = None, tokens: int | None = None) -> CheckResult:

@@ -32,7 +32,9 @@ class Probe:
 
 PROBES = (
     Probe(
-        "schema", "It loads, its rubric can be bound for every seed, its setup runs.", solving.binds
+        "schema",
+        "It loads, its rubric binds for every seed, its setup runs, its playbooks are legal calls.",
+        solving.binds,
     ),
     Probe("oracle", "The solution scores 1, twice, and its script ends well.", solving.solves),
     Probe("repeat", "Two runs of the solution see, leave and score the same.", solving.repeats),

@@ -13,13 +13,14 @@ from agentgym.authoring.probes.words import not_solved, unscored
 from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import Ground, Subject
 from agentgym.env.world import FAILED
-from agentgym.errors import TaskError
+from agentgym.errors import ActionError, TaskError
 from agentgym.manifest import read_text, show_path
 from agentgym.records import Action
 from agentgym.rollout.retrace import compare
 from agentgym.services.desk import load_change
+from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.playbook import oracle, solution
+from agentgym.task.playbook import oracle, read_cues, solution
 from agentgym.task.template import fill
 from agentgym.task.user import FILE, RESULT
 from agentgym.verify.checking import bind_checks
@@ -31,7 +32,10 @@ _TOLERANCE = 1e-9
 
 
 async def binds(subject: Subject) -> Sequence[str]:
-    """Bind the rubric for every seed and run the setup; a broken one raises what is wrong."""
+    """Bind the rubric, run the setup, and check the calls that solution and mutants make.
+
+    What is broken raises what is wrong.
+    """
     if subject.task.foreign is not None:  # its own tests judge it, and it has no rubric
         await subject.ground()
         return []
@@ -45,7 +49,20 @@ async def binds(subject: Subject) -> Sequence[str]:
         if event.run is not None and event.run.endswith(".py"):
             load_change(subject.task.folder / event.run, TaskError)
     await subject.ground()
-    return []
+    return _illegal_calls(subject)
+
+
+def _illegal_calls(subject: Subject) -> list[str]:
+    """Say which actions of solution and mutants are no legal calls, each once for all seeds."""
+    complaints: dict[str, str] = {}
+    for path in (solution(subject.task), *subject.task.mutants().values()):
+        for seed in subject.seeds:
+            for cue in read_cues(path, subject.instance(seed)):
+                try:
+                    check_call(cue.action, subject.calls)
+                except ActionError as error:
+                    complaints.setdefault(cue.where, f"{cue.where}: {error}")
+    return list(complaints.values())
 
 
 async def solves(subject: Subject) -> Sequence[str]:

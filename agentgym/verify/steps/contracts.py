@@ -18,6 +18,7 @@ KINDS: Final[Mapping[str, Callable[..., TrajectoryContract]]] = {
     "budget": contracts.budget,
     "calls": contracts.calls,
     "looked_first": contracts.looked_first,
+    "mentions": contracts.mentions,
     "never_calls": contracts.never_calls,
     "no_repeats": contracts.no_repeats,
     "order": contracts.order,

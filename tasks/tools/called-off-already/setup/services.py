@@ -1,5 +1,12 @@
 """A meeting that has been called off, one much like it that has not, and the mail about it."""
 
+MAIL = """Dear Erik,
+
+a pipe has burst in one of our houses and I am needed there all week. I had to call off our talk
+about your lease. I do not know yet when I can come; I will write to you when I do.
+
+Jae Macedo"""
+
 
 def change(desk):
     """Make both meetings, and call the first one off."""
@@ -12,7 +19,9 @@ def change(desk):
         room=2,
         timezone="Europe/Berlin",
     )
-    desk.call("calendar_cancel", event=lease["id"], note="Gable have a burst pipe; they will write.")
+    desk.call(
+        "calendar_cancel", event=lease["id"], note="Gable have a burst pipe; they will write."
+    )
     desk.call(
         "calendar_create",
         title="Gable Property: parking spaces",
@@ -26,9 +35,7 @@ def change(desk):
         "mail_send",
         to=["erik.pinto@fairlead.example"],
         subject="Tuesday will not work",
-        body="Dear Erik,\n\na pipe has burst in one of our houses and I am needed there all week. I had to"
-        " call off our talk about your lease. I do not know yet when I can come; I will write to you"
-        " when I do.\n\nJae Macedo",
+        body=MAIL,
         sender="j.macedo@gableproperty.example",
     )
     desk.db.execute(

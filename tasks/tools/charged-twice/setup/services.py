@@ -1,8 +1,9 @@
 """The article that says who refunds what."""
 
 ARTICLE = """## First
-Ask for the number of the ticket and for the e-mail address it was opened from. Go on only when both belong together
-in the help desk. Whose a ticket is otherwise, and what is in it, is nobody's business.
+Ask for the number of the ticket and for the e-mail address it was opened from. Go on only when
+both belong together in the help desk. Whose a ticket is otherwise, and what is in it, is
+nobody's business.
 
 ## Then
 The amount is the one in our list of customers' invoices, not what the customer remembers.
@@ -11,11 +12,12 @@ The amount is the one in our list of customers' invoices, not what the customer 
 - more than EUR 5,000 and up to EUR 8,000: the ticket goes to Elif, tag `refund-due`
 - more than EUR 8,000: the ticket goes to Elif, tag `refund-finance`, since Finance decides
 
-In any case priority high, and one internal note with the invoice's number and its amount. The ticket stays open until
-the money is back.
+In any case priority high, and one internal note with the invoice's number and its amount. The
+ticket stays open until the money is back.
 
 ## Not
-Nobody is promised a day, and nothing is written where the customer reads it: they have you on the line."""
+Nobody is promised a day, and nothing is written where the customer reads it: they have you on
+the line."""
 
 
 def change(desk):
@@ -30,3 +32,17 @@ def change(desk):
         tags=["billing", "refunds"],
     )
     desk.call("knowledge_publish", article=article["id"])
+    _date(desk, article["id"], "elif.kaya@fairlead.example", "2025-12-03T13:02:17Z")
+
+
+def _date(desk, article, author, when):
+    """Let an article be as old as it would be."""
+    desk.db.execute(
+        "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
+    )
+    desk.db.execute(
+        "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
+        when,
+        author,
+        article,
+    )

@@ -1,7 +1,8 @@
 """Erik's rules for Katrin's calendar, and a week of hers and of Jae's that is full enough."""
 
 ARTICLE = """## What is told
-When she is free, to colleagues. Never what she does, with whom or where, and no guesses about it either.
+When she is free, to colleagues. Never what she does, with whom or where, and no guesses about
+it either.
 
 ## Who gets a time
 Colleagues get 30 minutes, never more, at these times (Berlin):
@@ -10,8 +11,8 @@ Colleagues get 30 minutes, never more, at these times (Berlin):
 - beginning at a full hour, from 10:00 on, and over by 16:00
 - with at least an hour between it and whatever she has before and after
 
-I invite her and the colleague and nobody else; the title is *Talk with Katrin*, it is private, and needs no room since she
-has her own."""
+I invite her and the colleague and nobody else; the title is *Talk with Katrin*, it is private,
+and needs no room since she has her own."""
 
 KATRIN = [
     ("Orrery Audit: closing of the books", "03T09:00", "03T10:30", [149], False),
@@ -21,7 +22,7 @@ KATRIN = [
     ("Nimbus Hosting: price rise", "05T12:30", "05T13:30", [139], False),
 ]
 JAE = [
-    ("Call with Delta Freight", "03T11:30", "03T12:30", [112], False),
+    ("Call with Oakline Furniture", "03T11:30", "03T12:30", [74], False),
     ("Call with Fern Hill School", "04T11:00", "04T12:30", [86], False),
 ]
 
@@ -38,6 +39,7 @@ def change(desk):
         tags=["calendar", "management"],
     )
     desk.call("knowledge_publish", article=article["id"])
+    _date(desk, article["id"], "erik.pinto@fairlead.example", "2026-01-12T15:30:26Z")
     for organizer, meetings in ((2, KATRIN), (29, JAE)):
         for title, start, end, people, private in meetings:
             desk.call(
@@ -53,4 +55,17 @@ def change(desk):
     desk.db.execute(
         "UPDATE calendar_attendee SET response = 'accepted' WHERE person_id IN (2, 29)"
         " AND event_id > 326"
+    )
+
+
+def _date(desk, article, author, when):
+    """Let an article be as old as it would be."""
+    desk.db.execute(
+        "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
+    )
+    desk.db.execute(
+        "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
+        when,
+        author,
+        article,
     )

@@ -37,3 +37,7 @@ def _reported(desk):
         start=f"C{row}",
         rows=[["2026-02-26"]],
     )
+    desk.db.execute(
+        "UPDATE sheets_workbook SET updated_by = owner, updated_at = '2026-02-26T16:02:00Z'"
+        " WHERE id = 19"
+    )

@@ -11,3 +11,6 @@ def change(desk):
         start="A20",
         rows=[["INV-47110", "Delta Freight", "Vaultdrive", 30, "2026-01-24", "=E20+30", 1080]],
     )
+    desk.db.execute(
+        "UPDATE sheets_workbook SET updated_by = 'liam.jensen@fairlead.example' WHERE id = 17"
+    )

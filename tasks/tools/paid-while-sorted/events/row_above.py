@@ -11,3 +11,6 @@ def change(desk):
         start="A9",
         rows=[["INV-31313", "Vantage Fitness", "Ledgerly", 12, "2026-01-10", "=E9+30", 864]],
     )
+    desk.db.execute(
+        "UPDATE sheets_workbook SET updated_by = 'liam.jensen@fairlead.example' WHERE id = 17"
+    )

@@ -1,0 +1,45 @@
+"""Every seam of agentgym: structural protocols, no inheritance demanded.
+
+The engine is asynchronous; only what a task author writes (checks, and the file trees they
+read) is synchronous. Each protocol has a contract suite in `agentgym.testing` that any
+implementation, ours or not, can be run against.
+"""
+
+from agentgym.protocols.agents import Agent, AgentFactory
+from agentgym.protocols.recording import EpisodeRecorder
+from agentgym.protocols.sandboxes import FileTree, Sandbox, SandboxProvider, Shell
+from agentgym.protocols.surfaces import Picture, Services, Site, Surface, SurfaceFactory
+from agentgym.protocols.users import User, UserWorld
+from agentgym.protocols.verification import (
+    Check,
+    Evidence,
+    Judge,
+    Room,
+    StepGrader,
+    StepGraderFactory,
+    Tables,
+)
+
+__all__ = [
+    "Agent",
+    "AgentFactory",
+    "Check",
+    "EpisodeRecorder",
+    "Evidence",
+    "FileTree",
+    "Judge",
+    "Picture",
+    "Room",
+    "Sandbox",
+    "SandboxProvider",
+    "Services",
+    "Shell",
+    "Site",
+    "StepGrader",
+    "StepGraderFactory",
+    "Surface",
+    "SurfaceFactory",
+    "Tables",
+    "User",
+    "UserWorld",
+]

@@ -1,0 +1,34 @@
+"""Policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
+
+
+class Agent(Protocol):
+    """A policy for one episode. Offered by the `agentgym.agents` door.
+
+    `act` must depend on its arguments, the briefing and nothing else: a resumed or branched
+    episode makes a new agent and hands it the recorded history.
+    """
+
+    async def start(self, briefing: Briefing) -> None:
+        """Begin an episode."""
+        ...
+
+    async def act(
+        self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
+    ) -> Decision:
+        """Choose the next action. Raises AgentError where no action can be had."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections. Never raises."""
+        ...
+
+
+AgentFactory: TypeAlias = Callable[[str], Agent]
+"""Makes an agent from what follows its name: ``openai:gpt-x`` calls ``factory("gpt-x")``."""

@@ -1,0 +1,24 @@
+"""What readers of an article see now, against what they saw before."""
+
+import re
+
+from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.protocols import Tables
+
+
+def only_figure(evidence: Evidence, article: int, old: str, new: str) -> CheckResult:
+    """What is published now is what was, with one figure in the place of another."""
+    before, after = (_published(t, article) for t in (evidence.tables_before, evidence.tables_after))
+    wanted = re.sub(rf"\b{old}\b", new, before, count=1)
+    if after == wanted:
+        return CheckResult(CheckStatus.PASS, f"{old} is {new} now, and nothing else differs")
+    return CheckResult(CheckStatus.FAIL, f"readers see {after!r}, expected {wanted!r}")
+
+
+def _published(tables: Tables, article: int) -> str:
+    row = tables.one("knowledge_article", id=article)
+    assert row is not None
+    if row["status"] != "published":
+        return ""
+    version = tables.one("knowledge_version", article_id=article, number=row["published_version"])
+    return str(version and version["body"]).strip()

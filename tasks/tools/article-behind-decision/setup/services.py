@@ -1,0 +1,47 @@
+"""The paper with the decisions: its first version, its correction, and a copy of the first."""
+
+_FOLDER, _PAPER, _COPY = 348, 420, 421
+_OWNER = "elena.lindholm@fairlead.example"
+_FIRST, _CORRECTED = "2026-02-19T15:30:00Z", "2026-02-20T08:10:00Z"
+
+
+def change(desk):
+    """Lay the paper and the copy into the board's folder."""
+    case = desk.params["case"]
+    now = _paper(case["line"])
+    then = _paper(case["line"].replace(case["new"], case["wrong"]))
+    _file(desk, _PAPER, "Decisions 2026-02.md", [(_FIRST, then), (_CORRECTED, now)])
+    _file(desk, _COPY, "Decisions 2026-02_final.md", [(_FIRST, then)])
+
+
+def _paper(line):
+    return (
+        "# Decisions of 19 February 2026\n\n"
+        "- The lease in Berlin is extended by two years.\n"
+        f"- {line}.\n"
+        "- The summer party is in Lisbon.\n"
+    )
+
+
+def _file(desk, number, name, versions):
+    desk.db.insert(
+        "files_item",
+        id=number,
+        kind="file",
+        name=name,
+        folder_id=_FOLDER,
+        owner=_OWNER,
+        version=len(versions),
+        created_at=_FIRST,
+        updated_at=versions[-1][0],
+    )
+    for version, (when, text) in enumerate(versions, 1):
+        desk.db.insert(
+            "files_version",
+            item_id=number,
+            number=version,
+            content=text,
+            author=_OWNER,
+            saved_at=when,
+            note="corrected after the meeting" if version > 1 else "",
+        )

@@ -1,0 +1,53 @@
+"""The series, a meeting that has its room on one of the days, and what Elena asks for."""
+
+_ASKED = (
+    "Erik,\n\nour clocks here go forward on Sunday, yours only at the end of the month. Please keep the "
+    "Toronto hand-over at ten in the morning for us, as it always is, until Berlin has followed. On the "
+    "17th I am on leave, so let us leave that one out altogether.\n\nElena"
+)
+
+
+def change(desk):
+    """Enter the two meetings, answered by everybody, and deliver the mail."""
+    _meeting(desk, "Toronto hand-over", (3, 4, 35), "2026-01-13T15:00:00Z", "15:30", "weekly", 1)
+    other = _meeting(
+        desk, "Spring campaign", (34, 35), "2026-03-24T14:00:00Z", "14:45", "none", 1
+    )
+    desk.db.execute("UPDATE calendar_event SET organizer_id = 32 WHERE id = ?", other)
+    desk.db.execute(
+        "UPDATE calendar_attendee SET person_id = 32 WHERE event_id = ? AND person_id = 1", other
+    )
+    desk.db.insert(
+        "mail_message",
+        id=380,
+        thread=242,
+        folder_id=1,
+        sender="elena.lindholm@fairlead.example",
+        subject="Hand-over in March",
+        body=_ASKED,
+        sent_at="2026-03-01T18:12:00Z",
+        unread=1,
+        updated_at="2026-03-01T18:12:00Z",
+    )
+    desk.db.insert(
+        "mail_recipient",
+        message_id=380,
+        kind="to",
+        position=0,
+        email="erik.pinto@fairlead.example",
+    )
+
+
+def _meeting(desk, title, people, start, until, repeat, room):
+    event = desk.call(
+        "calendar_create",
+        title=title,
+        start=start,
+        end=f"{start[:11]}{until}:00Z",
+        people=list(people),
+        timezone="Europe/Berlin",
+        repeat=repeat,
+        room=room,
+    )["id"]
+    desk.db.execute("UPDATE calendar_attendee SET response = 'accepted' WHERE event_id = ?", event)
+    return event

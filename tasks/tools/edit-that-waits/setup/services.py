@@ -1,0 +1,24 @@
+"""What readers see, and what waits."""
+
+
+def change(desk):
+    """Write both versions anew."""
+    case = desk.params["case"]
+    number, author = case["article"], case["mail"]
+    for version, exceptions, note in (
+        (case["public"], case["exception"], ""),
+        (case["waiting"], case["undecided"], "Exceptions: not decided yet!"),
+    ):
+        body = (
+            f"## Rule\n{case['rule_old']}\n\n## Exceptions\n{exceptions}\n\n"
+            f"## Who to ask\n{case['ask_old']}"
+        )
+        desk.db.execute(
+            "UPDATE knowledge_version SET body = ?, note = ?, author = ?"
+            " WHERE article_id = ? AND number = ?",
+            body,
+            note,
+            author,
+            number,
+            version,
+        )

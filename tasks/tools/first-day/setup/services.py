@@ -1,0 +1,90 @@
+"""The newcomer, the checklist, what newcomers read, and the laptops that are put aside."""
+
+_CHECKLIST = """## Rule
+For everybody who begins with us, before the first day:
+
+1. Chat: into the channel of the team and into that of the office. Nothing else; people find the rest themselves.
+2. Laptop: one that IT has put aside stands in the workbook Laptops as "spare". Engineering gets an Anvil 14, everybody else a Slate 13. \
+Enter name, address and the first day in place of what stands there. What is marked as broken stays.
+3. Reading: share "Welcome to Fairlead.md" with them, for reading, without an end.
+4. A welcome of 30 minutes on the first day, with the newcomer and the buddy: at 10:00 in Berlin, Lisbon and Toronto, at 16:30 in \
+Singapore, by the clocks there. No room is needed.
+
+## Who to ask
+Ask Management, or write to elena.lindholm@fairlead.example."""
+
+_SPARES = (
+    ("NB-161", "Slate 13", "spare (broken hinge)"),
+    ("NB-162", "Anvil 16 (old)", "spare"),
+    ("NB-163", "Anvil 14", "spare"),
+    ("NB-164", "Slate 13", "spare"),
+)
+_PAPERS = ((420, "Welcome to Fairlead 2023.md"), (421, "Welcome to Fairlead.md"))
+_WRITTEN = "2026-02-16T10:00:00Z"
+
+
+def change(desk):
+    """Let the newcomer in, and write what colleagues would have written."""
+    case = desk.params["case"]
+    _newcomer(desk, case)
+    desk.call(
+        "sheets_append_rows",
+        workbook=20,
+        sheet="Laptops",
+        rows=[[asset, model, who, None, None, None] for asset, model, who in _SPARES],
+    )
+    article = desk.call(
+        "knowledge_create",
+        title="First day: what the office does",
+        body=_CHECKLIST,
+        category="office",
+        owner="elena.lindholm@fairlead.example",
+        review_on="2026-12-01",
+        tags=["onboarding"],
+    )
+    desk.call("knowledge_publish", article=article["id"])
+    for number, name in _PAPERS:
+        _paper(desk, number, name)
+
+
+def _newcomer(desk, case):
+    desk.db.insert(
+        "contacts_person",
+        id=160,
+        name=case["name"],
+        email=case["email"],
+        phone="+1 555 010 9960",
+        company="Fairlead Software",
+        department=case["department"],
+        role=case["role"],
+        office=case["office"],
+        timezone=case["zone"],
+        kind="colleague",
+        status="active",
+        handle=case["handle"],
+        updated_at=_WRITTEN,
+    )
+    for group in (1, case["team"], case["place"]):
+        desk.db.insert("contacts_member", group_id=group, person_id=160)
+    desk.db.insert("chat_member", channel_id=1, person_id=160)
+
+
+def _paper(desk, number, name):
+    desk.db.insert(
+        "files_item",
+        id=number,
+        kind="file",
+        name=name,
+        folder_id=414,
+        owner="erik.pinto@fairlead.example",
+        created_at=_WRITTEN,
+        updated_at=_WRITTEN,
+    )
+    desk.db.insert(
+        "files_version",
+        item_id=number,
+        number=1,
+        content="Keys, coffee, whom to ask for what.",
+        author="erik.pinto@fairlead.example",
+        saved_at=_WRITTEN,
+    )

@@ -1,0 +1,53 @@
+"""The paper on credits, the one of last year, and the workbook that credits are entered in."""
+
+PAPER = """# Service credits 2026
+
+Whoever has a ticket that is open and past its due time gets a credit if they ask for it.
+
+For each day begun since the due time, by the plan we have them on:
+- basic: 1 %, at most 10 %
+- business: 2 %, at most 25 %
+- enterprise: 4 %, at most 40 %
+
+Of what: of their firm's last invoice for the product that the ticket is about. "Last" is the
+latest day of issue in our lists of customers' invoices, this year's and last year's.
+
+How: if that invoice is not paid yet, the credit is set off against it; if it is, the credit is
+paid out.
+
+Status: up to EUR 500.00 a credit is granted on the spot. Above that it is to be approved by
+Anton, and the customer hears the amount with this word.
+
+Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket.
+Nothing else is promised, neither free months nor discounts, and nothing else is done to the
+ticket.
+"""
+
+OLD = """# Service credits 2025
+
+For each whole day since the due time: basic 2 %, business 3 %, enterprise 5 %, at most 30 % of
+the last invoice. Replaced by the paper for 2026.
+"""
+
+LINES = [
+    ["Ticket", "Firm", "Invoice", "Percent", "EUR", "How", "Status"],
+    [391, "Meridian Travel", "INV-39210", 6, 140.4, "paid out", "granted"],
+    [352, "Delta Freight", "INV-61522", 25, 1311.75, "set off", "to be approved"],
+]
+
+
+def change(desk):
+    """Write the papers and begin the workbook."""
+    for name, text, day in (
+        ("Service credits 2025.md", OLD, "2025-01-09"),
+        ("Service credits 2026.md", PAPER, "2026-01-08"),
+    ):
+        paper = desk.call("files_create_file", name=name, folder=254, content=text)
+        desk.db.execute(
+            "UPDATE files_item SET owner = 'amira.haddad@fairlead.example', created_at = ?1,"
+            " updated_at = ?1 WHERE id = ?2",
+            f"{day}T08:30:00Z",
+            paper["id"],
+        )
+    book = desk.call("sheets_create_workbook", name="Service credits 2026", sheets=["Credits"])
+    desk.call("sheets_append_rows", workbook=book["id"], sheet="Credits", rows=LINES)

@@ -1,0 +1,52 @@
+"""The article on guests, and a meeting of others in the room that Petra wants."""
+
+ARTICLE = """## Rooms
+Guests are received in Alfama or Belém, never in Tagus. A room that is taken is taken: we
+neither ask nor move those who have it.
+
+## Time
+Between 9:30 and 17:30 in Lisbon, and 90 minutes at most: after that the air is gone.
+
+## The invitation
+- The title begins with *Visit:*, so that the front desk sees it.
+- Stefan Patel is invited, too. He opens the door.
+- It is one meeting. When it changes, it is changed: guests do not get a cancellation and a new
+  invitation."""
+
+
+def change(desk):
+    """Write both."""
+    article = desk.call(
+        "knowledge_create",
+        title="Guests in Lisbon",
+        body=ARTICLE,
+        category="office",
+        owner="stefan.patel@fairlead.example",
+        review_on="2026-12-31",
+        tags=["lisbon", "visitors"],
+    )
+    desk.call("knowledge_publish", article=article["id"])
+    _date(desk, article["id"], "stefan.patel@fairlead.example", "2025-12-15T11:16:09Z")
+    desk.call(
+        "calendar_create",
+        title="Contract templates",
+        start="2026-03-05T13:00:00Z",
+        end="2026-03-05T16:00:00Z",
+        people=[43, 48],
+        room=6,
+        timezone="Europe/Lisbon",
+        organizer=47,
+    )
+
+
+def _date(desk, article, author, when):
+    """Let an article be as old as it would be."""
+    desk.db.execute(
+        "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
+    )
+    desk.db.execute(
+        "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
+        when,
+        author,
+        article,
+    )
