@@ -10,7 +10,6 @@ from own_dockerd import own_dockerd
 
 from agentgym.sandbox.docker import DockerProvider
 
-
 # How long an example takes says how busy the machine is; the timeout of a test bounds what hangs.
 settings.register_profile("agentgym", deadline=None)
 settings.load_profile("agentgym")
