@@ -5,9 +5,14 @@ import os
 import signal
 
 import pytest
+from hypothesis import settings
 from own_dockerd import own_dockerd
 
 from agentgym.sandbox.docker import DockerProvider
+
+# How long an example takes says how busy the machine is; the timeout of a test bounds what hangs.
+settings.register_profile("agentgym", deadline=None)
+settings.load_profile("agentgym")
 
 
 def pytest_configure():

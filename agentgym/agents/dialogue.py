@@ -22,7 +22,7 @@ from agentgym.records import Briefing, Decision, Image, Json, Observation, Step
 IMAGES_KEPT = 3
 
 SYSTEM = """\
-You work on a real computer through the tools you are given.
+You work through the tools you are given. What you do with them is real.
 
 - Call exactly one tool in each reply. You see its result before you choose the next call.
 - Look before you change something, and check your work before you finish.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
 
 class LogicalClock:
     """Seconds since the start of an episode, the same in every replay.
@@ -30,7 +32,15 @@ class LogicalClock:
         """Let time pass."""
         self.elapsed_s += seconds
 
+    @property
+    def spoken(self) -> str:
+        """The time with its day of the week: ``Monday, 2026-03-02T09:00:00Z``."""
+        return f"{_DAYS[self._now.weekday()]}, {self}"
+
+    @property
+    def _now(self) -> datetime:
+        return self._start + timedelta(seconds=int(self.elapsed_s))
+
     def __str__(self) -> str:
         """Return the time in ISO 8601, whole seconds."""
-        now = self._start + timedelta(seconds=int(self.elapsed_s))
-        return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return self._now.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -25,6 +25,7 @@ class Definition:
 
     Attributes:
         task: The task.
+        about: What stands below the instruction; ``{{now}}`` is the day and the logical time.
         provider: Starts the sandboxes.
         recipe: What they are made of.
         limits: Upper bounds of a sandbox while the agent acts.
@@ -39,6 +40,7 @@ class Definition:
     """
 
     task: Task
+    about: str
     provider: SandboxProvider
     recipe: Recipe
     limits: Limits
@@ -97,6 +99,7 @@ def define(
     limits = task.manifest.limits.over(ground.recipe.limits)
     return Definition(
         task=task,
+        about=spec.about,
         provider=provider,
         recipe=_recipe(task, replace(ground.recipe, limits=limits), offline),
         limits=limits,

@@ -34,6 +34,7 @@ from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
+from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
 from agentgym.verify.grade import EpisodeEnd, grade
 from agentgym.verify.milestones import Milestones, open_milestones
@@ -157,11 +158,19 @@ class Episode:
         told = await self.world.begin(self.sandbox)
         opening = await self._open_conversation()
         first = Observation(text=self.instance.instruction)
-        for lines in (own_words, told, opening):
+        for lines in (self._about(), own_words, told, opening):
             first = _with_lines(first, lines)
         # A policy may build on the instruction alone and never read the first observation.
         self.instance = replace(self.instance, instruction=first.text)
         return first
+
+    def _about(self) -> str:
+        """Return where and when the agent is, as its environment tells it."""
+        about = self._definition.about
+        if not about:
+            return ""
+        filled = fill(about, {"now": self.world.clock.spoken}, "about in env.toml")
+        return f"\n{filled}"
 
     def _services_of_surfaces(self) -> Services | None:
         return self.world.services if self._foreign is None else self._foreign.services

@@ -23,6 +23,8 @@ class EnvSpec(Manifest):
 
     Attributes:
         title: What it is, in a line.
+        about: What stands below every instruction: whose place this is; ``{{now}}`` is the day and
+            the logical time.
         sandbox: Catalogue name of a sandbox recipe; None where there is no computer.
         services: Name of the environment whose services these are; None where there are none.
         surfaces: Names of the surfaces, in the order of their tools.
@@ -32,6 +34,7 @@ class EnvSpec(Manifest):
 
     schema_version: Literal["agentgym.env/1"]
     title: str
+    about: str = ""
     sandbox: str | None = None
     services: str | None = None
     surfaces: tuple[str, ...] = Field(min_length=1)

@@ -23,6 +23,7 @@ from agentgym.services.openapi import STATUS, openapi
 try:
     import uvicorn
     from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import Response
     from starlette.routing import Route
@@ -64,7 +65,8 @@ def http_app(backend: Backend, actor: Actor = "agent") -> Starlette:
             Route("/tools/{tool}", call, methods=["POST"]),
             Route("/images/{name}", picture, methods=["GET"]),
             Route("/openapi.json", description, methods=["GET"]),
-        ]
+        ],
+        exception_handlers={HTTPException: _misdirected},
     )
 
 
@@ -146,6 +148,18 @@ async def _arguments(request: Request) -> Any:
         return json.loads(b"".join(parts) or b"{}")
     except (ValueError, RecursionError, ClientDisconnect) as error:
         raise ServiceError("invalid", f"the body is not JSON: {error}") from None
+
+
+async def _misdirected(request: Request, error: Exception) -> Response:
+    """Answer a request that is for no tool, in the envelope of every other answer."""
+    assert isinstance(error, HTTPException)
+    known = "POST /tools/NAME, GET /images/NAME, GET /openapi.json"
+    seen = f"{request.method} {request.url.path}"[:80]
+    code = "not_found" if error.status_code == 404 else "invalid"
+    reply = Reply(error=ServiceError(code, f"nothing is at {seen}; expected one of: {known}"))
+    return Response(
+        reply.json, error.status_code, headers=error.headers, media_type="application/json"
+    )
 
 
 def _answer(reply: Reply) -> Response:

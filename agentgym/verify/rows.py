@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeAlias
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.protocols import Evidence, Tables
-from agentgym.records import RowChange
+from agentgym.records import RowChange, RowRef
 from agentgym.verify.matching import Matcher, fits, matchers, show_matchers
 from agentgym.verify.values import Bounds, brief
 
@@ -29,16 +29,31 @@ def changes_by(evidence: Evidence, by: str) -> list[RowChange]:
     check_actor(by)
     if by == "anyone":
         return list(evidence.row_changes)
-    touched = {
-        (ref.table, ref.rowid)
-        for entry in evidence.calls
-        if entry.actor == by
-        for ref in entry.changed
-    }
+    touched = {(ref.table, ref.rowid) for ref in _refs(evidence, by)}
+    return _of(evidence, touched)
+
+
+def _added_by(evidence: Evidence, by: str) -> list[RowChange]:
+    """Return the rows that an actor added, not those that they changed once others had."""
+    check_actor(by)
+    added = [change for change in evidence.row_changes if change.kind == "added"]
+    if by == "anyone":
+        return added
+    own = {(ref.table, ref.rowid) for ref in _refs(evidence, by) if ref.kind == "added"}
+    return [change for change in _of(evidence, own) if change.kind == "added"]
+
+
+def _refs(evidence: Evidence, by: str) -> Iterator[RowRef]:
+    for entry in evidence.calls:
+        if entry.actor == by:
+            yield from entry.changed
+
+
+def _of(evidence: Evidence, rows: Collection[tuple[str, int]]) -> list[RowChange]:
     return [
         change
         for change in evidence.row_changes
-        if any((change.table, rowid) in touched for rowid in change.rowids)
+        if any((change.table, rowid) in rows for rowid in change.rowids)
     ]
 
 
@@ -117,9 +132,8 @@ class Selector:
         check_columns(tables, self.table, self.where)
         return [
             change.row
-            for change in changes_by(evidence, by)
-            if (change.table, change.kind) == (self.table, "added")
-            and self.fits(change.row, tables)
+            for change in _added_by(evidence, by)
+            if change.table == self.table and self.fits(change.row, tables)
         ]
 
     def fits(self, row: Row, tables: Tables) -> bool:

@@ -111,6 +111,21 @@ def test_a_body_that_is_no_object_is_invalid(client, live, body):
     assert live.hash == before
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/tools/shop_look", 405, "invalid"),
+        ("POST", "/tools/shop/look", 404, "not_found"),
+        ("GET", "/audit", 404, "not_found"),
+    ],
+)
+def test_what_is_for_no_tool_has_the_same_envelope(client, live, method, path, status, code):
+    reply = client.request(method, path)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (status, code)
+    assert "POST /tools/NAME" in reply.json()["error"]["message"]
+    assert not list(live.audit)
+
+
 def test_callers_at_once_lose_nothing(live):
     with serve_http(http_app(live)) as url, ThreadPoolExecutor(8) as pool:
 

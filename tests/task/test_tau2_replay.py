@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -235,6 +236,27 @@ def test_nothing_is_left_behind(library: Checkout) -> None:
     with pytest.raises(TaskError):
         world.ask("hashes")
     world.close()
+
+
+def test_a_killed_owner_leaves_neither_process_nor_folder() -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from agentgym.task.foreign.tau2.checkout import open_checkout\n"
+        "from agentgym.task.foreign.tau2.process import DomainProcess\n"
+        "process = DomainProcess(open_checkout(Path(sys.argv[1])), 'library')\n"
+        "print(process._process.pid, process._folder.name, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    command = [sys.executable, "-c", program, str(LIBRARY)]
+    killed = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    pid, folder = killed.stdout.split(maxsplit=1)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and Path(folder.strip()).exists():
+        time.sleep(0.05)
+    assert not Path(folder.strip()).exists()
+    while time.monotonic() < deadline and Path("/proc", pid).exists():
+        time.sleep(0.05)
+    assert not Path("/proc", pid).exists()
 
 
 def test_a_killed_process_is_told(library: Checkout) -> None:

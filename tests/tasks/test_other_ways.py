@@ -26,8 +26,9 @@ async def stage():
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.stem)
 async def test_it_passes(way, stage):
-    subject = Subject(find_task(f"tools/{way.stem}-v1"), [0], stage)
-    played = await subject.play(read_actions(way, TaskError))
+    task = find_task(f"tools/{way.stem}-v1")
+    subject = Subject(task, [0], stage)
+    played = await subject.play(read_actions(way, TaskError, task.instance(0).params))
     assert not played.error
     missed = [f"{r.id}: {r.message}" for r in played.verdict.checkpoints if r.status != "pass"]
     assert played.verdict.score == 1, missed

@@ -49,6 +49,25 @@ def test_a_row_is_the_doing_of_everybody_who_changed_it():
     assert len(changes_by(shown, "anyone")) == 2
 
 
+def test_who_changes_what_others_have_added_has_not_added_it():
+    note = ("tickets_comment", {"ticket": 9001, "body": "Paid.", "internal": True})
+    opened = {"customer": 1, "subject": "A", "body": "B", "product": "Ledgerly"}
+    number = TICKET["id"] + 1
+    shown = seen(
+        ("world", "tickets_create", opened),
+        ("agent", "tickets_update", {"ticket": number, "priority": "high"}),
+        ("agent", *note),
+    )
+    new = {"table": "tickets_ticket", "where": {"id": number}, "new": True}
+    found = {by: judged("row", shown, **new, by=by).status for by in ("agent", "world", "anyone")}
+    assert found == {
+        "agent": CheckStatus.FAIL,
+        "world": CheckStatus.PASS,
+        "anyone": CheckStatus.PASS,
+    }
+    assert [c.kind for c in changes_by(shown, "agent") if c.key == (number,)] == ["added"]
+
+
 def test_what_the_setup_did_is_nobodys():
     assert changes_by(seen(), "anyone") == []
 

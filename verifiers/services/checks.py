@@ -173,8 +173,10 @@ def only_changed(
 ) -> CheckResult:
     """Every row that differs since the setup by their doing is one of these: no side effects.
 
-    Channel: state, audit. Rows that only the user or an event changed do not count. What was
-    changed and put back is no difference, as far as no column tells of it. A change is allowed by
+    Channel: state, audit. Rows that only the user or an event changed do not count; one that an
+    event added is "added" also where the agent has only changed it. What was changed and put back
+    is no difference, as far as no column tells of it: where that does harm, such as a share that
+    was taken back, ask `services.never_called`, too. A change is allowed by
     the first entry that fits it and has room: `at_most` is 1 unless you say otherwise, so that an
     extra write costs. A change that a service makes on the side, such as recipients of a mail or
     an answer that comes back, needs an entry, too.

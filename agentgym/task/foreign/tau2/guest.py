@@ -12,6 +12,7 @@ import inspect
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -180,6 +181,9 @@ def main(checkout: str, name: str, options: str, address: str) -> None:
             serve(domain, connection)
             os._exit(0)
         connection.close()
+    if domain is not None:
+        # Whoever started this was killed, or the folder would have gone before this process.
+        shutil.rmtree(os.path.dirname(address), ignore_errors=True)
 
 
 if __name__ == "__main__":

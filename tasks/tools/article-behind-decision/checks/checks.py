@@ -8,7 +8,8 @@ from agentgym.protocols import Tables
 
 def only_figure(evidence: Evidence, article: int, old: str, new: str) -> CheckResult:
     """What is published now is what was, with one figure in the place of another."""
-    before, after = (_published(t, article) for t in (evidence.tables_before, evidence.tables_after))
+    before = _published(evidence.tables_before, article)
+    after = _published(evidence.tables_after, article)
     wanted = re.sub(rf"\b{old}\b", new, before, count=1)
     if after == wanted:
         return CheckResult(CheckStatus.PASS, f"{old} is {new} now, and nothing else differs")

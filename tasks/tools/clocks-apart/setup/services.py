@@ -1,18 +1,16 @@
 """The series, a meeting that has its room on one of the days, and what Elena asks for."""
 
 _ASKED = (
-    "Erik,\n\nour clocks here go forward on Sunday, yours only at the end of the month. Please keep the "
-    "Toronto hand-over at ten in the morning for us, as it always is, until Berlin has followed. On the "
-    "17th I am on leave, so let us leave that one out altogether.\n\nElena"
+    "Erik,\n\nour clocks here go forward on Sunday, yours only at the end of the month. Please keep"
+    " the Toronto hand-over at ten in the morning for us, as it always is, until Berlin has"
+    " followed. On the 17th I am on leave, so let us leave that one out altogether.\n\nElena"
 )
 
 
 def change(desk):
     """Enter the two meetings, answered by everybody, and deliver the mail."""
     _meeting(desk, "Toronto hand-over", (3, 4, 35), "2026-01-13T15:00:00Z", "15:30", "weekly", 1)
-    other = _meeting(
-        desk, "Spring campaign", (34, 35), "2026-03-24T14:00:00Z", "14:45", "none", 1
-    )
+    other = _meeting(desk, "Spring campaign", (34, 35), "2026-03-24T14:00:00Z", "14:45", "none", 1)
     desk.db.execute("UPDATE calendar_event SET organizer_id = 32 WHERE id = ?", other)
     desk.db.execute(
         "UPDATE calendar_attendee SET person_id = 32 WHERE event_id = ? AND person_id = 1", other

@@ -40,5 +40,6 @@ def change(desk):
             rows=[["Week from", "Engineer"], *weeks],
         )
     desk.db.execute(
-        "UPDATE sheets_workbook SET owner = 'greta.sommer@fairlead.example' WHERE id = ?", book["id"]
+        "UPDATE sheets_workbook SET owner = 'greta.sommer@fairlead.example' WHERE id = ?",
+        book["id"],
     )

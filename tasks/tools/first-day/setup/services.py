@@ -3,12 +3,14 @@
 _CHECKLIST = """## Rule
 For everybody who begins with us, before the first day:
 
-1. Chat: into the channel of the team and into that of the office. Nothing else; people find the rest themselves.
-2. Laptop: one that IT has put aside stands in the workbook Laptops as "spare". Engineering gets an Anvil 14, everybody else a Slate 13. \
-Enter name, address and the first day in place of what stands there. What is marked as broken stays.
+1. Chat: into the channel of the team and into that of the office. Nothing else; people find the
+   rest themselves.
+2. Laptop: one that IT has put aside stands in the workbook Laptops as "spare". Engineering gets an
+   Anvil 14, everybody else a Slate 13. Enter name, address and the first day in the columns Person,
+   Address and Since. What is marked as broken stays.
 3. Reading: share "Welcome to Fairlead.md" with them, for reading, without an end.
-4. A welcome of 30 minutes on the first day, with the newcomer and the buddy: at 10:00 in Berlin, Lisbon and Toronto, at 16:30 in \
-Singapore, by the clocks there. No room is needed.
+4. A welcome of 30 minutes on the first day, with the newcomer and the buddy: at 10:00 in Berlin,
+   Lisbon and Toronto, at 16:30 in Singapore, by the clocks there. No room is needed.
 
 ## Who to ask
 Ask Management, or write to elena.lindholm@fairlead.example."""

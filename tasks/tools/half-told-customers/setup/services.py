@@ -6,8 +6,9 @@ ME = "erik.pinto@fairlead.example"
 
 def _body(name, product, end, manager):
     return (
-        f"Dear {name},\n\nyour contract for {product} ends on {end}. Our prices stay as they are, and"
-        f" {manager} will be in touch with you about what comes then.\n\nErik Pinto\nFairlead Software"
+        f"Dear {name},\n\nyour contract for {product} ends on {end}. Our prices stay as they are,"
+        f" and {manager} will be in touch with you about what comes then.\n\n"
+        "Erik Pinto\nFairlead Software"
     )
 
 
@@ -15,7 +16,8 @@ def change(desk):
     """Send three, of which two come back; let Petra send one; leave three drafts."""
     known = desk.db.value("SELECT max(id) FROM mail_message")
     sent = (
-        ("adele.hansen@harbourlane.example", "Adele Hansen", "Parcelhub", "7 April 2026", "Carlos Kim"),
+        ("adele.hansen@harbourlane.example", "Adele Hansen", "Parcelhub", "7 April 2026",
+         "Carlos Kim"),
         ("edith.mwangi@lakeshore-cu.example", "Edith Mwangi", "Vaultdrive", "12 May 2026",
          "Jae Baptista"),
         ("nadia.bergmann@copperfield-books.example", "Nadia Bergmann", "Ledgerly", "20 June 2026",
@@ -29,8 +31,8 @@ def change(desk):
         to=["victor.aguilar@deltafreight.example"],
         cc=[ME],
         subject="Delta Freight in June",
-        body="Dear Victor,\n\nas your contract for Ledgerly ends on 6 June: the prices stay as they are,"
-        " and you have me to talk to, as ever.\n\nPetra Faria",
+        body="Dear Victor,\n\nas your contract for Ledgerly ends on 6 June: the prices stay as they"
+        " are, and you have me to talk to, as ever.\n\nPetra Faria",
     )
     drafts = (
         ("andre.eriksen@eastgateclinic.example", "André Eriksen", "Rosterboard", "5 May 2026",

@@ -7,15 +7,15 @@ def change(desk):
         desk,
         "r.cheng@terntravel.example",
         "Offer T-2190: Lisbon in May",
-        "Dear Erik,\n\nnine people, flights and four nights: EUR 3,310. This holds until 20 February."
-        "\n\nRita Cheng",
+        "Dear Erik,\n\nnine people, flights and four nights: EUR 3,310. This holds until"
+        " 20 February.\n\nRita Cheng",
         "2026-02-16T09:00:00Z",
     )
     _mail(
         desk,
         "r.kaiser@terntravel.example",
         "Offer T-2207: Lisbon in May",
-        "Dear Erik,\n\nas the last offer has run out, here is a new one for the nine of you, flights"
+        "Dear Erik,\n\nhere is another offer for the nine of you, flights"
         " and four nights: EUR 3,480 in all if we hear from you by noon today, Berlin time."
         " Afterwards the airline counts anew, and it will be EUR 3,940.\n\nRita Kaiser",
         "2026-03-02T07:48:00Z",

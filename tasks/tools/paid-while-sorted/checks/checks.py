@@ -27,7 +27,8 @@ LIAM = (
 def paid(evidence: Evidence) -> CheckResult:
     """The share of invoices that have the day of the statement."""
     seen = {line[0]: line[7] for line in _lines(evidence.tables_after)}
-    wrong = [f"{number}: {seen.get(number)}" for number, day in DAYS.items() if seen.get(number) != day]
+    missing = {number: seen.get(number) for number, day in DAYS.items() if seen.get(number) != day}
+    wrong = [f"{number}: {day}" for number, day in missing.items()]
     if not wrong:
         return CheckResult(CheckStatus.PASS, f"all {len(DAYS)} have their day")
     message = f"expected the day of the statement, got {'; '.join(wrong)}"

@@ -9,6 +9,7 @@ def change(desk):
         sender=case["mail"],
         to=["erik.pinto@fairlead.example"],
         subject=case["title"],
-        body=f"Hello Erik,\n\nI have just seen your invitation. At {case['first']} I have to take my"
-        f" son to the doctor, there is no way round it. Later that day is fine.\n\n{case['who']}",
+        body=f"Hello Erik,\n\nI have just seen your invitation. At {case['first']} I have to take"
+        f" my son to the doctor, there is no way round it. Later that day is fine."
+        f"\n\n{case['who']}",
     )

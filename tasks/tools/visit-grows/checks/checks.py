@@ -36,9 +36,7 @@ def one_visit(
     return CheckResult(CheckStatus.PASS, "one visit, as he wished last")
 
 
-def confirmed(
-    evidence: Evidence, email: str, facts: list[Any], forbids: list[Any]
-) -> CheckResult:
+def confirmed(evidence: Evidence, email: str, facts: list[Any], forbids: list[Any]) -> CheckResult:
     """Between two changes of mind there was at most one mail; after the last one, the right one."""
     told: list[list[str]] = [[]]
     for call in evidence.calls:

@@ -9,8 +9,8 @@ def change(desk):
         to=["erik.pinto@fairlead.example"],
         subject="May we come by?",
         body="Dear Erik,\n\nwe would like to see how Rosterboard is made. Could four of us, me"
-        " included, come to Berlin on Wednesday, 11 March, at 10 in the morning? Please tell us where"
-        " in the house we shall go.\n\nBest wishes\nMateo",
+        " included, come to Berlin on Wednesday, 11 March, at 10 in the morning? Please tell us"
+        " where in the house we shall go.\n\nBest wishes\nMateo",
     )
     when = "2026-02-27T14:20:00Z"
     desk.db.execute(
