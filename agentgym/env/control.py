@@ -32,7 +32,7 @@ MESSAGE_USER = ToolSpec(
     "Write to the user you work for. The result is their answer.",
     {
         "type": "object",
-        "properties": {"text": {"type": "string", "minLength": 1, "maxLength": 8000}},
+        "properties": {"text": {"type": "string", "minLength": 1, "maxLength": 20_000}},
         "required": ["text"],
         "additionalProperties": False,
     },
