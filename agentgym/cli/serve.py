@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -78,6 +79,7 @@ def serve(
     from agentgym.eval.serving import Terms, find_target, open_run
     from agentgym.eval.serving import serve as serve_guests
     from agentgym.eval.settings import Settings
+    from agentgym.rollout.serve import take_port
 
     # Standard output belongs to the protocol.
     console = stderr_console()
@@ -96,10 +98,9 @@ def serve(
         judge=judge,
         user=user,
     )
-    store = open_run(out or Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-mcp"), settings)
-    terms = Terms(idle, tell, port if http else None)
-    try:
+    with ExitStack() as stack:
+        listening = stack.enter_context(take_port(port)) if http else None
+        store = open_run(out or Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-mcp"), settings)
+        stack.callback(store.close)
         say(f"recording into {store.folder}; afterwards: agentgym report {store.folder}")
-        asyncio.run(serve_guests(store, terms, say))
-    finally:
-        store.close()
+        asyncio.run(serve_guests(store, Terms(idle, tell, listening), say))

@@ -136,18 +136,22 @@ def _idle(one: DomainReplay) -> Iterator[str]:
 def _remember(checkout: Checkout, found: Sequence[DomainReplay], retrieval: str) -> Iterator[str]:
     """Make suites of what was replayed, and yield how each is run."""
     from agentgym import catalogue
-    from agentgym.task.foreign.tau2.suite import write_suite
+    from agentgym.task.foreign.tau2.suite import count_tasks, write_suite
 
+    root = catalogue.imported_dir()
     for one in found:
         if one.tasks:
+            before = count_tasks(root, one.domain)
             suite = write_suite(
-                catalogue.imported_dir(),
+                root,
                 checkout,
                 one.domain,
                 [task.id for task in one.tasks],
                 source=one.source,
                 retrieval=retrieval,
             )
+            if before > len(one.tasks):
+                yield f"{one.domain}: replaces an import of {before} tasks by {len(one.tasks)}"
             yield f"{one.domain}: run it with: agentgym eval {suite} -a oracle -a noop"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -34,12 +35,12 @@ class Terms:
     Attributes:
         idle_s: Seconds between two calls after which an episode is judged as it stands.
         tell: Guests hear at the end how they were judged.
-        port: Of streamable HTTP, 0 for any that is free; None for stdio.
+        listening: Where streamable HTTP is offered; None for stdio.
     """
 
     idle_s: float = 600.0
     tell: bool = False
-    port: int | None = None
+    listening: socket.socket | None = None
 
 
 def find_target(name: str) -> str:
@@ -102,7 +103,7 @@ async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
         tell: Hears what is built, and the address.
 
     Raises:
-        AgentGymError: The task's image cannot be built, or the port is taken.
+        AgentGymError: The task's image cannot be built.
     """
     settings = read_settings(store)
     (task_id,) = settings.tasks
@@ -126,11 +127,14 @@ async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
     try:
-        if terms.port is None:
+        if terms.listening is None:
             await serve_stdio(reception, ending)
         else:
             await serve_http(
-                reception, terms.port, ending, lambda url: tell(f"serving {task_id} at {url}")
+                reception,
+                terms.listening,
+                ending,
+                lambda url: tell(f"serving {task_id} at {url}"),
             )
     finally:
         await provider.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -38,24 +39,35 @@ async def serve_stdio(reception: Reception, ending: asyncio.Event) -> None:
         serving.result()
 
 
-async def serve_http(
-    reception: Reception, port: int, ending: asyncio.Event, tell: Callable[[str], None]
-) -> None:
-    """Serve any number of clients on 127.0.0.1.
+def take_port(port: int) -> socket.socket:
+    """Return a socket that listens on 127.0.0.1.
 
     Args:
-        reception: Who is served.
         port: Where; 0 for any port that is free.
-        ending: Once it is set, the end comes.
-        tell: Hears the address.
 
     Raises:
         ConfigError: The port is taken.
     """
     try:
-        listening = listen(port)
+        return listen(port)
     except OSError as error:
         raise ConfigError(f"port {port}: {error.strerror}; choose another with --port") from error
+
+
+async def serve_http(
+    reception: Reception,
+    listening: socket.socket,
+    ending: asyncio.Event,
+    tell: Callable[[str], None],
+) -> None:
+    """Serve any number of clients on 127.0.0.1.
+
+    Args:
+        reception: Who is served.
+        listening: Where, of `take_port`; its owner closes it.
+        ending: Once it is set, the end comes.
+        tell: Hears the address.
+    """
     server = _Server(
         uvicorn.Config(
             reception.http_app(),
@@ -75,7 +87,6 @@ async def serve_http(
         server.should_exit = True
         waiting.cancel()
         await asyncio.gather(serving, return_exceptions=True)
-        listening.close()
 
 
 class _Server(uvicorn.Server):

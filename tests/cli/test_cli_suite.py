@@ -58,6 +58,13 @@ def test_an_imported_suite_is_listed_and_evaluated(cli: Cli, tmp_path: Path) -> 
     assert "all observations agree, so do the state and the score" in again.stdout
 
 
+def test_a_smaller_import_says_what_it_replaces(cli: Cli, tmp_path: Path) -> None:
+    cache, told = str(tmp_path / "cache"), "library: replaces an import of 3 tasks by 2\n"
+    for limit, said in (("3", False), ("2", True), ("3", False)):
+        words = ("suite", "import", "tau2", str(LIBRARY), "--limit", limit)
+        assert (told in cli(*words, AGENTGYM_CACHE=cache).stdout) is said
+
+
 def test_a_domain_that_cannot_run_is_told(cli: Cli, tmp_path: Path) -> None:
     for name in ("src/tau2/domains/library", "data/tau2/domains"):
         (tmp_path / name).mkdir(parents=True)

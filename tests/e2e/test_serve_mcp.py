@@ -3,6 +3,7 @@
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import time
 
@@ -117,6 +118,17 @@ async def test_a_run_grows_with_every_start_on_equal_terms(folder, tmp_path):
     other = [PROGRAM, "serve", "--mcp", folder, "--out", out, "--seed", "7"]
     done = subprocess.run(other, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "on other terms" in done.stderr
+
+
+def test_a_taken_port_leaves_no_run(folder, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [PROGRAM, "serve", "--mcp", folder, "--http", "--port", port]
+        done = subprocess.run(
+            [*command, "--out", tmp_path / "run"], capture_output=True, text=True, timeout=60
+        )
+    assert done.returncode == 2 and "choose another with --port" in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 async def test_an_environment_is_free_play(tmp_path):

@@ -58,6 +58,15 @@ def is_pointer(schema_version: object) -> bool:
     return schema_version == SCHEMA
 
 
+def count_tasks(root: Path, domain: str) -> int:
+    """Return how many tasks of a domain an earlier import wrote into a catalogue."""
+    return len(list((root / "tasks" / _suite_of(domain)).glob("*/task.toml")))
+
+
+def _suite_of(domain: str) -> str:
+    return f"tau2-{domain.lower()}"
+
+
 def write_suite(
     root: Path,
     checkout: Checkout,
@@ -80,7 +89,7 @@ def write_suite(
     Returns:
         The name of the suite.
     """
-    suite = f"tau2-{domain.lower()}"
+    suite = _suite_of(domain)
     (root / "tasks").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tau2-", dir=root) as aside:
         fresh = Path(aside) / suite
