@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentgym.env.control import MESSAGE_USER
+from agentgym.errors import TaskError
 from agentgym.protocols import Judge, Sandbox, Services, UserWorld
 from agentgym.records import Effect, Step, Verdict
 from agentgym.task.foreign.tau2.process import World
@@ -15,7 +16,12 @@ from agentgym.task.foreign.tau2.reward import judge
 from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.foreign.tau2.services import CustomerWorld, TalkServices
 from agentgym.task.foreign.tau2.talk import Talk
-from agentgym.verify.foreign.customer import customer_verdict, with_judge
+from agentgym.verify.foreign.customer import (
+    UNFINISHED,
+    customer_verdict,
+    lost_verdict,
+    with_judge,
+)
 from agentgym.verify.judge.opening import judge_from_environment
 
 
@@ -52,7 +58,7 @@ class Tau2Episode:
         task = self._rules.task
         self._world = self._rules.domain.process.world()
         self._talk = Talk(self._world, task)
-        services = TalkServices(self._talk, self._world)
+        services = TalkServices(self._talk)
         self.services = services
         self.customer = CustomerWorld(services, self._rules.domain.user_tools)
         policy = self._world.ask("describe")["policy"]
@@ -84,13 +90,23 @@ class Tau2Episode:
         Raises:
             TaskError: A world did not answer.
         """
-        verdict = await asyncio.to_thread(self._judged, gave_up)
-        return replace(verdict, state_hash=self.services.hash if self.services else "")
+        return await asyncio.to_thread(self._judged, gave_up)
 
     def _judged(self, gave_up: bool) -> Verdict:
-        rules, talk = self._rules, self._talk
-        if talk is None or not (self._ended or gave_up):
-            return customer_verdict(rules, None, gave_up=gave_up)
+        talk = self._talk
+        assert talk is not None and self.services is not None, "an episode begins before it ends"
+        try:
+            reached = self.services.hash
+        except TaskError:
+            if not talk.broken:
+                raise
+            return lost_verdict(self._rules, "world", talk.broken)
+        return replace(self._rewarded(talk, gave_up), state_hash=reached)
+
+    def _rewarded(self, talk: Talk, gave_up: bool) -> Verdict:
+        rules = self._rules
+        if not (self._ended or gave_up):
+            return lost_verdict(rules, "ended", UNFINISHED)
         reward = judge(rules.domain.process, rules.task, talk.messages)
         if reward.value is None and not reward.broken:
             reward = with_judge(reward, talk.messages, self._judge or judge_from_environment())

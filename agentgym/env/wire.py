@@ -41,6 +41,11 @@ class WorldServices:
         self._services, self._world = services, world
 
     @property
+    def waits(self) -> bool:
+        """Whether they wait for another process."""
+        return self._services.waits
+
+    @property
     def now(self) -> str:
         """The logical time, ISO 8601 in UTC."""
         return self._services.now

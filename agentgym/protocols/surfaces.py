@@ -28,6 +28,11 @@ class Services(Protocol):
     """The live services of an episode, whoever calls them."""
 
     @property
+    def waits(self) -> bool:
+        """Whether they wait for another process, so that calls belong in a thread."""
+        ...
+
+    @property
     def now(self) -> str:
         """The logical time, ISO 8601 in UTC."""
         ...

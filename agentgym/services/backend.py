@@ -93,6 +93,7 @@ class Backend:
 
     Attributes:
         now: The clock, ISO 8601 in UTC; only the caller moves it.
+        waits: False: the tools are functions of this process.
 
     Example:
         >>> from agentgym.services import Service, writes
@@ -112,6 +113,8 @@ class Backend:
         >>> backend.call("notes_add", {"txt": "Buy tea"}).error.message
         "no such argument; did you mean 'text'? expected: text"
     """
+
+    waits = False
 
     def __init__(
         self,

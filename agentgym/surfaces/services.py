@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -40,9 +41,9 @@ class ServicesSurface:
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call; what the service refuses is an observation."""
         services = self._live()
-        before = services.hash
-        reply = services.call(action.tool, action.arguments)
-        return observation_of(reply, services, changed=services.hash != before)
+        if services.waits:
+            return await asyncio.to_thread(_called, services, action)
+        return _called(services, action)
 
     async def observe(self) -> Observation:
         """Return the logical time."""
@@ -63,6 +64,12 @@ class ServicesSurface:
         if self._services is None:
             raise SurfaceError("no services are attached; expected an open site that has some")
         return self._services
+
+
+def _called(services: Services, action: Action) -> Observation:
+    before = services.hash
+    reply = services.call(action.tool, action.arguments)
+    return observation_of(reply, services, changed=services.hash != before)
 
 
 def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observation:

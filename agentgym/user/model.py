@@ -115,7 +115,7 @@ class ModelUser:
         self._dialogue.append({"role": "user", "content": message})
         if recorded is not None:
             for call in recorded.calls:
-                self._do(Action(call.tool, call.arguments))
+                await self._do(Action(call.tool, call.arguments))
             self._say(Answer.model_construct(text=recorded.text, leave=recorded.left))
             return recorded
         try:
@@ -151,7 +151,7 @@ class ModelUser:
                 corrections += correction(message, problem)
                 continue
             calls.append(UserCall(action.tool, action.arguments))
-            self._do(action)
+            await self._do(action)
         why = f"it was last told: {problems[-1]}" if problems else f"{len(calls)} calls instead"
         raise UserError(f"user {self._model} gave no usable answer; {why}")
 
@@ -180,8 +180,8 @@ class ModelUser:
         arguments: dict[str, Json] = {"text": answer.text, "leave": answer.leave}
         self._note(ANSWER, arguments, "The assistant has got it.")
 
-    def _do(self, action: Action) -> None:
-        reply = self._world.call(action.tool, action.arguments)
+    async def _do(self, action: Action) -> None:
+        reply = await asyncio.to_thread(self._world.call, action.tool, action.arguments)
         self._note(action.tool, action.arguments, reply.json)
 
     def _note(self, tool: str, arguments: Mapping[str, Json], result: str) -> None:

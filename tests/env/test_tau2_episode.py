@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from agentgym.records import Action, Criterion, Exhibit, Judgement, Met, Verdict
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.foreign.tau2.checkout import open_checkout
 from agentgym.task.foreign.tau2.process import RETRIEVAL
+from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.foreign.tau2.suite import write_suite
 from agentgym.task.load import find_task
 from agentgym.task.playbook import oracle
@@ -212,6 +214,61 @@ async def test_failing_calls_are_observations() -> None:
         assert looked.observation.data == {"result": {"title": "Tides", "reader": "Ben"}}
     finally:
         await env.close()
+
+
+def allow(monkeypatch: pytest.MonkeyPatch, call_s: float) -> None:
+    rules = find_task("tau2-library/lend-v1").foreign
+    assert isinstance(rules, Tau2Rules)
+    monkeypatch.setattr(rules.domain.process, "call_s", call_s)
+
+
+async def test_a_call_that_hangs_scores_nothing_and_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allow(monkeypatch, 3.0)
+    hung = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
+    other = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
+    try:
+        await hung.reset(0)
+        await other.reset(0)
+        waiting = asyncio.create_task(hung.step(Action("wait")))
+        await asyncio.sleep(0.1)
+        assert (await other.step(solution("lend")[1])).observation.text == "lent"
+        assert not waiting.done()
+        over = await waiting
+        assert over.terminated and "'wait' did not end within 3 s" in over.observation.text
+        assert over.observation.text.endswith("the episode ends here and is scored 0")
+        assert over.verdict is not None
+        assert (over.verdict.status, over.verdict.score) == ("scored", 0.0)
+        (part,) = over.verdict.checkpoints
+        assert (part.id, str(part.status)) == ("world", "fail")
+        assert "'wait' did not end within 3 s" in part.message
+    finally:
+        await hung.close()
+        await other.close()
+
+
+async def test_an_episode_that_ends_while_a_call_hangs_is_judged_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allow(monkeypatch, 2.0)
+    env = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
+    try:
+        await env.reset(0)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(env.step(Action("wait")), 0.5)
+        verdict = await env.finish()
+        assert (verdict.status, verdict.checkpoints[0].id) == ("scored", "world")
+    finally:
+        await env.close()
+
+
+async def test_an_episode_is_closed_while_a_call_hangs() -> None:
+    env = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
+    await env.reset(0)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(env.step(Action("wait")), 0.5)
+    await asyncio.wait_for(env.close(), 20)
 
 
 async def test_episodes_have_worlds_of_their_own() -> None:

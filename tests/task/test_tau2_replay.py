@@ -7,18 +7,20 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from process_table import descendants, survivors
 
-from agentgym.errors import MissingExtraError, NotFoundError, TaskError
+from agentgym.errors import MissingExtraError, NotFoundError, SandboxEndedError, TaskError
 from agentgym.task.foreign.tau2.checkout import Checkout, open_checkout
 from agentgym.task.foreign.tau2.model import GoldAction, read_task
-from agentgym.task.foreign.tau2.process import DomainProcess, WorldRaisedError
+from agentgym.task.foreign.tau2.process import DomainProcess, WorldGoneError, WorldRaisedError
 from agentgym.task.foreign.tau2.replay import TaskReplay, replay_domain
 from agentgym.task.foreign.tau2.reward import Reward, judge
+from agentgym.task.foreign.tau2.services import TalkServices
 from agentgym.task.foreign.tau2.talk import Talk
 
 LIBRARY = Path(__file__).with_name("tau2_checkout")
@@ -200,6 +202,50 @@ def test_calls_that_hang_end_their_world_and_no_other(library: Checkout) -> None
 def _lent(title: str) -> dict[str, object]:
     wanted = {"func_name": "is_lent", "arguments": {"title": title}, "assert_value": True}
     return {"env_type": "assistant", **wanted}
+
+
+def test_whose_call_ended_a_world_is_known(library: Checkout) -> None:
+    task = read_task({"id": "x"})
+    with DomainProcess(library, "library", call_s=0.5) as process:
+        with process.world() as world:
+            theirs = Talk(world, task)
+            with pytest.raises(WorldGoneError, match="'wait' did not end within 0.5 s"):
+                TalkServices(theirs).call("wait", {}, "user")
+            assert theirs.broken == ""
+        with process.world() as world:
+            own = Talk(world, task)
+            with pytest.raises(SandboxEndedError, match=r"'wait' did not end .* is scored 0"):
+                TalkServices(own).call("wait", {})
+            assert "'wait' did not end" in own.broken
+
+
+def test_a_killed_domain_is_nobodys_call(library: Checkout) -> None:
+    with DomainProcess(library, "library") as process, process.world() as world:
+        services = TalkServices(Talk(world, read_task({"id": "x"})))
+        os.killpg(process._process.pid, signal.SIGKILL)
+        process._process.wait()
+        with pytest.raises(TaskError) as raised:
+            services.call("find", {"title": "Moss"})
+        assert not isinstance(raised.value, WorldGoneError)
+
+
+def test_calls_that_are_repeated_have_the_time_of_each(library: Checkout) -> None:
+    task = read_task({"id": "x", "evaluation_criteria": {"actions": []}})
+    with DomainProcess(library, "library", call_s=1.0) as process, process.world() as world:
+        talk = Talk(world, task)
+        for _ in range(2):
+            assert talk.call("count", {}).content == "3"
+        assert judge(process, task, talk.messages).parts["DB"] == 1
+
+
+def test_a_world_that_is_closed_answers_who_waits(library: Checkout) -> None:
+    with DomainProcess(library, "library") as process, process.world() as world:
+        talk = Talk(world, read_task({"id": "x"}))
+        began = time.monotonic()
+        threading.Timer(0.3, world.close).start()
+        with pytest.raises(TaskError):
+            talk.call("wait", {})
+        assert time.monotonic() - began < 30
 
 
 def test_a_task_whose_call_hangs_is_told_and_the_next_goes_on(broken: Path) -> None:

@@ -18,18 +18,27 @@ from agentgym.verify.version import foreign_version
 UNFINISHED = "tau2-bench gives nothing for a conversation that neither side ended"
 
 
-def customer_verdict(rules: Tau2Rules, reward: Reward | None, *, gave_up: bool) -> Verdict:
-    """Return the verdict.
+def lost_verdict(rules: Tau2Rules, part: str, why: str) -> Verdict:
+    """Return the verdict of an episode that earns nothing, whatever was said in it.
 
     Args:
         rules: Of the task.
-        reward: Of the episode, None where nobody ended it.
+        part: Name of the one checkpoint.
+        why: It fails.
+    """
+    found = _part(part, CheckStatus.FAIL, why)
+    verifier = foreign_version(rules)
+    return Verdict("scored", outcome=False, score=0.0, checkpoints=(found,), verifier=verifier)
+
+
+def customer_verdict(rules: Tau2Rules, reward: Reward, *, gave_up: bool) -> Verdict:
+    """Return the verdict of an episode that was ended.
+
+    Args:
+        rules: Of the task.
+        reward: Of the episode.
         gave_up: The agent did.
     """
-    verifier = foreign_version(rules)
-    if reward is None:
-        found = _part("ended", CheckStatus.FAIL, UNFINISHED)
-        return Verdict("scored", outcome=False, score=0.0, checkpoints=(found,), verifier=verifier)
     parts = [
         _part(name, CheckStatus.PASS if held else CheckStatus.FAIL, "")
         for name, held in reward.parts.items()
@@ -46,7 +55,7 @@ def customer_verdict(rules: Tau2Rules, reward: Reward | None, *, gave_up: bool) 
         outcome=value == 1 and not gave_up,
         score=value or 0.0,
         checkpoints=tuple(parts),
-        verifier=verifier,
+        verifier=foreign_version(rules),
     )
 
 

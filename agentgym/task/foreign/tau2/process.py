@@ -137,7 +137,7 @@ class DomainProcess:
             TaskError: The process is gone.
         """
         connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(self.call_s + _GRACE_S)
+        connection.settimeout(_GRACE_S)
         try:
             connection.connect(self._address)
         except OSError as error:
@@ -206,23 +206,33 @@ class World:
         self._process, self._connection = process, connection
         self._lines: TextIO = connection.makefile("rw", encoding="utf-8")
 
-    def ask(self, op: str, **given: Any) -> Any:
+    def ask(self, op: str, *, times: int = 1, **given: Any) -> Any:
         """Have the world do something and return what comes of it.
+
+        Args:
+            op: What; a method of the guest's World.
+            times: How many calls it comes to, each of which has its time.
+            given: Its arguments.
 
         Raises:
             WorldRaisedError: The checkout's code raised; the world goes on.
-            TaskError: A file is absent, or the world is gone: it took too long or ended itself.
+            WorldGoneError: The world took too long or ended itself.
+            TaskError: A file is absent, or the whole domain is gone.
         """
-        limit_s = self._process.call_s
+        limit_s = self._process.call_s * times
         about = f"tau2 domain {self._process.domain!r}"
+        asked = repr(given.get("name", op))
         try:
+            self._connection.settimeout(limit_s + _GRACE_S)
             self._lines.write(json.dumps({"op": op, "limit_s": limit_s, **given}) + "\n")
             self._lines.flush()
             line = self._lines.readline()
         except OSError as error:
-            raise TaskError(f"{about}: no answer to {op!r}: {error or 'time-out'}") from error
+            raise self._lost(f"{about}: no answer to {asked}: {error or 'time-out'}") from error
         if not line:
-            raise TaskError(f"{about}: {op!r} did not end within {limit_s:g} s, or ended its world")
+            raise self._lost(
+                f"{about}: {asked} did not end within {limit_s:g} s, or ended its world"
+            )
         reply = json.loads(line)
         if absent := reply.get("absent"):
             raise TaskError(f"{about}: {self._process._relative(absent)} is absent")
@@ -230,14 +240,21 @@ class World:
             raise WorldRaisedError(reply["raised"])
         return reply["ok"]
 
+    def _lost(self, message: str) -> TaskError:
+        """Return the error of a world that answers no more; what ended its domain ended it, too."""
+        return WorldGoneError(message) if self._process.alive else TaskError(message)
+
     def begin(self, task: Tau2Task, messages: Sequence[Mapping[str, Any]]) -> None:
         """Bring the world to where a task begins, then repeat recorded messages."""
         given = {"messages": list(messages), "logged_reads": sorted(task.logged_reads)}
-        self.ask("begin", task=task.raw, **given)
+        calls = sum(len(message.get("tool_calls") or ()) for message in messages)
+        self.ask("begin", times=calls + 1, task=task.raw, **given)
 
     def close(self) -> None:
-        """End the world."""
+        """End the world; whoever waits for it in another thread is answered at once."""
         with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError, ValueError):
             self._lines.close()
         self._connection.close()
 
@@ -251,6 +268,10 @@ class World:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class WorldGoneError(TaskError):
+    """A request took too long or ended its world; the domain goes on."""
 
 
 class WorldRaisedError(TaskError):

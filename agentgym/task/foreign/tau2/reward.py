@@ -84,7 +84,11 @@ def _state(
         expected.begin(task, task.history)
         raised = []
         for gold in task.gold:
-            given = {"name": gold.name, "arguments": gold.arguments, "requestor": gold.requestor}
+            given: dict[str, Any] = {
+                "name": gold.name,
+                "arguments": gold.arguments,
+                "requestor": gold.requestor,
+            }
             try:
                 expected.ask("act", **given)
             except WorldRaisedError as error:

@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from agentgym.errors import ServiceError, TaskError
+from agentgym.errors import SandboxEndedError, ServiceError, TaskError
 from agentgym.protocols import Picture
 from agentgym.records import Actor, AuditEntry, Json, Reply, ToolSpec
 from agentgym.task.foreign.tau2.model import Side
-from agentgym.task.foreign.tau2.process import World
+from agentgym.task.foreign.tau2.process import WorldGoneError
 from agentgym.task.foreign.tau2.talk import Talk
 
 _SIDES: Mapping[Actor, Side] = {"agent": "assistant", "user": "user"}
@@ -20,24 +20,32 @@ class TalkServices:
     """Live services over a talk.
 
     Args:
-        talk: Notes the calls.
-        world: Where they happen.
+        talk: Makes and notes the calls.
 
     Attributes:
         now: The logical time; these domains have clocks of their own.
+        waits: True: the answers are another process's.
     """
 
-    def __init__(self, talk: Talk, world: World) -> None:
-        self._talk, self._world = talk, world
+    waits = True
+
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
         self.now = ""
 
     def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
         """Call a tool of the agent or of the user; what goes wrong there is in the reply.
 
         Raises:
-            TaskError: The world did not answer.
+            SandboxEndedError: A call of the agent took too long or ended the world.
+            TaskError: The world did not answer somebody else.
         """
-        answer = self._talk.call(tool, arguments, _SIDES[actor])
+        try:
+            answer = self._talk.call(tool, arguments, _SIDES[actor])
+        except WorldGoneError as error:
+            if actor != "agent":
+                raise
+            raise SandboxEndedError(f"{error}; the episode ends here and is scored 0") from error
         if answer.error:
             return Reply(error=ServiceError("invalid", answer.content.removeprefix("Error: ")))
         return Reply(_as_json(answer.content))
@@ -49,7 +57,7 @@ class TalkServices:
     @property
     def hash(self) -> str:
         """Hash of both sides' databases."""
-        return hashlib.sha256(json.dumps(self._world.ask("hashes")).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self._talk.hashes()).encode()).hexdigest()
 
 
 class CustomerWorld:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentgym.task.foreign.tau2.model import Side, Tau2Task
-from agentgym.task.foreign.tau2.process import World
+from agentgym.task.foreign.tau2.process import World, WorldGoneError
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,17 @@ class Talk:
     Args:
         world: A world that is begun here.
         task: The task.
+
+    Attributes:
+        messages: What was said and called.
+        broken: How a call of the agent ended the world; empty where none has.
     """
 
     def __init__(self, world: World, task: Tau2Task) -> None:
         self._world = world
         self.messages: list[Mapping[str, Any]] = list(task.history)
+        self.broken = ""
+        self._lock = threading.Lock()
         world.begin(task, self.messages)
 
     def say(self, text: str, side: Side = "assistant") -> None:
@@ -39,12 +46,32 @@ class Talk:
         """Call a tool of one side.
 
         Raises:
+            WorldGoneError: The call took too long or ended the world.
             TaskError: The world did not answer.
         """
         given = dict(arguments)
-        told = self._world.ask("call", name=name, arguments=given, requestor=side)
+        with self._lock:
+            try:
+                told = self._world.ask("call", name=name, arguments=given, requestor=side)
+            except WorldGoneError as error:
+                self.broken = str(error) if side == "assistant" else ""
+                raise
+            self._note(name, given, side, told)
+        return Answer(told["content"], told["error"])
+
+    def _note(
+        self, name: str, given: Mapping[str, Any], side: Side, told: Mapping[str, Any]
+    ) -> None:
         number = f"call-{len(self.messages)}"
         call = {"id": number, "name": name, "arguments": given, "requestor": side}
         reply = {"role": "tool", "id": number, "requestor": side, **told}
         self.messages += [{"role": side, "content": None, "tool_calls": [call]}, reply]
-        return Answer(told["content"], told["error"])
+
+    def hashes(self) -> Sequence[str | None]:
+        """Return the hashes of both sides' databases, once no call is under way.
+
+        Raises:
+            TaskError: The world did not answer.
+        """
+        with self._lock:
+            return list(self._world.ask("hashes"))
