@@ -96,6 +96,12 @@ async def test_oracle_without_a_playbook_names_the_task():
         await OracleAgent().start(briefed())
 
 
+async def test_actions_of_a_check_that_end_nothing_are_told():
+    one, other = Action("bash", {"command": "a"}), Action("bash", {"command": "b"})
+    with pytest.raises(AgentError, match="after 2 actions there is none left"):
+        await chosen(Player([one, other]), briefed(), 3)
+
+
 REFUSED = Observation(
     "error: tool 'submit': arguments.answer: expected string", effect=Effect.ERROR
 )
