@@ -173,7 +173,8 @@ def paid_back(evidence):
     order = evidence.params["case"]["order"]
     others = [r for r in evidence.row_changes if r.table == "orders_order" and r.key != (order,)]
     row = evidence.tables_after.one("orders_order", id=order)
-    return not others and row["status"] == "refunded"
+    codes = evidence.tables_after.rows("orders_mail")
+    return not others and len(codes) <= 1 and row["status"] == "refunded"
 
 
 def asked(evidence):
