@@ -17,7 +17,7 @@ from agentgym.protocols import Site
 from agentgym.record.store import RunStore
 from agentgym.records import Action, Effect, Fittings, Observation, Verdict
 from agentgym.rollout.mcp import INSTRUCTION, Reception, result_of
-from agentgym.rollout.serve import serve_http
+from agentgym.rollout.serve import serve_http, take_port
 from agentgym.rollout.visit import Answer, Venue, Visit
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.surfaces.mcp import McpSurface
@@ -293,7 +293,7 @@ async def test_a_port_that_is_taken_is_said(store):
     async with _served(reception_of(store)) as url:
         port = int(url.split(":")[2].removesuffix("/mcp"))
         with pytest.raises(ConfigError, match="--port"):
-            await serve_http(reception_of(store), port, asyncio.Event(), print)
+            take_port(port)
 
 
 async def test_our_own_surface_tells_a_session_that_was_forgotten(store):
@@ -316,9 +316,13 @@ async def test_our_own_surface_tells_a_session_that_was_forgotten(store):
 async def _served(reception, port=0):
     loop = asyncio.get_running_loop()
     ending, url = asyncio.Event(), loop.create_future()
-    serving = asyncio.create_task(serve_http(reception, port, ending, url.set_result))
-    try:
-        yield await url
-    finally:
-        ending.set()
-        await serving
+    with take_port(port) as listening:
+        serving = asyncio.create_task(serve_http(reception, listening, ending, url.set_result))
+        # Where serving fails at once, that is what is raised.
+        await asyncio.wait({serving, url}, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            if not serving.done():
+                yield await url
+        finally:
+            ending.set()
+            await serving
