@@ -256,7 +256,9 @@ class World:
             self._connection.shutdown(socket.SHUT_RDWR)
         with suppress(OSError, ValueError):
             self._lines.close()
-        self._connection.close()
+        # Where a line could not be written, its file would keep the socket open.
+        if (descriptor := self._connection.detach()) != -1:
+            os.close(descriptor)
 
     def __enter__(self) -> World:
         return self
