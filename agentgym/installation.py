@@ -17,7 +17,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
 from agentgym.errors import MissingExtraError
@@ -53,8 +53,10 @@ def arguments(extra: str) -> str:
     origin = _origin(copy)
     if not origin:  # It came from an index.
         return shlex.quote(name)
-    if (folder := _local(origin["url"])) is not None and not folder.exists():
-        # What it was installed from is gone, so that only the packages themselves can be named.
+    folder = _local(origin["url"])
+    if folder is not None and ("vcs_info" in origin or not folder.exists()):
+        # What it was installed from is gone, or is a repository of this machine, which not every
+        # pip takes beside an extra. So the packages themselves are named.
         return " ".join(map(shlex.quote, _requirements(copy).get(extra, [name])))
     if "dir_info" in origin and folder is not None:
         editable = "-e " if origin["dir_info"].get("editable") else ""
@@ -121,7 +123,7 @@ def _local(url: str) -> Path | None:
 
 def _reference(origin: Mapping[str, Any]) -> str:
     """Return a direct URL as PEP 508 takes it: the same commit, the same subdirectory."""
-    url = str(origin["url"])
+    url = quote(str(origin["url"]), safe="%:/@?&=+,;~!$()")  # pip leaves blanks in that of a clone
     if source := origin.get("vcs_info"):
         url = f"{source['vcs']}+{url}@{source['commit_id']}"
     return f"{url}#subdirectory={below}" if (below := origin.get("subdirectory")) else url
