@@ -33,6 +33,7 @@ from agentgym.records import (
 )
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
+from agentgym.task.state import state_hash
 from agentgym.verify.algebra import evaluate
 from agentgym.verify.checking import LeafResults, bind_checks, tidy
 from agentgym.verify.evidence import EpisodeEvidence
@@ -42,7 +43,6 @@ from agentgym.verify.memory import RoomMemory
 from agentgym.verify.room import CleanRooms
 from agentgym.verify.rubric import Rubric
 from agentgym.verify.services import ServicesSeen
-from agentgym.verify.state import state_hash
 from agentgym.verify.version import verifier_version
 
 DEADLINE_S = 60.0
