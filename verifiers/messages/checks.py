@@ -3,10 +3,11 @@
 Channels: state and audit (mails, comments, chat, calendar notes), trace (what was said to the user,
 the answer). `docs/messages.md` says how to choose among these checks, and how a text is read.
 
-A *source* says which messages are meant: `"answer"`, `"user"` (message_user), `"mail"`, `"comment"`,
-`"chat"`, `"calendar"`, for all that the agent wrote there; `{ mail = "ada@x.example" }` (with
-`answers = 380`, `alone = true`), `{ comment = 17, internal = true }`, `{ chat = 5 }` (with
-`thread = 12`), or `{ table = …, column = …, where = …, having = … }`.
+A *source* says which messages are meant: `"answer"`, `"user"` (message_user), `"mail"`,
+`"comment"`, `"chat"`, `"calendar"`, for all that the agent wrote there;
+`{ mail = "ada@x.example" }` (with `answers = 380`, `alone = true`),
+`{ comment = 17, internal = true }`, `{ chat = 5 }` (with `thread = 12`), or
+`{ table = …, column = …, where = …, having = … }`.
 
 A *value* is text, a number, or one of `{ date = "2026-03-10" }`, `{ time = "15:00" }`,
 `{ amount = 721.5, currency = "EUR" }`, `{ number = 3 }`, `{ percent = 40 }`, `{ phone = "…" }`,
@@ -26,6 +27,9 @@ from agentgym.verify.messages.requests import requests
 from agentgym.verify.messages.sources import MESSAGE_USER, check_source, written
 from agentgym.verify.messages.world import closed_world
 from agentgym.verify.values import result
+
+_MOST_CHARS = 64_000
+"""Of all messages of an episode: what is longer nobody reads, and it would take long to check."""
 
 
 def says(
@@ -126,6 +130,8 @@ def keeps_to(
     for source in sources:
         check_source(source)
     found = [one for source in sources for one in written(evidence, source)]
+    if (chars := sum(len(one.text) for one in found)) > _MOST_CHARS:
+        return result(False, f"{chars} characters in all, expected at most {_MOST_CHARS}")
     for one in found:
         if fault := world.fault(f"{one.subject}\n{one.text}".strip(), one.heard):
             return result(False, f"{one.name}: {fault}")

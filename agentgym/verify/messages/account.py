@@ -7,11 +7,13 @@ form, facts, courtesies. Words and figures that nothing accounts for are an exce
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentgym.errors import VerifierError
-from agentgym.verify.messages.plain import MOST_CHARS
+from agentgym.verify.messages.figures import find_figures
+from agentgym.verify.messages.plain import MOST_CHARS, plain
 from agentgym.verify.messages.statements import Fact, facts, hear
 from agentgym.verify.messages.units import NEGATIONS, Message, Token, read_message
 from agentgym.verify.messages.wanted import Part, Wanted, wanted
@@ -55,7 +57,9 @@ class Review:
         if self.excess or not self.lacking:
             return self.excess
         more = len(self.lacking) - 3
-        return f"does not say {'; '.join(self.lacking[:3])}{f' and {more} more' if more > 0 else ''}"
+        return (
+            f"does not say {'; '.join(self.lacking[:3])}{f' and {more} more' if more > 0 else ''}"
+        )
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Account:
         words: Stems that may be used.
         courtesy: Recognises greetings and closings.
         most_chars: A longer message fails.
+        ids: Letters and digits of the ids in all of these.
     """
 
     template: Sequence[tuple[str, tuple[Part, ...]]]
@@ -81,12 +86,13 @@ class Account:
     words: frozenset[str]
     courtesy: Courtesy
     most_chars: int
+    ids: frozenset[tuple[str, str]]
 
     def review(self, text: str) -> Review:
         """Go through a message."""
         if len(text) > self.most_chars:
             return Review(f"has {len(text)} characters, expected at most {self.most_chars}")
-        message = read_message(text)
+        message = read_message(self._with_ids(text))
         lacking = self._take_template(message)
         filled: set[int] = set()
         fault = self._take_form(message, filled)
@@ -102,6 +108,13 @@ class Account:
             if number not in filled and len(known) - len(self.form) + number not in heard.said:
                 lacking.append(f"{field.labels[0]}: {field.value}")
         return Review("", tuple(lacking))
+
+    def _with_ids(self, text: str) -> str:
+        """Write the ids that are expected in one way: "INV 72992" as "inv-72992"."""
+        text = plain(text)
+        for prefix, digits in self.ids:
+            text = re.sub(rf"\b{prefix}[ _./#-]{{0,2}}{digits}\b", f"{prefix}-{digits}", text)
+        return text
 
     def _take_template(self, message: Message) -> list[str]:
         """Account for the sentences of the template; return those that are not there."""
@@ -152,8 +165,10 @@ class Account:
                 if token.text in NEGATIONS and token.stem not in self.words:
                     return f"denies something: {unit.text[:_SHOWN]!r}"
                 if token.stem not in may_use:
-                    return f"says {token.text!r}, which nothing accounts for: {unit.text[:_SHOWN]!r}"
-            if "?" in unit.text and any(token.stem for token in left):
+                    return (
+                        f"says {token.text!r}, which nothing accounts for: {unit.text[:_SHOWN]!r}"
+                    )
+            if "?" in unit.text and left and not unit.may_ask:
                 return f"asks something: {unit.text[:_SHOWN]!r}"
         return ""
 
@@ -187,7 +202,11 @@ def account(
     for name, given in (("topics", topics), ("words", words_), ("names", names)):
         if isinstance(given, str) or not all(isinstance(one, str) for one in given):
             raise VerifierError(f"{name}: expected a list of texts, got {given!r}")
-    if isinstance(most_chars, bool) or not isinstance(most_chars, int) or not 1 <= most_chars <= MOST_CHARS:
+    if (
+        isinstance(most_chars, bool)
+        or not isinstance(most_chars, int)
+        or not 1 <= most_chars <= MOST_CHARS
+    ):
         raise VerifierError(f"most_chars: expected 1 to {MOST_CHARS}, got {most_chars!r}")
     if not isinstance(template, str) or not isinstance(form or {}, Mapping):
         raise VerifierError("expected template as a text and form as a table")
@@ -200,17 +219,33 @@ def account(
     if isinstance(may, (str, Mapping)) or not isinstance(may, Sequence):
         raise VerifierError(f"may: expected a list of facts and phrases, got {may!r}")
     phrases = [wanted("may", one) for one in may if isinstance(one, str)]
+    single = [one for phrase in phrases if _is_word(phrase) for one in _stems(phrase)]
     labels = [w for f in fields for one in f.labels for w in _stems(one)]
+    licensed = [wanted("words", one) for one in words_ if find_figures(plain(one))]
+    may_facts = facts("may", [one for one in may if not isinstance(one, str)])
+    known = [f.value for f in (*wanted_facts, *may_facts)]
+    known += [f.about for f in (*wanted_facts, *may_facts) if f.about]
+    known += [*phrases, *(field.value for field in fields)]
+    spellings = [parts for _, parts in sentences] + [p for one in known for p in one.spellings]
     return Account(
         sentences,
         fields,
         wanted_facts,
-        facts("may", [one for one in may if not isinstance(one, str)]),
-        phrases,
-        topic_words(topics, stems(words_)) | frozenset(labels),
+        [*may_facts, *map(Fact, licensed)],
+        sorted((p for p in phrases if not _is_word(p)), key=_width, reverse=True),
+        topic_words(topics, stems(words_)) | frozenset(labels) | frozenset(single),
         courtesy,
         most_chars,
+        frozenset(_ids(spellings)),
     )
+
+
+def _ids(spellings: Sequence[Sequence[Part]]) -> Iterator[tuple[str, str]]:
+    for parts in spellings:
+        for part in parts:
+            for kind, value in () if isinstance(part, str) else part:
+                if kind == "id" and (found := re.fullmatch(r"([a-z]+)(\d{2,})", value)):
+                    yield found[1], found[2]
 
 
 def _template(text: str, courtesy: Courtesy) -> list[tuple[str, tuple[Part, ...]]]:
@@ -237,9 +272,7 @@ def _field(label: str, value: object) -> Field:
     return Field(labels, wanted(f"form.{label}", value))
 
 
-def _labelled(
-    message: Message, form: Sequence[Field]
-) -> Iterator[tuple[list[Token], list[Token]]]:
+def _labelled(message: Message, form: Sequence[Field]) -> Iterator[tuple[list[Token], list[Token]]]:
     """Yield the labels of a form and what stands behind each.
 
     A label is a whole segment; its value goes on to the next label, or is the next line.
@@ -271,7 +304,13 @@ def _take_all(phrase: Wanted, message: Message) -> None:
             token.taken = True
 
 
+def _is_word(one: Wanted) -> bool:
+    return all(len(parts) == 1 and isinstance(parts[0], str) for parts in one.spellings)
+
+
+def _width(one: Wanted) -> int:
+    return max(map(len, one.spellings))
+
+
 def _stems(one: Wanted) -> list[str]:
     return [part for parts in one.spellings for part in parts if isinstance(part, str)]
-
-

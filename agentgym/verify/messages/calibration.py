@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import Field
@@ -117,13 +116,16 @@ def complaints(instance: Instance) -> list[str]:
         for expect, noun in (("fail", "bad"), ("pass", "good")):
             count = sum(1 for one in judged if (one.case.check, one.case.expect) == (name, expect))
             if count < LEAST:
-                found.append(f"{name}: expected at least {LEAST} {noun} texts in {FILE}, got {count}")
+                found.append(
+                    f"{name}: expected at least {LEAST} {noun} texts in {FILE}, got {count}"
+                )
     for one in judged:
         if one.agrees is not bool(one.case.limit):
             continue
         said = f"fails it: {one.fault}" if one.fault else "passes it"
         known = " and is said to be wrong about it" if one.case.limit else ""
-        found.append(f"{one.case.check}: expected {one.case.expect}{known}; it {said}: {one.case.text[:80]!r}")
+        text = f"{one.case.text[:80]!r}"
+        found.append(f"{one.case.check}: expected {one.case.expect}{known}; it {said}: {text}")
     return found
 
 

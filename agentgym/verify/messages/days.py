@@ -29,13 +29,15 @@ _DAYS_FIRST: Final = re.compile(
     rf"(?: of)? ({_MONTH})(?![a-z]){_YEAR}"
 )
 _MONTH_FIRST: Final = re.compile(
-    rf"{_LEAD}\b({_MONTH})(?![a-z])(?:,? the)? ({_DAY}(?:{_JOIN}{_DAY}){{0,6}})(?![\w:%]){_YEAR}"
+    rf"{_LEAD}\b({_MONTH})(?![a-z])(?:,? the)? ({_DAY}(?:{_JOIN}{_DAY}){{0,6}})(?![\w%]|:\d){_YEAR}"
 )
 _ISO: Final = re.compile(rf"{_LEAD}(?<![\d-])(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}})(?![\d-])")
 _SLASHED: Final = re.compile(
     rf"{_LEAD}(?<![\d./-])(\d{{1,2}})([./-])(\d{{1,2}})\3(\d{{4}}|\d\d)(?![\d/-])"
 )
-_SHORT: Final = re.compile(rf"{_LEAD}(?<![\d./:-])(\d{{1,2}})\.(\d{{1,2}})\.(?=[\s,;)]|$)")
+_SHORT: Final = re.compile(
+    rf"{_LEAD}(?<![\d./:€$£-])(?<!eur )(?<!usd )(\d{{1,2}})\.(0?[1-9]|1[0-2])\.(?=[\s,;)]|$)"
+)
 _SLASHED_SHORT: Final = re.compile(r"(?<![\d./:-])(\d{1,2})/(\d{1,2})(?![\d/.])")
 _NAKED: Final = re.compile(rf"{_LEAD}\b(?:the )?(\d{{1,2}})(?:st|nd|rd|th)\b")
 
@@ -92,11 +94,11 @@ def find_days(text: str) -> Iterator[tuple[int, int, list[Day]]]:
 
     Of several days with one month ("10 and 24 March") each is yielded.
     """
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     for found in _all(text):
         start, end, days = found
-        if days and not any(start < stop and begin < end for begin, stop in taken):
-            taken.append((start, end))
+        if days and not any(taken[start:end]):
+            taken[start:end] = b"\1" * (end - start)
             yield found
 
 

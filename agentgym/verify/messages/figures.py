@@ -112,7 +112,10 @@ def find_figures(text: str) -> list[Figure]:
     scan.take(_EMAIL, lambda m: {("email", m[0].rstrip("."))})
     scan.take(_URL, lambda m: {("url", m[0].rstrip(".,;:!?)"))})
     for start, end, days in find_days(scan.left):
-        scan.add(start, end, {("date", day) for day in days})
+        readings: set[Reading] = {("date", day) for day in days}
+        if re.fullmatch(r"\d+\.\d+\.", scan.left[start:end]):  # "5.10." may end a sentence
+            readings.add(("number", Decimal(scan.left[start : end - 1])))
+        scan.add(start, end, readings)
     scan.take(_PHONE, _phone)
     for start, end, minutes in find_hours(scan.left):
         scan.add(start, end, {("time", one) for one in minutes})
@@ -127,21 +130,29 @@ class _Scan:
     """Takes figures out of a text, kind by kind, and blanks what is taken."""
 
     def __init__(self, text: str) -> None:
-        self.text = self.left = text
+        self.text = text
         self.found: list[Figure] = []
+        self._left = list(text)
+        self._joined: str | None = text
 
-    def take(
-        self, pattern: re.Pattern[str], read: Callable[[re.Match[str]], set[Reading]]
-    ) -> None:
+    @property
+    def left(self) -> str:
+        """The text, with what is taken blanked."""
+        if self._joined is None:
+            self._joined = "".join(self._left)
+        return self._joined
+
+    def take(self, pattern: re.Pattern[str], read: Callable[[re.Match[str]], set[Reading]]) -> None:
         for match in list(pattern.finditer(self.left)):
             if readings := read(match):
                 self.add(match.start(), match.end(), readings)
 
     def add(self, start: int, end: int, readings: set[Reading]) -> None:
-        if _TAKEN in self.left[start:end]:
+        if _TAKEN in self._left[start:end]:
             return
         self.found.append(Figure(start, end, self.text[start:end], frozenset(readings)))
-        self.left = self.left[:start] + _TAKEN * (end - start) + self.left[end:]
+        self._left[start:end] = _TAKEN * (end - start)
+        self._joined = None
 
     def numbers(self) -> None:
         for match in list(_NUMBER.finditer(self.left)):
@@ -154,7 +165,8 @@ class _Scan:
             self._number(start, end, {value})
 
     def _number(self, start: int, end: int, values: set[Decimal]) -> None:
-        before, after = self.left[max(0, start - 12) : start], self.left[end : end + 20]
+        before = "".join(self._left[max(0, start - 12) : start])
+        after = "".join(self._left[end : end + 20])
         if percent := _PERCENT.match(after):
             self.add(start, end + percent.end(), {("percent", value) for value in values})
             return
@@ -204,4 +216,3 @@ def _even(text: str) -> str:
     """
     text = _INSTANT.sub(lambda m: f" {m[1]}".ljust(len(m[0])), text)
     return _THOUSANDS.sub(lambda m: (m[1] or m[3]) + (m[2] or m[4]).replace(" ", ","), text)
-

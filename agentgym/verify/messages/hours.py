@@ -12,7 +12,21 @@ from typing import Final
 _WORDS: Final = {
     word: number
     for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve".split(), 1
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ],
+        1,
     )
 }
 _HOUR: Final = rf"(?:\d{{1,2}}|{'|'.join(_WORDS)})"
@@ -21,10 +35,12 @@ _HALF: Final = (
     r"|(?P<pm>p\.? ?m\b\.?|(?:in the |this )?(?:late |early )?(?:afternoon|evening)|at night)))?"
 )
 _CLOCK: Final = re.compile(
-    rf"(?<![\d:.,])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?:h\b| ?o'?clock\b| ?hrs\b| hours\b)?{_HALF}(?![\d:])"
+    rf"(?<![\d:.,])(?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::[0-5]\d)?"
+    rf"(?:h\b| ?o'?clock\b| ?hrs\b| hours\b)?{_HALF}(?![\d:])"
 )
 _DOTTED: Final = re.compile(
-    rf"(?:(?<=at )|(?<=from )|(?<=to )|(?<=until ))(?P<hour>\d{{1,2}})[.h](?P<minute>[0-5]\d)(?:h\b)?{_HALF}(?![\d.%])"
+    rf"(?:(?<=at )|(?<=from )|(?<=to )|(?<=until ))(?P<hour>\d{{1,2}})[.h](?P<minute>[0-5]\d)"
+    rf"(?:h\b)?{_HALF}(?![\d.%])"
 )
 _FRENCH: Final = re.compile(r"(?<![\w.:])(?P<hour>\d{1,2}) ?h(?P<minute>[0-5]\d)?\b")
 _MILITARY: Final = re.compile(
@@ -37,7 +53,7 @@ _NAMED_HALF: Final = re.compile(
 )
 _PAST: Final = re.compile(
     rf"\b(?P<part>half|(?:a )?quarter|five|ten|twenty|twenty-five|\d{{1,2}})(?: minutes)? "
-    rf"(?P<way>past|after|to|before) (?P<hour>{_HOUR}(?! ?(?:days?|weeks?|months?|march|jan)))\b{_HALF}"
+    rf"(?P<way>past|after|to|before) (?P<hour>{_HOUR}(?! ?(?:days?|weeks?|months?)))\b{_HALF}"
 )
 _NOON: Final = re.compile(r"\b(?:12 )?(?:noon|midday)\b")
 _MIDNIGHT: Final = re.compile(r"\bmidnight\b")
@@ -50,10 +66,10 @@ _PARTS: Final = {"half": 30, "quarter": 15, "a quarter": 15, "twenty": 20, "twen
 
 def find_hours(text: str) -> Iterator[tuple[int, int, set[int]]]:
     """Yield the times of day of a plain text: start, end, what it can mean in minutes."""
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     for start, end, minutes in _all(text):
-        if minutes and not any(start < stop and begin < end for begin, stop in taken):
-            taken.append((start, end))
+        if minutes and not any(taken[start:end]):
+            taken[start:end] = b"\1" * (end - start)
             yield start, end, minutes
 
 
@@ -77,7 +93,11 @@ def _all(text: str) -> Iterator[tuple[int, int, set[int]]]:
             yield m.start(), m.end(), _halves(_number(m["hour"]), 0, m, both=True)
     for m in _AT.finditer(text):
         hour = _number(m["hour"])
-        yield m.start("hour"), m.end(), _valid({60 * hour, *({60 * hour + 720} if hour < 13 else ())})
+        yield (
+            m.start("hour"),
+            m.end(),
+            _valid({60 * hour, *({60 * hour + 720} if hour < 13 else ())}),
+        )
 
 
 def _past(match: re.Match[str]) -> set[int]:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Final
 
-MOST_CHARS: Final = 16_000
+MOST_CHARS: Final = 8_000
 
 _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕһԁԛԝвкмнтгαορνυικτχβεηζμƖɡɑı",

@@ -108,4 +108,3 @@ _EPISODE: Final[Mapping[str, frozenset[str]]] = {
     "asked": frozenset({"before"}),
 }
 """Arguments that are about the episode and not about a text."""
-

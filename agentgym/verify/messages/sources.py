@@ -106,7 +106,7 @@ def _mail(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
             continue
         to = tables.rows("mail_recipient", message_id=row["id"])
         if "mail" in table:
-            first = [one["email"].casefold() for one in to if one["kind"] == "to"]
+            first = [str(one["email"]).casefold() for one in to if one["kind"] == "to"]
             if str(table["mail"]).casefold() not in first:
                 continue
             if table.get("alone") and len(to) != 1:
@@ -116,7 +116,7 @@ def _mail(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
         subject = row["subject"]
         if row["answers_id"] is not None:
             other = tables.rows("mail_message", id=row["answers_id"])
-            if other and _bare(subject) == _bare(other[0]["subject"]):
+            if other and _bare(subject) == _bare(str(other[0]["subject"])):
                 subject = ""
         found.append(Written(name_row("mail_message", row), row["body"], subject))
     return found

@@ -10,23 +10,62 @@ from typing import Final
 UNITS: Final = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-        " fifteen sixteen seventeen eighteen nineteen".split()
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
     )
 }
 TENS: Final = {
     word: 10 * number
     for number, word in enumerate(
-        "twenty thirty forty fifty sixty seventy eighty ninety".split(), 2
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2
     )
 }
 SCALES: Final = {"hundred": 100, "thousand": 1000, "million": 10**6, "k": 1000}
 ORDINALS: Final = {
     word: number
     for number, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-        " thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-        " twentieth".split(),
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+            "thirteenth",
+            "fourteenth",
+            "fifteenth",
+            "sixteenth",
+            "seventeenth",
+            "eighteenth",
+            "nineteenth",
+            "twentieth",
+        ],
         1,
     )
 } | {"thirtieth": 30}
@@ -36,7 +75,8 @@ _WORD: Final = "|".join([*UNITS, *TENS, *SCALES])
 _RUN: Final = re.compile(rf"\b(?:{_WORD})(?:(?:[ -]|, )(?:and )?(?:{_WORD}))*\b")
 _DIGIT: Final = "|".join(_DIGITS)
 _DICTATED: Final = re.compile(
-    rf"\b(?:(?:double |triple )?(?:{_DIGIT}|\d)[ ,.-]{{1,3}}){{2,}}(?:double |triple )?(?:{_DIGIT}|\d)\b"
+    rf"\b(?:(?:double |triple )?(?:{_DIGIT}|\d)[ ,.-]{{1,3}}){{2,}}"
+    rf"(?:double |triple )?(?:{_DIGIT}|\d)\b"
 )
 
 

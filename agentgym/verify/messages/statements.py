@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agentgym.errors import NotFoundError, VerifierError
-from agentgym.verify.messages.units import NEGATIONS, Message, Token, Unit
+from agentgym.verify.messages.units import NEGATIONS, Message, Token, Unit, stem
 from agentgym.verify.messages.wanted import Wanted, is_value, wanted
 
 MOODS: Final = ("said", "denied", "asked")
-_CONTRASTS: Final = frozenset({"not", "instead", "rather", "former", "previous", "formerly", "previously"})
-_ALSO: Final = frozenset({"too", "also", "lik", "likewis", "same", "well", "both", "again"})
+_CONTRASTS: Final = frozenset(
+    map(stem, ("not", "instead", "rather", "former", "previous", "formerly", "previously"))
+)
+_ALSO: Final = frozenset(map(stem, ("too", "also", "likewise", "same", "well", "both", "again")))
 _REACH: Final = 3
 _FIELDS: Final = ("about", "is", "not", "mood", "of")
 
@@ -177,7 +179,9 @@ class _Listener:
                 if f.about and f.about.shown == subject.shown and f.value.shown == value.shown
             ]
             if not fitting:
-                right = [f.value.shown for _, f in members if f.about and f.about.shown == subject.shown]
+                right = [
+                    f.value.shown for _, f in members if f.about and f.about.shown == subject.shown
+                ]
                 self._wrong(f"says {value} of {subject}, expected {' and '.join(right[:3])}")
             self._claims += fitting
 
@@ -201,6 +205,8 @@ class _Listener:
         denies = [token for token in self._unit.left if token.text in NEGATIONS]
         mood = "asked" if self._unit.asks else "denied" if denies else "said"
         right = [(number, fact) for number, fact in self._claims if fact.mood == mood]
+        if mood == "asked" and right:
+            self._unit.may_ask = True
         if mood == "denied" and right:
             for token in denies:
                 token.taken = True

@@ -5,7 +5,9 @@ A token is a word or a figure. Words are compared by their stems, contractions i
 
 from __future__ import annotations
 
+import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,6 +22,8 @@ _ABBREVIATED: Final = re.compile(
     r"(?:^|\s|\()(?:mr|mrs|ms|dr|prof|st|no|nr|inv|e\.g|i\.e|approx|ca|resp|incl|vs|a\.m|p\.m"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|[a-z]|\d{1,2})\.$"
 )
+_BEGINS: Final = re.compile(r"(?:the|i|we|it|our|your|this|that|please)\b|[^a-z0-9#(]")
+"""What begins a sentence behind an abbreviation: "at 3 p.m. The next" against "Mr. Ito"."""
 _POINT: Final = re.compile(r"^(?:-|\(?(?:\d{1,2}|[a-z])[.)])\s+(?=\S)")
 _SEGMENT: Final = re.compile(r"[,:;()!?\"\n]|\.(?=\s|$)|\s-+\s|\.{2,}")
 _FULL: Final = {
@@ -30,7 +34,21 @@ _FULL: Final = {
 _TAILS: Final = {"n't": " not", "'ll": " will", "'ve": " have", "'re": " are", "'d": " would"}
 
 NEGATIONS: Final = frozenset(
-    "not no never none nothing nobody nowhere neither nor without hardly barely scarcely".split()
+    [
+        "not",
+        "no",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "nowhere",
+        "neither",
+        "nor",
+        "without",
+        "hardly",
+        "barely",
+        "scarcely",
+    ]
 )
 _ASKING: Final = re.compile(
     r"\b(?:(?:can|could|would|will|may|might) (?:you|i|we)|if you (?:can|could|would|might)"
@@ -39,16 +57,19 @@ _ASKING: Final = re.compile(
     r"|kindly (?:tell|give|send|provide|confirm|share|state|let|reply)"
     r"|(?:tell|give|send) (?:me|us)|let (?:me|us) (?:know|have)|provide (?:me|us|your|the)"
     r"|(?:is|are) (?:still |also )?(?:required|needed|necessary)"
-    r"|(?:i|we) (?:will |would |shall |do )?(?:also |still |only |just |first |then )*"
-    r"(?:need|require|want|like|have|must) (?:to (?:know|have|ask|check|verify|confirm|see|hear|make)"
-    r"|the|your|a few|an|some|you to|from you|both|two|three|one|more)"
+    r"|(?:i|we) (?:will |would |shall |do )?(?:also |still |only |just |first |then )*(?:"
+    r"(?:need|require|want|like) (?:the|your|a few|an|some|you to|from you|both|two|three|one|more)"
+    r"|(?:need|require|want|like|have|must) (?:to )?(?:know|have|ask|check|verify|confirm|see|hear"
+    r"|make))"
     r"|asking (?:you )?(?:for|to)|ask (?:you )?(?:for|to)"
-    r"|(?:^|[.!?,:-] (?:and |so |but )?)(?:what|who|where|when|how|whose) (?:is|are|was|were|did|do|does|much|many)"
+    r"|(?:^|[.!?,:-] (?:and |so |but )?)(?:what|who|where|when|how|whose) "
+    r"(?:is|are|was|were|did|do|does|much|many)"
     r"|(?:^|: )which (?:[a-z]+ ){1,3}(?:is|are|was|were|did|do|does)"
     r"|may i (?:have|ask|know)|wonder(?:ing)? (?:if|whether|what|which)|remind (?:me|us)"
     r"|confirm (?:your|the|me|whether|that|which|who)|verify (?:your|the)"
     r"|need (?:your|the))\b"
 )
+_LISTING: Final = re.compile(r"\b(?:need|require|provide|send|tell|confirm)\b[^.!?:]{0,60}:$")
 
 
 @dataclass(slots=True)
@@ -79,14 +100,14 @@ class Unit:
         tokens: In order.
         line: Which line of the message it stands in.
         asks: It asks for something: by its sign, its words, or as a point of a list that does.
-        key: How many tokens stand before a colon that makes it a ``key: value`` line; 0 if none.
+        may_ask: What it asks for is something that it may ask for.
     """
 
     text: str
     tokens: list[Token]
     line: int
     asks: bool = False
-    key: int = 0
+    may_ask: bool = False
 
     @property
     def left(self) -> list[Token]:
@@ -100,8 +121,8 @@ class Unit:
 
     def segments(self) -> Iterator[list[Token]]:
         """Yield the parts between two signs, without what is taken."""
-        for number in dict.fromkeys(token.segment for token in self.left):
-            yield [token for token in self.left if token.segment == number]
+        for _, some in itertools.groupby(self.left, key=lambda token: token.segment):
+            yield list(some)
 
 
 @dataclass(slots=True)
@@ -127,8 +148,8 @@ def read_message(text: str) -> Message:
     """Read a message.
 
     Example:
-        >>> [unit.text for unit in read_message("Hello Ada. No. 13 isn't due\u2026\\n- at 3 p.m.").units]
-        ['hello ada.', "no. 13 isn't due...", 'at 3 p.m.']
+        >>> [unit.text for unit in read_message("Hello Ada. No. 13 isn't due. Mr. Ito").units]
+        ['hello ada.', "no. 13 isn't due.", 'mr. ito']
     """
     shown = plain(text)
     message = Message(shown)
@@ -152,9 +173,7 @@ def _lines(shown: str) -> list[str]:
     whole = True
     for raw in shown.split("\n"):
         line = _POINT.sub("\x01", raw)
-        if line == raw and (whole or not raw or _keyed(raw)):
-            lines.append(line)
-        elif line != raw:
+        if line == raw and (whole or not raw or _keyed(raw)) or line != raw:
             lines.append(line)
         else:
             lines[-1] += f" {line}"
@@ -172,34 +191,28 @@ def _sentences(line: str) -> list[str]:
     start = 0
     for match in _BREAK.finditer(line):
         piece = line[start : match.start()]
-        if _ABBREVIATED.search(piece[-8:]) and re.match(r"[a-z0-9#(]", line[match.end() :] or " "):
-            # "the 17th at 3 p.m. The next …" cannot be told from "Mr. Ito": a known word decides.
-            if not re.match(r"(?:the|i|we|it|our|your|this|that|please)\b", line[match.end() :]):
-                continue
+        if _ABBREVIATED.search(piece[-8:]) and not _BEGINS.match(line, match.end()):
+            continue
         pieces.append(piece)
         start = match.end()
     return [piece for piece in (*pieces, line[start:]) if piece.strip()]
 
 
 def _asks(text: str) -> bool:
-    return "?" in text or _ASKING.search(_expanded(text)) is not None
+    said = _expanded(text)
+    return "?" in text or any(p.search(said) is not None for p in (_ASKING, _LISTING))
 
 
 def _unit(text: str, line: int) -> Unit:
     figures = find_figures(text)
     marks = [match.start() for match in _SEGMENT.finditer(text)]
-    marks = [m for m in marks if not any(f.start <= m < f.end for f in figures)]
+    inside = {place for f in figures for place in range(f.start, f.end)}
+    marks = [mark for mark in marks if mark not in inside]
     tokens = list(_tokens(text, figures, marks))
-    key = 0
-    if keyed := re.match(r"[^:\n]{1,60}?:(?=\s|$)", text):
-        key = sum(1 for _ in _tokens(text[: keyed.end() - 1], [f for f in figures if f.end < keyed.end()], []))
-    return Unit(text, tokens, line, key=key)
+    return Unit(text, tokens, line)
 
 
 def _tokens(text: str, figures: Sequence[Figure], marks: Sequence[int]) -> Iterator[Token]:
-    def segment(place: int) -> int:
-        return sum(1 for mark in marks if mark < place)
-
     found: list[tuple[int, Figure | None, str]] = [(f.start, f, f.text) for f in figures]
     blank = list(text)
     for figure in figures:
@@ -207,10 +220,10 @@ def _tokens(text: str, figures: Sequence[Figure], marks: Sequence[int]) -> Itera
     found += [(m.start(), None, m[0]) for m in _WORD.finditer("".join(blank))]
     for start, one, word in sorted(found, key=lambda item: item[0]):
         if one is not None:
-            yield Token(word, "", one, segment(start))
+            yield Token(word, "", one, bisect_left(marks, start))
             continue
         for part in _expanded(word).split():
-            yield Token(part, stem(part), None, segment(start))
+            yield Token(part, stem(part), None, bisect_left(marks, start))
 
 
 def _expanded(text: str) -> str:
@@ -250,7 +263,11 @@ def stem(word: str) -> str:
     elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     for tail in ("ing", "ed"):
-        if len(word) > len(tail) + 2 and word.endswith(tail) and re.search("[aeiouy]", word[: -len(tail)]):
+        if (
+            len(word) > len(tail) + 2
+            and word.endswith(tail)
+            and re.search("[aeiouy]", word[: -len(tail)])
+        ):
             word = word[: -len(tail)]
             break
     if len(word) > 3 and word.endswith("e"):

@@ -40,7 +40,10 @@ class Wanted:
     def spans(self, tokens: Sequence[Token]) -> list[Span]:
         """Return where it stands among some tokens, from the first to behind the last."""
         found: list[Span] = []
-        for start in range(len(tokens)):
+        first = {parts[0] for parts in self.spellings if isinstance(parts[0], str)}
+        for start, token in enumerate(tokens):
+            if token.figure is None and token.stem not in first:
+                continue
             if found and start < found[-1][1]:
                 continue
             ends = [end for s in self.spellings if (end := _match(s, tokens, start))]
@@ -84,11 +87,16 @@ def _is(token: Token, part: Part) -> bool:
     return token.figure is not None and token.figure.means(part)
 
 
-def spelling(text: str, *, keep_light: bool = False) -> tuple[Part, ...]:
-    """Return how a phrase is written, without light words unless it has no others."""
+def spelling(text: str, *, without: frozenset[str] | None = None) -> tuple[Part, ...]:
+    """Return how a phrase is written.
+
+    Args:
+        text: The phrase.
+        without: Stems that are left out, unless it has no others; None: the light words.
+    """
     tokens = [token for unit in read_message(text).units for token in unit.tokens]
-    light = words().light
-    heavy = [t for t in tokens if keep_light or t.figure is not None or t.stem not in light]
+    light = words().light if without is None else without
+    heavy = [t for t in tokens if t.figure is not None or t.stem not in light]
     return tuple(t.stem if t.figure is None else t.figure.readings for t in heavy or tokens)
 
 
@@ -197,7 +205,11 @@ def _phone(name: str, value: object, _: Mapping[str, Any]) -> Wanted:
     digits = re.sub(r"\D", "", str(value))
     if len(digits) < 5:
         raise VerifierError(f"{name}.phone: expected at least 5 digits, got {value!r}")
-    readings: list[Reading] = [("phone", digits), ("phone", "00" + digits), ("plain", Decimal(digits))]
+    readings: list[Reading] = [
+        ("phone", digits),
+        ("phone", "00" + digits),
+        ("plain", Decimal(digits)),
+    ]
     return _one(str(value), *readings)
 
 

@@ -1,4 +1,4 @@
-"""The closed lists of words, from ``words.toml``: function words, topics, courtesies, commitments."""
+"""The closed lists of ``words.toml``: function words, topics, courtesies, commitments."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Words:
         light: Read the same with or without.
         topics: Words of a field by its name.
         courtesy: Patterns of whole segments.
-        commitments: Phrases of stems by the name of their set.
+        commitments: Phrases by the name of their set.
     """
 
     function: frozenset[str]
     light: frozenset[str]
     topics: Mapping[str, frozenset[str]]
     courtesy: Sequence[str]
-    commitments: Mapping[str, Sequence[tuple[str, ...]]]
+    commitments: Mapping[str, Sequence[str]]
 
 
 @lru_cache(maxsize=1)
@@ -45,10 +45,7 @@ def words() -> Words:
         stems(lists["light"].split()),
         {name: stems(some.split()) for name, some in lists["topics"].items()},
         tuple(pattern for some in lists["courtesy"].values() for pattern in some),
-        {
-            name: tuple(phrase_stems(phrase) for phrase in some)
-            for name, some in lists["commitments"].items()
-        },
+        lists["commitments"],
     )
 
 
@@ -87,7 +84,8 @@ class Courtesy:
         parts = {re.escape(one) for name in names for one in phrase_stems(name)}
         name = f"(?:{'|'.join(sorted(parts))})" if parts else "(?!)"
         patterns = [_stemmed(one).replace("{name}", name) for one in words().courtesy]
-        self._pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
+        one = "|".join(f"(?:{pattern})" for pattern in patterns)
+        self._pattern = re.compile(f"(?:and )?(?:{one})(?: and (?:{one}))?")
         self._only_names = re.compile(rf"{name}(?: {name})*")
 
     def take(self, segment: Sequence[Token], *, edge: bool) -> bool:

@@ -14,21 +14,47 @@ from agentgym.errors import NotFoundError, VerifierError
 from agentgym.verify.messages.disguise import leak
 from agentgym.verify.messages.figures import Figure, find_figures
 from agentgym.verify.messages.plain import MOST_CHARS, plain
-from agentgym.verify.messages.units import NEGATIONS, Message, Token, Unit, read_message
-from agentgym.verify.messages.wanted import Part, Wanted, wanted
-from agentgym.verify.messages.words import phrase_stems, words
+from agentgym.verify.messages.units import NEGATIONS, Message, Token, Unit, read_message, stem
+from agentgym.verify.messages.wanted import Wanted, spelling, wanted
+from agentgym.verify.messages.words import Courtesy, phrase_stems, stems, words
 from agentgym.verify.values import brief
 
 _SMALL: Final = 12
-_SPANS: Final = frozenset(
-    "second minut hour day week month year eur euro percent time busines work".split()
+_SPANS: Final = stems(
+    [
+        "second",
+        "minute",
+        "hour",
+        "day",
+        "week",
+        "month",
+        "year",
+        "eur",
+        "euro",
+        "percent",
+        "business",
+        "working",
+    ]
 )
 _SHOWN: Final = 80
-_FALSE_NEGATIONS: Final = tuple(
-    phrase.split()
+_AHEAD: Final = stems([
+    "will", "shall", "go", "get", "receive", "back", "money", "arrive", "expect", "by",
+    "promise", "soon",
+])  # fmt: skip
+_ARTICLES: Final = stems(["a", "an", "the", "your", "our", "my", "their", "be", "has"])
+_OPEN: Final = tuple(
+    phrase_stems(phrase)
     for phrase in (
-        "no problem", "no worry", "not worry", "no doubt", "without doubt", "without fail",
-        "no question", "not hesitat", "not only", "not a problem", "no later", "not just",
+        "if", "whether", "you would like", "you want", "you wish", "you hope", "you asked",
+        "your request", "your question", "you asking", "you need",
+    )
+)  # fmt: skip
+_COURTESY: Final = Courtesy(())
+_FALSE_NEGATIONS: Final = tuple(
+    list(phrase_stems(phrase))
+    for phrase in (
+        "no problem", "no worries", "not worry", "no doubt", "without doubt", "without fail",
+        "no question", "not hesitate", "not only", "not a problem", "no later", "not just",
         "no trouble", "never fear",
     )
 )  # fmt: skip
@@ -49,7 +75,7 @@ class ClosedWorld:
     knows: Sequence[str]
     may: Sequence[Wanted]
     secrets: Sequence[str]
-    forbids: Sequence[tuple[str, tuple[str, ...]]]
+    forbids: Sequence[tuple[str, Wanted]]
     figures: bool
 
     def fault(self, text: str, heard: Iterable[str] = ()) -> str:
@@ -69,12 +95,17 @@ class ClosedWorld:
 
     def _commits(self, message: Message) -> str:
         for unit in message.units:
-            if unit.asks and "?" in unit.text:
+            if "?" in unit.text:
                 continue
+            for segment in list(unit.segments()):
+                _COURTESY.take(segment, edge=False)
             for name, phrase in self.forbids:
-                for start in _places(phrase, unit.tokens):
+                if name == "dates" and _tells_of_the_past(unit):
+                    continue
+                for start, end in phrase.spans(unit.tokens):
                     if not _is_denied(unit, start):
-                        return f"says {' '.join(phrase)!r} ({name}): {unit.text[:_SHOWN]!r}"
+                        said = " ".join(token.text for token in unit.tokens[start:end])
+                        return f"says {said!r} ({name}): {unit.text[:_SHOWN]!r}"
         return ""
 
     def _unlicensed(self, message: Message, known: Sequence[str]) -> str:
@@ -112,29 +143,32 @@ def closed_world(
     if short:
         raise VerifierError(f"secrets: expected at least four letters or digits, got {short[0]!r}")
     if isinstance(may, (str, Mapping)) or not isinstance(figures, bool):
-        raise VerifierError(f"expected may as a list and figures as true or false; got {brief(may)}")
+        raise VerifierError(
+            f"expected may as a list and figures as true or false; got {brief(may)}"
+        )
     phrases = [(name, phrase) for name in forbids for phrase in _phrases(name)]
     return ClosedWorld(knows, [wanted("may", one) for one in may], secrets, phrases, figures)
 
 
-def _phrases(name: str) -> Sequence[tuple[str, ...]]:
-    """Return the phrases of a set; a phrase of one's own stands between quotes or has blanks."""
+def _phrases(name: str) -> Sequence[Wanted]:
+    """Return the phrases of a set, or a phrase of one's own, which has at least two words."""
     known = words().commitments
     if name in known:
-        return known[name]
-    if " " not in name and '"' not in name:
+        return [_phrase(phrase) for phrase in known[name]]
+    if " " not in name.strip():
         hint = NotFoundError("set of commitments", name, known)
-        raise VerifierError(f'forbids: {hint}; a word of your own stands in quotes: \'"word"\'')
-    stems = phrase_stems(name)
-    if not stems:
-        raise VerifierError(f"forbids: expected words, got {name!r}")
-    return (stems,)
+        raise VerifierError(f"forbids: {hint}; a phrase of your own has at least two words")
+    return (_phrase(name),)
 
 
-def _places(phrase: Sequence[Part], tokens: Sequence[Token]) -> list[int]:
-    stems = [token.stem for token in tokens]
-    width = len(phrase)
-    return [i for i in range(len(stems) - width + 1) if stems[i : i + width] == list(phrase)]
+def _phrase(text: str) -> Wanted:
+    return Wanted(text, (spelling(text, without=_ARTICLES),))
+
+
+def _tells_of_the_past(unit: Unit) -> bool:
+    """Whether a sentence says what has been done, and nothing of what will be."""
+    said = {token.stem for token in unit.tokens}
+    return stem("have") in said and not said & _AHEAD
 
 
 def _is_denied(unit: Unit, place: int) -> bool:
@@ -146,6 +180,8 @@ def _is_denied(unit: Unit, place: int) -> bool:
             before = before[number + 1 :]
             break
     said = [token.stem for token in before]
+    if any(_has(phrase, said) for phrase in _OPEN):
+        return True
     for pseudo in _FALSE_NEGATIONS:
         for start in range(len(said) - len(pseudo) + 1):
             if said[start : start + len(pseudo)] == pseudo:
@@ -158,6 +194,11 @@ def _is_denied(unit: Unit, place: int) -> bool:
     return len(denying) % 2 == 1
 
 
+def _has(phrase: Sequence[str], said: Sequence[str]) -> bool:
+    width = len(phrase)
+    return any(tuple(said[i : i + width]) == tuple(phrase) for i in range(len(said) - width + 1))
+
+
 def _is_count(figure: Figure, behind: Sequence[Token]) -> bool:
     """Whether a figure only counts a few things: "two details"."""
     numbers = [value for kind, value in figure.readings if kind == "number"]
@@ -165,5 +206,3 @@ def _is_count(figure: Figure, behind: Sequence[Token]) -> bool:
         return False
     counts = any(value == int(value) and 0 <= value <= _SMALL for value in numbers)
     return counts and not (behind and behind[0].stem in _SPANS)
-
-
