@@ -149,7 +149,7 @@ async def grade(
         results = LeafResults(judging.run, milestones, rooms.retire)
         volatile = instance.task.manifest.replay.volatile_paths
         try:
-            runner.see(evidence, live=False)
+            runner.see(evidence)
             verdict = await judging.judge(rubric, results, volatile)
         finally:
             runner.stop()

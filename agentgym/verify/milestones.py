@@ -37,7 +37,6 @@ from agentgym.verify.evidence import CommonEvidence
 from agentgym.verify.grade import in_thread
 from agentgym.verify.rubric import load_rubric
 from agentgym.verify.services import ServicesSeen
-from agentgym.verify.worker.host import Answers
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 5.0
@@ -128,10 +127,7 @@ class WorkerLooker:
         self, ids: Sequence[str], evidence: LiveEvidence, until_s: float
     ) -> Iterator[tuple[str, CheckResult | Broken]]:
         """Yield what the checks of some milestones find, one after the other."""
-        answers = Answers(evidence)
-        self._runner.see(evidence, live=True)
-        for id in ids:
-            yield id, self._runner.run(id, answers, lambda: until_s)
+        return self._runner.look(ids, evidence, until_s)
 
     def stop(self) -> None:
         """End a look that takes too long."""

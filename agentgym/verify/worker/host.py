@@ -64,7 +64,7 @@ class Answers:
             return "guest", error  # of what a check asked for, which may be of the agent's making
 
     def _is_used(self, asked: Mapping[str, Any]) -> bool:
-        return self._rooms[asked["room"]][1]
+        return bool(self._rooms[asked["room"]][1])
 
     def _on_steps(self, asked: Mapping[str, Any], block: bytes) -> object:
         return list(self._evidence.steps[asked["known"] :])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from agentgym.errors import VerifierError
@@ -64,21 +64,36 @@ class CheckRunner:
         """
         self._ready()
 
-    def see(self, evidence: CommonEvidence, *, live: bool) -> None:
-        """Let the checks look at this world from now on."""
-        self._view = View(
-            task=evidence.task,
-            seed=evidence.seed,
-            params=evidence.params,
-            answer=evidence.answer,
-            gave_up=evidence.gave_up,
-            before=place_of(evidence.before),
-            after=place_of(evidence.after),
-            live=live,
-            services=evidence.services is not None,
-        )
+    def see(self, evidence: CommonEvidence) -> None:
+        """Let the checks look at this finished world from now on."""
+        self._view = _view(evidence, live=False)
         if self._worker is not None:
             self._order(("see", self._view), _soon(), None)
+
+    def look(
+        self, ids: Sequence[str], evidence: CommonEvidence, until_s: float
+    ) -> Iterator[tuple[str, CheckResult | Broken]]:
+        """Run checks over a world that goes on, and yield what each finds."""
+        left = list(ids)
+        answers = Answers(evidence)
+        while left and time.monotonic() < until_s:
+            spent = False
+            try:
+                self._ready()
+            except VerifierError as error:
+                yield left.pop(0), Broken(str(error), by_grader=True)
+                continue
+            order = ("look", _view(evidence, live=True), left)
+            for found in self._orders(order, lambda: until_s, answers):
+                if isinstance(found, Broken):
+                    yield left.pop(0), found  # it has no worker any more; the others get another
+                elif "found" in found:
+                    left.remove(found["found"])
+                    read = _read(found)
+                    spent = spent or (isinstance(read, Broken) and read.spent)
+                    yield found["found"], read
+            if spent:
+                self.drop()
 
     def run(
         self, id: str, answers: Answers, until: Callable[[], float], *, pristine: bool = False
@@ -96,20 +111,10 @@ class CheckRunner:
         except VerifierError as error:
             return Broken(str(error), by_grader=True)
         found = self._order(("run", id, pristine), until, answers)
-        if isinstance(found, Broken):
-            return found
-        if "broken" in found:
-            if found["spent"]:
-                self.drop()
-            channels = tuple(found["channels"])
-            return Broken(found["broken"], found["by_grader"], found["spent"], channels)
-        return CheckResult(
-            CheckStatus(found["status"]),
-            str(found["message"]),
-            found["score"],
-            bool(found["controllable"]),
-            channels=tuple(found["channels"]),
-        )
+        read = found if isinstance(found, Broken) else _read(found)
+        if isinstance(read, Broken) and read.spent:
+            self.drop()
+        return read
 
     def hash(self, volatile_paths: Sequence[str], answers: Answers, until_s: float) -> str:
         """Digest what an episode changed; empty where the time is not enough."""
@@ -179,10 +184,18 @@ class CheckRunner:
     def _order(
         self, order: tuple[Any, ...], until: Callable[[], float], answers: Answers | None
     ) -> dict[str, Any] | Broken:
-        """Give a worker an order and answer what it asks until it is carried out."""
+        """Give a worker an order and return what it says when it is carried out."""
+        *_, last = self._orders(order, until, answers)
+        return last
+
+    def _orders(
+        self, order: tuple[Any, ...], until: Callable[[], float], answers: Answers | None
+    ) -> Iterator[dict[str, Any] | Broken]:
+        """Give a worker an order, answer what it asks, and yield what it says until it is done."""
         worker = self._worker
         if worker is None:
-            return Broken("the judging is over", by_grader=True)
+            yield Broken("the judging is over", by_grader=True)
+            return
         began_s = time.monotonic()
         try:
             worker.socket.settimeout(BIND_S)
@@ -190,16 +203,47 @@ class CheckRunner:
             while True:
                 said, block = answer(worker.socket, until())
                 if "ask" not in said:
-                    return said
-                if answers is None:
+                    yield said
+                    if "found" not in said:
+                        return
+                elif answers is None:
                     raise WorkerGoneError("it asks when it has nothing to ask")
-                worker.socket.settimeout(BIND_S)
-                tell(worker.socket, answers.reply(said, block))
+                else:
+                    worker.socket.settimeout(BIND_S)
+                    tell(worker.socket, answers.reply(said, block))
         except TimeoutError:
             self.drop()
-            return Broken(f"no result within {time.monotonic() - began_s:.3g} s", spent=True)
+            yield Broken(f"no result within {time.monotonic() - began_s:.3g} s", spent=True)
         except WorkerGoneError:
-            return Broken(self.drop() or "the judging was stopped", spent=True)
+            yield Broken(self.drop() or "the judging was stopped", spent=True)
+
+
+def _read(found: dict[str, Any]) -> CheckResult | Broken:
+    """Read what a worker says of a check."""
+    channels = tuple(found["channels"])
+    if "broken" in found:
+        return Broken(found["broken"], found["by_grader"], found["spent"], channels)
+    return CheckResult(
+        CheckStatus(found["status"]),
+        str(found["message"]),
+        found["score"],
+        bool(found["controllable"]),
+        channels=channels,
+    )
+
+
+def _view(evidence: CommonEvidence, *, live: bool) -> View:
+    return View(
+        task=evidence.task,
+        seed=evidence.seed,
+        params=evidence.params,
+        answer=evidence.answer,
+        gave_up=evidence.gave_up,
+        before=place_of(evidence.before),
+        after=place_of(evidence.after),
+        live=live,
+        services=evidence.services is not None,
+    )
 
 
 def _soon() -> Callable[[], float]:

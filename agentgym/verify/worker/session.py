@@ -87,6 +87,13 @@ class _Worker:
         self._evidence = RemoteEvidence(view, self._ask, self._steps)
         return {}
 
+    def on_look(self, view: View, ids: Sequence[str]) -> dict[str, Any]:
+        """Look at a world that goes on with several checks; each result is told at once."""
+        self.on_see(view)
+        for id in ids:
+            ask(self._host, {"found": id, **self.on_run(id, False)})
+        return {}
+
     def on_run(self, id: str, pristine: bool) -> dict[str, Any]:
         """Run one check."""
         assert self._view is not None and self._evidence is not None
