@@ -6,15 +6,11 @@ Owns the worker thread the checks run on and the deadline.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-import contextvars
 import hashlib
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeVar
 
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.protocols import FileTree, Judge, SandboxProvider
@@ -41,6 +37,7 @@ from agentgym.verify.memory import RoomMemory
 from agentgym.verify.room import STARTING_S, CleanRooms
 from agentgym.verify.rubric import Rubric, load_rubric
 from agentgym.verify.services import ServicesSeen
+from agentgym.verify.thread import in_thread
 from agentgym.verify.version import verifier_version
 from agentgym.verify.worker.host import Answers
 from agentgym.verify.worker.runner import BROKE, CheckRunner
@@ -54,8 +51,6 @@ _UNWATCHED = CheckResult(CheckStatus.ERROR, "nobody looked at this milestone aft
 
 _rooms_opened: dict[str, int] = {}
 """By version of the verifier, how many rooms its last grading opened in this process."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +210,12 @@ class _Judging:
         """Return the result of a check; one that breaks is tried in the untouched world."""
         if time.monotonic() >= self._until():
             return self._used_up
+        self._answers.outage = ""
         found = self._runner.run(id, self._answers, self._until)
         if isinstance(found, CheckResult):
             return found
+        if self._answers.outage and not found.by_grader:
+            found = replace(found, what=self._answers.outage, by_grader=True)
         if found.by_grader or self._rooms.waited_s > STARTING_S:
             return found.as_error()
         until_s = time.monotonic() + UNTOUCHED_S
@@ -270,25 +268,3 @@ def _broken(why: str) -> Verdict:
     """Return the verdict of a rubric that cannot be used at all."""
     rubric = CheckpointResult("rubric", Phase.OUTCOME, CheckStatus.ERROR, 0.0, 1.0, tidy(why))
     return Verdict("error:verifier", outcome=False, score=0.0, checkpoints=(rubric,))
-
-
-def in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
-    """Run a function on a thread of its own.
-
-    Not the loop's executor: its few threads would all wait for rooms, which a provider may
-    need that executor to start, and a check that never ends would keep the process from
-    ending.
-    """
-    outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
-    outcome.set_running_or_notify_cancel()
-    # As asyncio.to_thread does: whoever watches this grading watches its checks too.
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            outcome.set_result(context.run(function))
-        except BaseException as error:  # noqa: BLE001 - carried over to the loop and raised there
-            outcome.set_exception(error)
-
-    threading.Thread(target=work, name="agentgym-grading", daemon=True).start()
-    return asyncio.wrap_future(outcome)

@@ -34,9 +34,9 @@ from agentgym.task.model import Instance, Task
 from agentgym.task.setup import Prepared
 from agentgym.verify.checking import Broken, tidy
 from agentgym.verify.evidence import CommonEvidence
-from agentgym.verify.grade import in_thread
 from agentgym.verify.rubric import load_rubric
 from agentgym.verify.services import ServicesSeen
+from agentgym.verify.thread import in_thread
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 5.0

@@ -14,7 +14,7 @@ import resource
 import signal
 from pathlib import Path
 
-CPU_S = 20
+CPU_S = 10
 MEMORY_BYTES = 512 * 2**20
 _NOBODY = 65534
 _CLONE_NEWUSER = 0x10000000

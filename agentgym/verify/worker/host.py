@@ -7,6 +7,9 @@ can bring about (`guest`) and what they cannot (`grader`).
 from __future__ import annotations
 
 import base64
+import concurrent.futures
+import functools
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -25,6 +28,7 @@ from agentgym.records import Criterion, Exhibit, Level
 from agentgym.sandbox.tree import LayerTree, LiveTree, Place
 from agentgym.verify.evidence import CommonEvidence, EpisodeEvidence
 from agentgym.verify.judge.opening import HOW
+from agentgym.verify.thread import threaded
 
 OpenPacked: TypeAlias = Callable[[tuple[str, ...], bytes, bool], Room]
 """Opens a clean room: the artifacts, packed, shared or not."""
@@ -41,11 +45,15 @@ class Answers:
     Args:
         evidence: All there is to know.
         open_packed: Opens clean rooms; None where there are none.
+
+    Attributes:
+        outage: What went wrong last that no agent can bring about; empty where nothing did.
     """
 
     def __init__(self, evidence: CommonEvidence, open_packed: OpenPacked | None = None) -> None:
         self._evidence, self._open = evidence, open_packed
         self._rooms: list[tuple[Room, bool]] = []
+        self.outage = ""
 
     def reply(self, asked: Mapping[str, Any], block: bytes) -> tuple[str, object]:
         """Return ``("answer", value)``, or who is to blame and the exception to raise."""
@@ -57,11 +65,15 @@ class Answers:
         except SandboxError as error:
             # A program in a clean room may have seen to it that nothing answers any more.
             theirs = kind.startswith("room.") and kind != "room.open" and self._is_used(asked)
-            return ("guest" if theirs else "grader"), error
+            return ("guest", error) if theirs else self._grader(error)
         except AgentGymError as error:
-            return "grader", error
+            return self._grader(error)
         except (ValueError, TypeError, LookupError, OSError) as error:
             return "guest", error  # of what a check asked for, which may be of the agent's making
+
+    def _grader(self, error: AgentGymError) -> tuple[str, object]:
+        self.outage = str(error)
+        return "grader", error
 
     def _is_used(self, asked: Mapping[str, Any]) -> bool:
         return bool(self._rooms[asked["room"]][1])
@@ -139,14 +151,22 @@ class Answers:
         return None
 
     def _on_judge(self, asked: Mapping[str, Any], block: bytes) -> object:
-        assert isinstance(self._evidence, EpisodeEvidence)
+        evidence = self._evidence
+        assert isinstance(evidence, EpisodeEvidence)
         levels = tuple(Level(**level) for level in asked["criterion"]["levels"])
-        return self._evidence.decide(
+        decide = functools.partial(
+            evidence.decide,
             Criterion(asked["criterion"]["text"], levels),
             [_exhibit(fields) for fields in asked["exhibits"]],
             votes=asked["votes"],
             top_k=asked["top_k"],
         )
+        # It is told how long it may take; that it keeps to it is not certain.
+        deciding = threaded(decide)
+        try:
+            return deciding.result(max(0.0, evidence.judge_until_s - time.monotonic()))
+        except concurrent.futures.TimeoutError:
+            raise VerifierError("the judge gave no answer in the time for grading") from None
 
 
 def _exhibit(fields: Mapping[str, Any]) -> Exhibit:
