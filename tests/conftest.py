@@ -7,6 +7,7 @@ import signal
 import pytest
 from hypothesis import settings
 from own_dockerd import own_dockerd
+from warm_command import WarmCommand
 
 from agentgym.sandbox.docker import DockerProvider
 
@@ -60,6 +61,14 @@ def session_cache(session_folder):
         # A test with a cache of its own still shares the runtime: assembling one takes a second.
         patch.setenv("AGENTGYM_RUNTIMES", str(session_folder / "runtimes"))
         yield
+
+
+@pytest.fixture(scope="session")
+def warm_command():
+    """The `agentgym` command without the time that its imports take."""
+    command = WarmCommand()
+    yield command
+    command.close()
 
 
 @pytest.fixture(scope="session")
