@@ -118,10 +118,24 @@ def find(kind: Kind, name: str) -> Path:
         for root in reversed(search_path()):
             if (root / kind / name / _MARKERS[kind]).exists():
                 return root / kind / name
+    if kind == "tasks" and (found := _find_task(name)) is not None:
+        return found
     known = folders(kind)
     if name not in known:
         raise _not_found(kind, name, list(known))
     return known[name]
+
+
+def _find_task(task_id: str) -> Path | None:
+    """Return the folder of a task without listing all others; None if it has to be looked for."""
+    stem, _, number = task_id.rpartition("-v")
+    if stem.count("/") != 1 or not number.isdecimal() or ".." in stem:
+        return None
+    for root in reversed(search_path()):
+        folder = root / "tasks" / stem
+        if (folder / _MARKERS["tasks"]).exists():
+            return folder if stem + _version(folder) == task_id else None
+    return None
 
 
 def match_tasks(pattern: str) -> list[str]:
