@@ -38,21 +38,22 @@ def load_services(*folders: Path) -> ServiceSet:
 
 
 def find_services(env: str) -> ServiceSet:
-    """Return the services of an environment on the search path, the last that has any.
+    """Return the services of an environment on the search path.
 
     Raises:
         NotFoundError: No environment of this name has services.
+        ConfigError: Several have, and the last may not replace the others.
         ServiceError: One of them is broken (code ``internal``).
     """
-    known: dict[str, Path] = {}
+    known: dict[str, list[Path]] = {}
     for root in catalogue.search_path():
         for path in sorted(root.glob("envs/*/services")):
             if any(path.glob("*/service.py")):
-                known[path.parent.name] = path
+                known.setdefault(path.parent.name, []).append(path)
     if env not in known:
         hint = "services are folders with service.py below envs/<env>/services/"
         raise NotFoundError("environment with services", env, known, hint)
-    return load_services(known[env])
+    return load_services(catalogue.sole("envs", env, known[env]))
 
 
 @functools.lru_cache(maxsize=32)
