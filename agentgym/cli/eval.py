@@ -107,6 +107,9 @@ def evaluate(
         "offline": offline,
     }
     asked = {name: value for name, value in given.items() if value is not None}
+    # The first line comes before what takes time: imports, and the reading of every task.
+    begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ())}"
+    typer.echo(f"{begun} …", err=True)
     store = _open(asked, out, resume)
     try:
         _run(store, jobs, pool)
