@@ -19,6 +19,7 @@ from agentgym.records import CheckResult, CheckStatus
 from agentgym.task.model import Instance
 from agentgym.verify.checking import Broken
 from agentgym.verify.evidence import CommonEvidence
+from agentgym.verify.worker.contacts import tell_hooks
 from agentgym.verify.worker.frames import WorkerGoneError, answer, tell
 from agentgym.verify.worker.host import Answers, place_of
 from agentgym.verify.worker.pool import WORKERS, Worker
@@ -221,6 +222,7 @@ class CheckRunner:
 def _read(found: dict[str, Any]) -> CheckResult | Broken:
     """Read what a worker says of a check."""
     channels = tuple(found["channels"])
+    tell_hooks(found["contacts"])
     if "broken" in found:
         return Broken(found["broken"], found["by_grader"], found["spent"], channels)
     return CheckResult(

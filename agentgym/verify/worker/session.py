@@ -22,6 +22,7 @@ from agentgym.records import Json, Step
 from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader
 from agentgym.verify.state import state_hash
 from agentgym.verify.worker.confinement import limit, resident_bytes
+from agentgym.verify.worker.contacts import Contacts
 from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
 from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
 
@@ -65,6 +66,7 @@ class _Worker:
         self._evidence: RemoteEvidence | None = None
         self._steps: list[Step] = []
         self._empty_bytes = resident_bytes()
+        self._contacts = Contacts()
 
     def on_open(self, job: Job) -> dict[str, Any]:
         """Bind the checks of a rubric."""
@@ -107,6 +109,7 @@ class _Worker:
                 "by_grader": found.by_grader,
                 "spent": found.spent,
                 "channels": found.channels,
+                "contacts": self._contacts.take(),
             }
         return {
             "status": found.status,
@@ -114,6 +117,7 @@ class _Worker:
             "score": None if found.score is None else float(found.score),
             "controllable": found.controllable,
             "channels": found.channels,
+            "contacts": self._contacts.take(),
         }
 
     def on_hash(self, volatile_paths: Sequence[str], left_s: float) -> dict[str, Any]:
