@@ -38,7 +38,9 @@ def complain(error: AgentGymError) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True).print(Text(f"error: {error}", "red"), soft_wrap=True)
+    from agentgym.eval.printable import clean
+
+    Console(stderr=True).print(Text(clean(f"error: {error}"), "red"), soft_wrap=True)
 
 
 def _flush() -> None:

@@ -211,4 +211,8 @@ def _conclude(store: RunStore) -> None:
 
 
 def _resume_command(store: RunStore) -> str:
-    return f"agentgym eval --out {shlex.quote(str(store.folder))} --resume"
+    from agentgym.eval.settings import read_settings
+    from agentgym.eval.trust import words_that_name
+
+    words = words_that_name(read_settings(store))
+    return shlex.join(["agentgym", "eval", *words, "--out", str(store.folder), "--resume"])

@@ -39,17 +39,17 @@ def load_services(*folders: Path) -> ServiceSet:
 
 
 def find_services(env: str) -> ServiceSet:
-    """Return the services of an environment on the search path, the last that has any.
+    """Return the services of an environment on the search path.
 
     Raises:
         NotFoundError: No environment of this name has services.
+        ConfigError: Several have, and the last may not replace the others.
         ServiceError: One of them is broken (code ``internal``).
     """
     roots = catalogue.search_path()
-    for root in reversed(roots):
-        folder = root / "envs" / env / "services"
-        if "/" not in env and any(folder.glob("*/service.py")):
-            return load_services(folder)
+    there = [root / "envs" / env / "services" for root in roots if "/" not in env]
+    if found := [folder for folder in there if any(folder.glob("*/service.py"))]:
+        return load_services(catalogue.sole("envs", env, found))
     known = {path.parts[-4] for root in roots for path in root.glob("envs/*/services/*/service.py")}
     hint = "services are folders with service.py below envs/<env>/services/"
     raise NotFoundError("environment with services", env, known, hint)

@@ -288,3 +288,20 @@ def test_an_ended_run_keeps_what_is_done_and_goes_on(
     assert done.returncode == 0, done.stderr
     assert "1 of 2 episodes were done before" in done.stderr
     assert results_of(tmp_path / "run")["summary"]["oracle"]["mean_score"] == 1.0
+
+
+@needs_sandbox
+def test_a_task_folder_is_executed_again_only_where_it_is_named_again(
+    cli: Cli, demo: Path, tmp_path: Path
+) -> None:
+    (demo / "tasks").rename(tmp_path / "elsewhere")
+    hello = str(tmp_path / "elsewhere/demo/hello")
+    assert cli("eval", hello, "-a", "oracle", "--out", "run").returncode == 0
+    for words in (["replay", "run", "1", "--verify"], ["regrade", "run", "--force"]):
+        done = cli(*words, "--task", hello)
+        assert done.returncode == 0, done.stderr
+    refused = cli("eval", "--out", "run", "--resume")
+    assert refused.returncode == 2
+    line = refused.stderr.splitlines()[-1].split()
+    assert line == ["agentgym", "eval", hello, "--out", "run", "--resume"]
+    assert cli(*line[1:]).returncode == 0
