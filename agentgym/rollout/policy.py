@@ -13,6 +13,7 @@ from agentgym.errors import AgentError
 from agentgym.protocols import Agent
 from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
+from agentgym.records.bounds import bounded_decision
 from agentgym.task.playbook import oracle
 
 CLOSE_S = 10.0
@@ -75,7 +76,7 @@ class Policy:
             decision = await self._agent.act(observation, self._env.tools, history)
             if not isinstance(decision, Decision):
                 raise AgentError(f"act() must return a Decision, not {type(decision).__name__}")
-            text = codec.dumps(codec.decision_to_json(decision))
+            text = codec.dumps(codec.decision_to_json(bounded_decision(decision)))
             return codec.decision_from_json(codec.loads(text))
 
         return await self._bounded(ask)

@@ -137,12 +137,17 @@ async def _serve(
     try:
         while (frame := await _read(reader)) is not None:
             if "tool" not in frame:
-                talk.value, talk.written = frame.get("value"), str(frame.get("written", ""))
+                written = frame.get("written")
+                talk.value, talk.written = (
+                    frame.get("value"),
+                    written if isinstance(written, str) else "",
+                )
                 return
             if talk.calls == MAX_CALLS:
                 talk.closed = f"a program may make {MAX_CALLS} calls"
                 return
-            reply = _answer(services, tools, frame, talk)
+            # A call may take as long as its budget allows, and other episodes share the loop.
+            reply = await asyncio.to_thread(_answer, services, tools, frame, talk)
             writer.write(reply.json.encode() + b"\n")
             await writer.drain()
     except ValueError as error:

@@ -40,10 +40,8 @@ class ServicesSurface:
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call; what the service refuses is an observation."""
-        services = self._live()
-        if services.waits:
-            return await asyncio.to_thread(_called, services, action)
-        return _called(services, action)
+        # A call may take as long as its budget allows, and other episodes share the loop.
+        return await asyncio.to_thread(_called, self._live(), action)
 
     async def observe(self) -> Observation:
         """Return the logical time."""
