@@ -20,6 +20,7 @@ from agentgym.env.survival import survived
 from agentgym.env.world import World
 from agentgym.errors import (
     ActionError,
+    SandboxDiedError,
     SandboxEndedError,
     SandboxError,
     SandboxTimeoutError,
@@ -212,8 +213,14 @@ class Episode:
         if alive:
             try:
                 told = await self._pass_time(step, over)
-            except SandboxEndedError as error:
+            except SandboxDiedError as error:
+                if not isinstance(error, SandboxEndedError):
+                    raise
                 told, ended = str(error), True
+            except SandboxError as error:
+                # Nobody but the agent has been in there: what does not stop, fit or answer when it
+                # is looked at is what the agent has left, and it is judged.
+                told, ended = f"the episode ends here: {error}", True
         observation = _with_lines(seen, told)
         happened = self.world.take_happenings()
         self.steps.append(replace(step, observation=observation, happenings=happened))

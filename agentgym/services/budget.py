@@ -46,8 +46,8 @@ class CallLimits:
     operations: int = 1_000_000
     sql_steps: int = 20_000_000
     result_bytes: int = 4 * 2**20
-    cpu_s: float = 10.0
-    wall_s: float = 120.0
+    cpu_s: float = 4.0
+    wall_s: float = 60.0
     memory_bytes: int = 2**30
     state_bytes: int = 128 * 2**20
 

@@ -23,7 +23,9 @@ HOSTILE = {
     "colour": "\x1b[31mred",
     "bidi": "\u202egnp.exe\u2066\u200f",
 }
-OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u200f\u202a-\u202e\u2066-\u2069]")
+OBEYED = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u200f\u202a-\u202e\u2066-\u2069]"
+)
 OWN = re.compile(r"\x1b\[(\d+(;\d+)*m|\d*[AKHJ]|\?25[lh]|1A|2K)|\r")
 
 
