@@ -67,6 +67,7 @@ from agentgym.records.verdicts import (
 from agentgym.records.worlds import (
     Happening,
     HappeningKind,
+    Intent,
     UserCall,
     UserTurn,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "Happening",
     "HappeningKind",
     "Image",
+    "Intent",
     "Json",
     "Judgement",
     "Level",

@@ -32,6 +32,7 @@ ESTIMATES = ("mean_score", "pass@1", "pass@k", "pass^k", "robustness")
 COUNTS = (
     *("episodes", "unfinished", "scored", "errors", "k", "tasks", "tasks_left_out_at_k"),
     *("safety_violations", "uncontrollable", "steps", "faulted"),
+    *("user_turns", "user_turns_not_understood"),
 )
 AGENT: dict[str, Any] = {
     "type": "object",
