@@ -48,7 +48,7 @@ class OracleAgent:
                 del rest[0]
         if rest:
             return Decision(rest[0])
-        check_end(history)
+        check_end(history, AgentError)
         return Decision(SUBMIT)
 
     async def close(self) -> None:

@@ -32,7 +32,7 @@ class ScriptedAgent:
         """Play the next action, or submit after the last.
 
         Raises:
-            AgentError: The last action of the file was refused.
+            PolicyError: The last action of the file was refused.
         """
         if len(history) < len(self._actions):
             return Decision(self._actions[len(history)])

@@ -83,7 +83,7 @@ class Player:
         """
         if len(history) < len(self._actions):
             return Decision(self._actions[len(history)])
-        check_end(history)
+        check_end(history, AgentError)
         raise AgentError(f"after {len(history)} actions there is none left; the episode goes on")
 
     async def close(self) -> None:
