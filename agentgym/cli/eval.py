@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 import signal
-import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,7 +28,11 @@ def evaluate(
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", "-a", help="An agent, e.g. oracle or openai:MODEL; repeatable."),
+        typer.Option(
+            "--agent",
+            "-a",
+            help="An agent, e.g. oracle, openai:MODEL or ./my_agent.py:MyAgent; repeatable.",
+        ),
     ] = None,
     trials: Annotated[
         int | None,
@@ -123,6 +125,7 @@ def evaluate(
 
 def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
     from agentgym.cli.console import stderr_console
+    from agentgym.eval.evaluation import new_folder
     from agentgym.eval.plan import holds_run, resume_run, start_run
 
     if resume and out is None:
@@ -132,13 +135,7 @@ def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
             return resume_run(out, asked)
         told = f"nothing to resume in {out}, starting a new run"
         stderr_console().print(told, markup=False, soft_wrap=True)
-    return start_run(out or _new_folder(asked.get("patterns", ())), asked)
-
-
-def _new_folder(patterns: Sequence[str]) -> Path:
-    suite = patterns[0].split("/")[0] if patterns else ""
-    name = "".join(c for c in suite if c.isalnum() or c in "-_") or "tasks"
-    return Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-{name}")
+    return start_run(out or new_folder(asked.get("patterns", ())), asked)
 
 
 def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:

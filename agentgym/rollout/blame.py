@@ -52,12 +52,12 @@ def blame(error: BaseException, agent: object) -> AgentError:
         A `PolicyError` where the episode is to be judged, else an `AgentError`; with what the
         record keeps as `detail`.
     """
-    detail = _detail(error)
+    own = str(getattr(agent, "module", "") or type(agent).__module__).split(".")[0]
+    detail = _detail(error, own)
     if isinstance(error, PolicyError):
         failure: AgentError = PolicyError(_text(error))
         detail = error.detail or detail
     else:
-        own = str(getattr(agent, "module", "") or type(agent).__module__).split(".")[0]
         kind = AgentError if _is_transport(error, own) else PolicyError
         named = "" if isinstance(error, AgentError) else f"{type(error).__name__}: "
         failure = kind(f"{named}{_text(error)}")
@@ -150,16 +150,16 @@ def _text(error: BaseException) -> str:
     return text if len(text) <= _CHARS else f"{text[:_CHARS]}…"
 
 
-def _detail(error: BaseException) -> str:
+def _detail(error: BaseException, own: str) -> str:
     """Return the traceback of an agent that is not agentgym's own, from its first frame on."""
     trace = error.__traceback__
-    while trace is not None and _path(trace.tb_frame).startswith(f"{_OWN_PACKAGE}/rollout/"):
+    while trace is not None and not _is_own(trace.tb_frame, own):
         trace = trace.tb_next
     told = _raised_in(error.__traceback__)
     if isinstance(error, AgentError) and told and _path(told).startswith(f"{_OWN_PACKAGE}/"):
         return ""  # our own agents say all of it in their message
     try:
-        lines = traceback.format_exception(type(error), error, trace)
+        lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
     except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything
         lines = traceback.format_tb(trace)
     text = "".join(lines).rstrip()
