@@ -14,9 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
-
-import openai
+from typing import TYPE_CHECKING, Any
 
 from agentgym.chat.completion import (
     Completion,
@@ -29,6 +27,9 @@ from agentgym.chat.completion import (
 )
 from agentgym.chat.refusals import Refusal, read_refusal
 from agentgym.errors import ConfigError
+
+if TYPE_CHECKING:  # Importing it takes half a second, and most runs ask no endpoint.
+    import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_S = 10.0
@@ -144,6 +145,8 @@ class Endpoint:
     """
 
     def __init__(self, address: Address, *, timeout_s: float, retries: int) -> None:
+        import openai
+
         # A password in the address must not reach error messages, which are recorded.
         self._url = re.sub(r"//[^/@]*@", "//", address.url) + "/chat/completions"
         self._address = address
@@ -208,6 +211,8 @@ class Endpoint:
         await asyncio.sleep(wait_s)
 
     async def _attempt(self, request: Mapping[str, Any]) -> Completion:
+        import openai
+
         create = self._client.chat.completions.with_streaming_response.create
         try:
             async with create(**request) as response:

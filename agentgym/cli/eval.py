@@ -115,6 +115,9 @@ def evaluate(
         "offline": offline,
     }
     asked = {name: value for name, value in given.items() if value is not None}
+    # The first line comes before what takes time: imports, and the reading of every task.
+    begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ())}"
+    typer.echo(f"{begun} …", err=True)
     store = _open(asked, out, resume)
     try:
         _run(store, jobs, pool)
@@ -220,4 +223,8 @@ def _conclude(store: RunStore, allow_unscored: bool) -> None:
 
 
 def _resume_command(store: RunStore) -> str:
-    return f"agentgym eval --out {shlex.quote(str(store.folder))} --resume"
+    from agentgym.eval.settings import read_settings
+    from agentgym.eval.trust import words_that_name
+
+    words = words_that_name(read_settings(store))
+    return shlex.join(["agentgym", "eval", *words, "--out", str(store.folder), "--resume"])

@@ -22,10 +22,11 @@ from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.judges import judge_problems, judged_tasks
 from agentgym.eval.needs import missing_commands
 from agentgym.eval.settings import Settings, read_settings
+from agentgym.eval.trust import unnamed
 from agentgym.eval.users import user_problems
 from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import RunStore
-from agentgym.records import Capability
+from agentgym.rollout.trust import isolates
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
 from agentgym.user.registry import user_spec
@@ -73,7 +74,7 @@ def start_run(
     problems += check(settings, create)
     if problems:
         raise ConfigError(listed(problems))
-    settings = replace(settings, isolated=is_isolated(settings.sandbox))
+    settings = replace(settings, isolated=isolates(settings.sandbox))
     return RunStore.create(folder, asdict(settings), settings.episodes())
 
 
@@ -86,12 +87,6 @@ def with_company(settings: Settings) -> Settings:
     return settings
 
 
-def is_isolated(sandbox: str) -> bool:
-    """Whether a sandbox provider declares that its sandboxes are."""
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", sandbox)()
-    return Capability.ISOLATION in provider.capabilities
-
-
 def resume_run(
     folder: Path, asked: Mapping[str, Any], create: Callable[[str], Agent] = registry.create
 ) -> RunStore:
@@ -101,18 +96,23 @@ def resume_run(
 
     Raises:
         RecordError: The run is damaged beyond that, or being written.
-        ConfigError: There is no run, or what was asked differs from what the run was started with.
+        ConfigError: There is no run, what was asked differs from what the run was started with, or
+            the record names something that only the user may name.
     """
     if not holds_run(folder):
         raise ConfigError(f"{folder} holds no run; name tasks and agents to start one there")
     store = RunStore.open(folder, readonly=False)
     try:
-        problems = _differences(read_settings(store), asked)
-        problems = problems or check(read_settings(store), create)
-        if problems:
-            raise ConfigError(listed(problems))
         for episode_id in store.unjudged():
             store.reset_episode(episode_id)
+        settings = read_settings(store)
+        problems = (
+            _differences(settings, asked)
+            or unnamed(folder, settings, store.episodes(), asked)
+            or check(settings, create)
+        )
+        if problems:
+            raise ConfigError(listed(problems))
         for row in store.episodes():
             if row.parent is None and row.verdict is not None and not row.verdict.scored:
                 store.reset_episode(row.id)

@@ -12,11 +12,11 @@ has met no trouble has not shown that it copes with any.
 
 from __future__ import annotations
 
+import io
 import json
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -31,6 +31,7 @@ from agentgym.eval.statistics import (
     pass_at_k,
     pass_hat_k,
 )
+from agentgym.record.folder import RunFolder
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import CheckpointResult, Verdict
 
@@ -92,16 +93,14 @@ def whole_file(path: Path) -> Iterator[TextIO]:
     Raises:
         RecordError: It cannot be written; the old file is still there.
     """
-    part = path.with_name(f"{path.name}.part")
     try:
-        with part.open("w", encoding="utf-8") as file:
+        with (
+            RunFolder(path.parent).replacing(path.name) as binary,
+            io.TextIOWrapper(binary, encoding="utf-8") as file,
+        ):
             yield file
-        os.replace(part, path)
     except OSError as error:
         raise RecordError(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 def _summary(rows: Sequence[EpisodeRow], k: int, faulted: Collection[int]) -> dict[str, Any]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentgym.errors import ActionError
 from agentgym.records.worlds import Happening
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
-Image: TypeAlias = NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Image: TypeAlias = NDArray[np.uint8]
+else:  # Importing numpy costs more time than the rest of a command's start.
+    Image = Any
 
 
 @dataclass(frozen=True, slots=True)

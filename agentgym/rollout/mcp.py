@@ -15,7 +15,7 @@ from typing import Any, Final
 from PIL import Image as Pictures
 
 from agentgym import __version__
-from agentgym.errors import MissingExtraError
+from agentgym.installation import missing_extra
 from agentgym.records import Action, Effect, Image, Json, ToolSpec
 from agentgym.rollout.visit import Answer, Venue, Visit
 
@@ -29,7 +29,7 @@ try:
 
     from agentgym.services.mcp import picture_of, tool_of
 except ImportError as error:
-    raise MissingExtraError("mcp", "pip install 'agentgym[mcp]'") from error
+    raise missing_extra("mcp", "mcp") from error
 
 INSTRUCTION: Final = "agentgym://instruction"
 """The resource that holds the instruction; the prompt `task` says the same."""

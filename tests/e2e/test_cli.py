@@ -291,6 +291,7 @@ def test_a_report_after_a_kill_tells_what_is_known(cli, catalogue, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
+        assert process.stderr.readline() == "reading demo …\n"
         assert "[1/2]" in process.stderr.readline()
         process.kill()
     done = cli("report", "run")

@@ -16,6 +16,7 @@ from agentgym.env.episode import Transition
 from agentgym.records import (
     Action,
     Audit,
+    Capability,
     CheckpointResult,
     CheckStatus,
     Decision,
@@ -44,6 +45,7 @@ class CounterProvider:
     """
 
     name: str = "counter"
+    capabilities: frozenset = frozenset(Capability)
     trouble: dict = field(default_factory=dict)
     drift: dict = field(default_factory=dict)
     hidden: int = 0
@@ -56,6 +58,8 @@ class CounterProvider:
 
 def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), params=None):
     manifest = SimpleNamespace(
+        env="counter",
+        surface={},
         max_steps=max_steps,
         limits=SimpleNamespace(wall_s=wall_s),
         replay=SimpleNamespace(volatile_text=volatile_text, volatile_paths=()),
