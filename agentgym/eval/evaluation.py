@@ -179,7 +179,8 @@ def evaluate(
         ConfigError: Something asked for cannot run; the message names every problem.
         AgentGymError: The run cannot be recorded, or holds another run.
     """
-    given = [agent] if isinstance(agent, str) or callable(agent) else list(agent)
+    several = isinstance(agent, Sequence) and not isinstance(agent, str)
+    given: list[Any] = list(agent) if several else [agent]  # type: ignore[arg-type]
     sources = {_name_of(one): one for one in given}
     asked: dict[str, Any] = {
         "patterns": (tasks,) if isinstance(tasks, str) else tuple(tasks),
@@ -188,7 +189,7 @@ def evaluate(
         "seed": seed,
         "sandbox": sandbox,
     }
-    optional = {"jobs": jobs, "max_steps": max_steps, "timeout_s": timeout_s}
+    optional: dict[str, object] = {"jobs": jobs, "max_steps": max_steps, "timeout_s": timeout_s}
     optional |= {"judge": judge or None, "user": user or None, "offline": offline or None}
     asked |= {name: value for name, value in optional.items() if value is not None}
     if resume and out is None:
