@@ -76,7 +76,7 @@ def test_what_the_agents_code_prints_goes_nowhere(room: Room, program: Path) -> 
     ("script", "says"),
     [
         ("kill -9 $PPID", "ended with"),
-        ("echo '{\"nonce\": \"\", \"answer\": 1}' > /proc/$PPID/fd/1; kill -9 $PPID", "ended with"),
+        ('echo \'{"nonce": "", "answer": 1}\' > /proc/$PPID/fd/1; kill -9 $PPID', "ended with"),
     ],
 )
 def test_who_ends_the_probe_has_no_answer(
@@ -99,4 +99,10 @@ def test_an_answer_without_the_nonce_is_none(
     room: Room, program: Path, within: str, says: str
 ) -> None:
     with pytest.raises(GuestFileError, match=says):
-        probe(room, program, {"script": "", "within": within}, what="/x", timeout_s=1.0 if "while" in within else 20.0)
+        probe(
+            room,
+            program,
+            {"script": "", "within": within},
+            what="/x",
+            timeout_s=1.0 if "while" in within else 20.0,
+        )
