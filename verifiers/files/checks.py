@@ -280,6 +280,31 @@ def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
     return _result(False, f"{len(lost)} paths that were to stay as they were: {named}")
 
 
+def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
+    """Text files still have every line that they had; more may have been added.
+
+    White space at the ends of lines does not count, nor does their order.
+
+    Example:
+        use = "files.lines_kept"
+        with = { paths = ["/srv/app/CHANGELOG.md"] }
+
+    Args:
+        evidence: Of the episode.
+        paths: The files, which were there before.
+    """
+    for path in paths:
+        text = evidence.before.read(path, max_bytes=_TEXT_BYTES).decode("utf-8", "replace")
+        before = Counter(line.rstrip() for line in text.split("\n") if line.strip())
+        stat = evidence.after.stat(path, follow=False)
+        if stat is None or stat.kind != "file":
+            return _result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
+        seen = Counter(line.rstrip() for line in _read_text(evidence, path).split("\n"))
+        if lost := before - seen:
+            return _result(False, f"{path}: {lost.total()} lines are gone, {_brief(min(lost))}")
+    return _result(True, "every line is still there")
+
+
 def _result(passed: bool, message: str) -> CheckResult:
     return CheckResult(CheckStatus.PASS if passed else CheckStatus.FAIL, message)
 

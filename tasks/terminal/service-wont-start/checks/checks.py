@@ -2,8 +2,8 @@
 
 The room gets what the agent may change: service script, configuration, data and log folder. The
 program in it is the pristine one, so an answer on the port is linkd's answer. `probe.py` says what
-it saw there; what it should have seen stays here. A row is known by all its columns: those who made a
-link and how often it was used are lost as easily as where it leads.
+it saw there; what it should have seen stays here. A row is known by all its columns: who made a link
+and how often it was used is lost as easily as where it leads.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def rows(evidence: Evidence) -> CheckResult:
 
 
 def links_kept(evidence: Evidence) -> CheckResult:
-    """Check that a database in the data folder holds every row, and that none holds altered ones."""
+    """Check that a database in the data folder holds every row, and none holds altered ones."""
     expected = _expected(evidence)
     held = [{row[0]: row[1:] for row in rows} for rows in _probe(evidence, "kept")]
     for found in held:
