@@ -2,8 +2,8 @@
 
 The room gets what the agent may change: service script, configuration, data and log folder. The
 program in it is the pristine one, so an answer on the port is linkd's answer. `probe.py` says what
-it saw there; what it should have seen stays here. A row is known by all its columns: who made a link
-and how often it was used is lost as easily as where it leads.
+it saw there; what it should have seen stays here. Rows are compared with all their columns: who
+made a link and how often it was used is lost as easily as where it leads.
 """
 
 from __future__ import annotations
