@@ -14,12 +14,13 @@ from agentgym import __version__, catalogue, plugins
 from agentgym.env.environment import Environment
 from agentgym.errors import ConfigError, NotFoundError, SandboxError
 from agentgym.eval.needs import build_images_of
-from agentgym.eval.plan import check, holds_run, is_isolated, listed, with_company
+from agentgym.eval.plan import check, holds_run, listed, with_company
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
 from agentgym.rollout.mcp import Reception
 from agentgym.rollout.serve import serve_http, serve_stdio
+from agentgym.rollout.trust import isolates
 from agentgym.rollout.visit import Venue
 from agentgym.task.freeplay import lay_down
 from agentgym.task.load import find_task
@@ -79,7 +80,7 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
     settings = with_company(settings)
     if problems := check(settings):
         raise ConfigError(listed(problems))
-    settings = replace(settings, isolated=is_isolated(settings.sandbox))
+    settings = replace(settings, isolated=isolates(settings.sandbox))
     if not holds_run(folder):
         started = datetime.now(UTC).isoformat(timespec="seconds")
         settings = replace(settings, agentgym=__version__, started=started)

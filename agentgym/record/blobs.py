@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
-import os
 import re
 import zlib
 from pathlib import Path
 
 from agentgym.errors import RecordError
+from agentgym.record.folder import RunFolder
+
+BLOB_BYTES = 64 << 20
+"""The most that a blob may hold: several times the largest picture or reply that is recorded."""
 
 _NAME = re.compile("[0-9a-f]{64}")
 
@@ -23,12 +25,12 @@ class BlobStore:
     """The blobs of one run.
 
     Args:
-        folder: Where they are; made when the first one is put.
+        folder: Where they are, in the run folder; made when the first one is put.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._numbers = itertools.count()
+        self._files = RunFolder(folder.parent)
         self._swept = False
 
     def put(self, data: bytes, *, compress: bool = True) -> str:
@@ -43,28 +45,27 @@ class BlobStore:
         """
         name = hashlib.sha256(data).hexdigest()
         path = self._path(name)
-        if path.exists():
-            return name
-        temporary = self.folder / f".{os.getpid()}-{next(self._numbers)}"
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if self._files.find(path) is not None:
+                return name
             self._sweep()
-            temporary.write_bytes(zlib.compress(data, level=6 if compress else 0))
-            temporary.rename(path)
+            with self._files.replacing(path, drafts=self.folder.name) as file:
+                file.write(zlib.compress(data, level=6 if compress else 0))
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
             raise RecordError(
-                f"{path}: a blob of {len(data)} bytes cannot be written: {error.strerror}"
+                f"{self._files.path / path}: a blob of {len(data)} bytes cannot be written: "
+                f"{error.strerror}"
             ) from error
         return name
 
     def _sweep(self) -> None:
         """Remove what a writer was at when it was killed: there is one writer at a time."""
-        if not self._swept:
-            for draft in self.folder.glob(".*"):
-                draft.unlink()
-            self._swept = True
+        if self._swept:
+            return
+        with contextlib.suppress(FileNotFoundError):
+            for draft in self._files.hidden(self.folder.name):
+                self._files.remove(draft)
+        self._swept = True
 
     def get(self, name: str) -> bytes:
         """Return the bytes kept under a name.
@@ -74,9 +75,10 @@ class BlobStore:
         """
         if not _NAME.fullmatch(name):
             raise RecordError(f"{self.folder}: {name[:80]!r} is the name of no blob")
-        path = self._path(name)
+        path = self._files.path / self._path(name)
         try:
-            data = zlib.decompress(path.read_bytes())
+            packed = self._files.read(self._path(name), BLOB_BYTES + (1 << 20))
+            data = _inflated(packed, path)
         except OSError as error:
             raise RecordError(f"{path}: the blob cannot be read: {error.strerror}") from error
         except zlib.error as error:
@@ -85,5 +87,17 @@ class BlobStore:
             raise RecordError(f"{path}: the blob is damaged: its content does not match its name")
         return data
 
-    def _path(self, name: str) -> Path:
-        return self.folder / name[:2] / name[2:4] / name
+    def _path(self, name: str) -> str:
+        """Return where a blob is in the run folder."""
+        return f"{self.folder.name}/{name[:2]}/{name[2:4]}/{name}"
+
+
+def _inflated(packed: bytes, path: Path) -> bytes:
+    """Decompress a blob that may have been made to fill the memory."""
+    stream = zlib.decompressobj()
+    data = stream.decompress(packed, BLOB_BYTES + 1)
+    if len(data) > BLOB_BYTES:
+        raise RecordError(f"{path}: the blob is damaged: it holds more than {BLOB_BYTES} bytes")
+    if not stream.eof:
+        raise zlib.error("it ends too early")
+    return data

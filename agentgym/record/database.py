@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from agentgym.errors import RecordError
+from agentgym.record.folder import RunFolder
 from agentgym.record.journal import COLUMNS, Journal, Value, read_journal
 
 FORMAT = "agentgym.run/3"
@@ -80,6 +81,9 @@ CREATE TEMP VIEW steps AS SELECT * FROM main.steps UNION ALL SELECT * FROM pendi
 
 Values = Sequence[object]
 
+_BESIDE = ("run.db-wal", "run.db-shm", "run.db-journal")
+_PART = ("run.db.part", "run.db.part-wal", "run.db.part-shm", "run.db.part-journal")
+
 
 class Database:
     """A connection to a run's database. The one that writes holds the run's lock.
@@ -95,8 +99,7 @@ class Database:
 
     def __init__(self, folder: Path, *, readonly: bool) -> None:
         self.path = folder / "run.db"
-        if not self.path.is_file():
-            raise RecordError(f"{folder} is no run folder: it has no run.db")
+        _admit(folder, to_write=not readonly)
         with contextlib.ExitStack() as undo:
             self._lock = None if readonly else undo.enter_context(writer_lock(folder))
             self._connection = undo.enter_context(contextlib.closing(self._connect(readonly)))
@@ -243,6 +246,27 @@ class Database:
             self.gather_steps()
 
 
+def _admit(folder: Path, *, to_write: bool) -> None:
+    """Look at the files that SQLite will open by their names, before it does.
+
+    Raises:
+        RecordError: There is no database, or one of them is no regular file of this folder.
+    """
+    files = RunFolder(folder)
+    try:
+        found = [files.find(name, to_write=to_write) for name in ("run.db", *_BESIDE)]
+    except OSError as error:
+        raise RecordError(f"{folder} cannot be read: {error.strerror}") from error
+    if found[0] is None:
+        raise RecordError(f"{folder} is no run folder: it has no run.db")
+    if found[-1] is not None:
+        # SQLite would roll it back, and such a journal can name any file to be removed after.
+        raise RecordError(
+            f"{folder / 'run.db-journal'} belongs to no run: agentgym writes none; the record was "
+            "changed by another program, so get it again from where it was made"
+        )
+
+
 def create_database(
     folder: Path, settings: str, plans: Sequence[tuple[str, int, int, str]]
 ) -> None:
@@ -256,16 +280,18 @@ def create_database(
     Raises:
         RecordError: The folder holds a run already or cannot be written.
     """
+    files = RunFolder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with writer_lock(folder):
-            if (folder / "run.db").exists():
+            if files.find("run.db") is not None:
                 raise RecordError(
                     f"{folder} already holds a run; resume it or choose another folder"
                 )
             part = folder / "run.db.part"
-            part.unlink(missing_ok=True)
-            (folder / "run.journal").unlink(missing_ok=True)
+            # What lies beside a database is a part of it to SQLite, and a new run has no part yet.
+            for leftover in ("run.journal", *_BESIDE, *_PART):
+                files.remove(leftover)
             with contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode = OFF")
                 connection.executescript(_SCHEMA + _HISTORY)
@@ -276,6 +302,8 @@ def create_database(
                     "INSERT INTO episodes (task, seed, trial, agent) VALUES (?, ?, ?, ?)", plans
                 )
                 connection.execute("COMMIT")
+                # From the start, so that no writer ever makes a `run.db-journal`.
+                connection.execute("PRAGMA journal_mode = WAL")
             part.rename(folder / "run.db")
     except (OSError, sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
         raise RecordError(f"{folder}: a run cannot be created here: {error}") from error
@@ -290,7 +318,7 @@ def writer_lock(folder: Path) -> Iterator[None]:
     """
     path = folder / "run.lock"
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = RunFolder(folder).open_to_write("run.lock")
     except OSError as error:
         raise RecordError(f"{path} cannot be written: {error.strerror}") from error
     try:

@@ -13,6 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from agentgym.errors import RecordError
+from agentgym.record.folder import RunFolder
+
+LIMIT_BYTES = 8 << 20
+"""The most that a journal may hold; a writer empties it at a small part of that."""
 
 Value = int | float | str
 
@@ -42,7 +46,7 @@ def read_journal(folder: Path) -> list[tuple[Value, ...]]:
     """
     path = folder / "run.journal"
     try:
-        lines = path.read_bytes().split(b"\n")[:-1]
+        lines = RunFolder(folder).read("run.journal", LIMIT_BYTES).split(b"\n")[:-1]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -73,7 +77,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "run.journal"
         try:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file = RunFolder(folder).open_to_write("run.journal")
         except OSError as error:
             raise self._failure(error.strerror) from error
         self.size = os.fstat(self._file).st_size

@@ -85,7 +85,7 @@ class EpisodeRow:
         sandbox: Name of the sandbox provider.
         first: The observation after reset, None before the episode began.
         verdict: How it was judged, None before it is done.
-        error: Why the episode has no score, else empty.
+        error: Why the episode has no score, or how its policy failed; else empty.
         reset_s: Wall time of the reset.
         duration_s: Wall time of the whole, of its last run where it was resumed.
         steps: Number of recorded steps.

@@ -15,7 +15,7 @@ from typing import Any, Final
 from PIL import Image as Pictures
 
 from agentgym import __version__
-from agentgym.errors import MissingExtraError
+from agentgym.installation import missing_extra
 from agentgym.records import Action, Effect, Image, Json, ToolSpec
 from agentgym.rollout.visit import Answer, Venue, Visit
 
@@ -29,7 +29,7 @@ try:
 
     from agentgym.services.mcp import picture_of, tool_of
 except ImportError as error:
-    raise MissingExtraError("mcp", "pip install 'agentgym[mcp]'") from error
+    raise missing_extra("mcp", "mcp") from error
 
 INSTRUCTION: Final = "agentgym://instruction"
 """The resource that holds the instruction; the prompt `task` says the same."""
@@ -83,9 +83,10 @@ class Reception:
 
         return watched
 
-    async def close(self, why: str) -> None:
-        """End every episode that is not over."""
-        await asyncio.gather(*(visit.leave(why) for visit in self._visits.values()))
+    async def close(self, why: str, *, stopped: bool = False) -> None:
+        """End every episode that is not over; see `Visit.leave`."""
+        visits = self._visits.values()
+        await asyncio.gather(*(visit.leave(why, stopped=stopped) for visit in visits))
 
     async def _leave(self, session: str) -> None:
         if visit := self._visits.pop(session, None):

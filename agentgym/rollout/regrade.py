@@ -17,6 +17,7 @@ from agentgym.records import Verdict
 from agentgym.rollout.replay import open_environment
 from agentgym.rollout.retrace import Divergence, retrace
 from agentgym.rollout.run import failed
+from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.version import verifier_version
 
@@ -54,7 +55,12 @@ class Regrading:
 
 
 async def regrade_episode(
-    store: RunStore, row: EpisodeRow, provider: SandboxProvider, *, force: bool = False
+    store: RunStore,
+    row: EpisodeRow,
+    provider: SandboxProvider,
+    *,
+    force: bool = False,
+    named: Named = NOTHING_NAMED,
 ) -> Regrading:
     """Judge one episode again and record the verdict, with the old one in its history.
 
@@ -63,6 +69,7 @@ async def regrade_episode(
         row: The episode.
         provider: Where the sandbox comes from.
         force: Judge it also where the present verifier has.
+        named: What the user named beside the run.
 
     Returns:
         What became of the verdict. Whatever is broken is the reason why it was kept.
@@ -76,10 +83,10 @@ async def regrade_episode(
         told = f"it is {seen}: there is no whole episode to judge; run: agentgym eval --resume"
         return Regrading(row.id, Fate.SKIPPED, told, old)
     try:
-        version = verifier_version(find_task(row.plan.task))
+        version = verifier_version(find_task(named.task(row.plan.task)))
         if old.verifier == version and not force:
             return Regrading(row.id, Fate.CURRENT, "", old)
-        judged = await _judge(store, row, provider)
+        judged = await _judge(store, row, provider, named)
     except Exception as error:  # noqa: BLE001 - the boundary that classifies it
         ending = failed(error)
         return Regrading(row.id, Fate.KEPT, f"{ending.verdict.status}: {ending.error}", old)
@@ -100,10 +107,10 @@ async def regrade_episode(
 
 
 async def _judge(
-    store: RunStore, row: EpisodeRow, provider: SandboxProvider
+    store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named
 ) -> Verdict | Divergence:
     """Execute an episode's actions again and judge what they leave."""
-    async with open_environment(store, row, provider) as env:
+    async with open_environment(store, row, provider, named) as env:
         first = await env.reset(row.plan.seed)
         trail = await retrace(env, first, row, store.steps(row.id), strict=True)
         if trail.divergence is not None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from agentgym.errors import MissingExtraError, SandboxError, UnsupportedError
+from agentgym.errors import SandboxError, UnsupportedError
+from agentgym.installation import install_line, missing_extra
 from agentgym.records import Limits, Problem
 from agentgym.sandbox.launch import CAPABILITIES, FIRST_PROCESS, memory_file_systems
 from agentgym.sandbox.runtime import ENVIRONMENT
@@ -27,7 +28,6 @@ _MASKED = (
     *("/proc/iomem", "/proc/ioports", "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags"),
     *("/proc/pagetypeinfo", "/proc/slabinfo", "/proc/vmallocinfo"),
 )
-_INSTALL = "pip install 'agentgym[docker]'"
 _SDK = "the Docker SDK for Python"
 
 
@@ -55,7 +55,7 @@ class Engine:
         try:
             import docker
         except ImportError:
-            raise MissingExtraError(_SDK, _INSTALL) from None
+            raise missing_extra(_SDK, "docker") from None
         settings = docker.utils.kwargs_from_env()
         _knock(settings.get("base_url", "unix:///var/run/docker.sock"))
         with _reported("be reached"):
@@ -261,7 +261,7 @@ def sdk_problems() -> list[Problem]:
     try:
         import docker  # noqa: F401
     except ImportError:
-        return [Problem(f"{_SDK} is not installed", _INSTALL)]
+        return [Problem(f"{_SDK} is not installed", install_line("docker"))]
     return []
 
 

@@ -69,6 +69,7 @@ class McpSurface:
 
     name = "mcp"
     pictures = True
+    reaches_out = True
 
     def __init__(self, fittings: Fittings) -> None:
         options = _read(fittings.options)

@@ -21,7 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from agentgym.errors import ConfigError, MissingExtraError, SurfaceError
+from agentgym.errors import ConfigError, SurfaceError
+from agentgym.installation import missing_extra
 
 try:
     import anyio
@@ -30,7 +31,7 @@ try:
     from mcp import types as types
     from mcp.client.streamable_http import streamable_http_client
 except ImportError as error:
-    raise MissingExtraError("mcp", "pip install 'agentgym[mcp]'") from error
+    raise missing_extra("mcp", "mcp") from error
 
 _CLOSE_S: Final = 15.0
 """The SDK ends a server within about seven seconds: a wait, SIGTERM, a wait, SIGKILL."""

@@ -1,7 +1,7 @@
 """The contract suite of services: what every set of service folders keeps.
 
 Subclass `ServiceContract` in a test module; pytest finds the inherited tests. Calls are made
-up from the schemas and from the seeded data. The transports need ``agentgym[mcp]``.
+up from the schemas and from the seeded data. The transports need the extra `mcp`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ provider can be told to misbehave at a given moment.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import socket
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -14,6 +16,7 @@ from agentgym.env.episode import Transition
 from agentgym.records import (
     Action,
     Audit,
+    Capability,
     CheckpointResult,
     CheckStatus,
     Decision,
@@ -42,6 +45,7 @@ class CounterProvider:
     """
 
     name: str = "counter"
+    capabilities: frozenset = frozenset(Capability)
     trouble: dict = field(default_factory=dict)
     drift: dict = field(default_factory=dict)
     hidden: int = 0
@@ -54,6 +58,8 @@ class CounterProvider:
 
 def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), params=None):
     manifest = SimpleNamespace(
+        env="counter",
+        surface={},
         max_steps=max_steps,
         limits=SimpleNamespace(wall_s=wall_s),
         replay=SimpleNamespace(volatile_text=volatile_text, volatile_paths=()),
@@ -157,3 +163,12 @@ class Counter:
 
     async def close(self):
         self.closed += 1
+
+
+class Unreachable(Counter):
+    """Has a model behind a port at which nobody listens."""
+
+    async def act(self, observation, tools, history):
+        with socket.socket() as taken:  # bound and not listening
+            taken.bind(("127.0.0.1", 0))
+            await asyncio.open_connection("127.0.0.1", taken.getsockname()[1])
