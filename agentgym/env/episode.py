@@ -17,7 +17,13 @@ from agentgym.env.definition import Definition
 from agentgym.env.foreign import ForeignEpisode, foreign_episode
 from agentgym.env.hosting import prepare_services
 from agentgym.env.world import World
-from agentgym.errors import ActionError, SandboxEndedError, SandboxError, SurfaceError
+from agentgym.errors import (
+    ActionError,
+    SandboxEndedError,
+    SandboxError,
+    SandboxLimitError,
+    SurfaceError,
+)
 from agentgym.protocols import Sandbox, Services, Site, Surface, UserWorld
 from agentgym.records import (
     Action,
@@ -36,7 +42,7 @@ from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
-from agentgym.verify.grade import EpisodeEnd, grade
+from agentgym.verify.grade import EpisodeEnd, failed, grade
 from agentgym.verify.milestones import Milestones, open_milestones
 from agentgym.verify.worker.pool import WORKERS
 
@@ -141,7 +147,12 @@ class Episode:
         if instance.task.foreign is not None:
             offline, judge = definition.offline, definition.judge
             self._foreign = foreign_episode(
-                instance.task.foreign, provider, recipe, offline=offline, judge=judge
+                instance.task.foreign,
+                provider,
+                recipe,
+                lambda: provider.start(recipe, prepared.snapshot),
+                offline=offline,
+                judge=judge,
             )
 
     @property
@@ -271,9 +282,13 @@ class Episode:
         """Judge these files, with what else is known of the episode, and drop them."""
         provider = self._definition.provider
         try:
+            try:
+                changes = await provider.compare(self._prepared.snapshot, after)
+            except SandboxLimitError as error:
+                return failed(self.instance, f"what the episode left cannot be judged: {error}")
             end = EpisodeEnd(
                 after=after,
-                changes=await provider.compare(self._prepared.snapshot, after),
+                changes=changes,
                 audit=self.audit,
                 steps=tuple(self.steps),
                 answer=self._answer,
