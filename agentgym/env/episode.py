@@ -16,12 +16,16 @@ from agentgym.env.conversation import Conversation
 from agentgym.env.definition import Definition
 from agentgym.env.foreign import ForeignEpisode, foreign_episode
 from agentgym.env.hosting import prepare_services
+from agentgym.env.survival import survived
 from agentgym.env.world import World
 from agentgym.errors import (
     ActionError,
+    SandboxDiedError,
     SandboxEndedError,
     SandboxError,
     SandboxLimitError,
+    SandboxTimeoutError,
+    SurfaceEndedError,
     SurfaceError,
 )
 from agentgym.protocols import Sandbox, Services, Site, Surface, UserWorld
@@ -36,6 +40,7 @@ from agentgym.records import (
     Step,
     Verdict,
 )
+from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
@@ -203,7 +208,9 @@ class Episode:
 
     async def step(self, decision: object, recorded: Sequence[Happening]) -> Transition:
         """Execute one action; see `Environment.step`."""
-        taken = decision if isinstance(decision, Decision) else Decision(_read_action(decision))
+        taken = bounded_decision(
+            decision if isinstance(decision, Decision) else Decision(_read_action(decision))
+        )
         if self._conversation is not None:
             self._conversation.expect(recorded)
         started, alive, told = time.perf_counter(), True, ""
@@ -212,13 +219,21 @@ class Episode:
         except SandboxEndedError as error:
             seen, ended = Observation(text=str(error), effect=Effect.ERROR), True
             alive = False
+        except SurfaceEndedError as error:
+            seen, ended = Observation(text=str(error), effect=Effect.ERROR), True
         step = Step(len(self.steps), taken, seen, time.perf_counter() - started)
         over = ended or step.index + 1 >= self._definition.max_steps
         if alive:
             try:
                 told = await self._pass_time(step, over)
-            except SandboxEndedError as error:
+            except SandboxDiedError as error:
+                if not isinstance(error, SandboxEndedError):
+                    raise
                 told, ended = str(error), True
+            except SandboxError as error:
+                # Nobody but the agent has been in there: what does not stop, fit or answer when it
+                # is looked at is what the agent has left, and it is judged.
+                told, ended = f"the episode ends here: {error}", True
         observation = _with_lines(seen, told)
         happened = self.world.take_happenings()
         self.steps.append(replace(step, observation=observation, happenings=happened))
@@ -233,7 +248,7 @@ class Episode:
         """Return what an action leads to, and whether it ends the episode."""
         try:
             if action.tool == "" and action.arguments.keys() == {"malformed"}:
-                raise ActionError(_short(action.arguments["malformed"]))
+                raise ActionError(str(action.arguments["malformed"])[:200])
             check_call(action, self._definition.tools)
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
@@ -242,7 +257,8 @@ class Episode:
         if action.tool == GIVE_UP.name:
             self._gave_up = str(action.arguments["reason"])
             return Observation(text="gave up"), True
-        return await self.world.call(action, self._owners[action.tool].call), False
+        call = self._owners[action.tool].call
+        return await self.world.call(action, lambda legal: survived(call, legal)), False
 
     async def _submit(self, answer: str) -> tuple[Observation, bool]:
         if self._foreign is not None:
@@ -261,7 +277,7 @@ class Episode:
         """End the episode and judge what is there now."""
         self.over = True
         try:
-            with contextlib.suppress(SandboxEndedError):
+            with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await self.sandbox.audit()
             if self._foreign is not None:
                 # Their tests meet what the agent left running, so nothing is ended before them.
@@ -337,13 +353,8 @@ def _with_lines(observation: Observation, told: str) -> Observation:
 
 
 def _read_action(value: object) -> Action:
-    """Read an action; what is none becomes a record of the complaint, which replays as such."""
+    """Read an action; anything else becomes a record of the complaint, which replays as such."""
     try:
         return Action.from_json(value)
     except ActionError as error:
-        return Action("", {"malformed": _short(str(error))})
-
-
-def _short(complaint: object) -> str:
-    # It may quote what the agent sent, of any length and in any characters.
-    return str(complaint).encode("ascii", "backslashreplace").decode()[:200]
+        return malformed(error)
