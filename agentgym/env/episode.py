@@ -38,6 +38,7 @@ from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
 from agentgym.verify.grade import EpisodeEnd, grade
 from agentgym.verify.milestones import Milestones, open_milestones
+from agentgym.verify.worker.pool import WORKERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ async def start_episode(definition: Definition, instance: Instance) -> Episode:
         TaskError: The setup is broken.
         SandboxError: No sandbox could be started.
     """
+    WORKERS.warm()  # what judges loads while the world is made
     prepared = await definition.prepare(instance)
     begun = None
     if definition.services is not None:
@@ -73,7 +75,12 @@ async def start_episode(definition: Definition, instance: Instance) -> Episode:
         prepared = replace(prepared, gold={**prepared.gold, **begun.gold})
     milestones = await open_milestones(instance, prepared, definition.provider)
     started_s = time.perf_counter()
-    sandbox = await definition.provider.start(definition.recipe, prepared.snapshot)
+    try:
+        sandbox = await definition.provider.start(definition.recipe, prepared.snapshot)
+    except BaseException:
+        if milestones is not None:
+            milestones.close()
+        raise
     backend = None if begun is None else begun.fork()
     return Episode(definition, instance, prepared, milestones, sandbox, backend, started_s)
 
@@ -299,6 +306,7 @@ class Episode:
         if self._conversation is not None:
             await self._conversation.close()
         await self.sandbox.close()
+        self.world.close()
         if self._foreign is not None:
             self._foreign.close()
         if self.backend is not None:

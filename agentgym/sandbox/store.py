@@ -37,7 +37,7 @@ from agentgym.sandbox.hostroot import (
     host_layer_name,
 )
 from agentgym.sandbox.images import Image, all_images
-from agentgym.sandbox.runtime import find_runtime
+from agentgym.sandbox.runtime import find_runtime, remove_old_runtimes
 from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.unpack import unpack
 from agentgym.sandbox.watch import DiskWatch
@@ -368,7 +368,7 @@ class LayerStore:
                 if f"l/{runtime.name}" not in needed:
                     freed += overlay.size(str(runtime))
                     overlay.remove(str(runtime))
-        return freed
+        return freed + remove_old_runtimes()
 
     def _kept(self, key: str) -> Path:
         return self.root / "kept" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from agentgym.errors import GuestFileError, SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import FileStat
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.layers import OPAQUE
+
+Place: TypeAlias = tuple[list[str], dict[str, str], str]
+"""Layers, topmost first; guest directory to host directory; the attribute that hides."""
 
 
 class LayerTree:
@@ -31,6 +35,10 @@ class LayerTree:
         opaque: str = OPAQUE,
     ) -> None:
         self._access, self._layers, self._binds, self._opaque = access, layers, binds, opaque
+
+    def place(self) -> Place:
+        """Return where the files lie, for another process of this host to read them."""
+        return self._layers, self._binds, self._opaque
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
         """Return what is at a path, or None where nothing is."""
@@ -72,6 +80,15 @@ class LiveTree:
     def __init__(self, tree: FileTree) -> None:
         self._tree, self._open = tree, True
         self._reading = threading.Lock()
+
+    def place(self) -> Place | None:
+        """Return where the files lie, None where they are in no layers.
+
+        Whoever reads them there is to be done before the tree is closed.
+        """
+        with self._reading:
+            held = self._held()
+        return held.place() if isinstance(held, LayerTree) else None
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
         """Return what is at a path, or None where nothing is."""

@@ -34,6 +34,10 @@ class ServicesSeen:
         with backend.lock:
             return cls(before, backend.snapshot, tuple(backend.audit))
 
+    def parts(self) -> tuple[Snapshot, Snapshot, tuple[AuditEntry, ...]]:
+        """Return the states before and after and the calls: all that another process needs."""
+        return self._before, self._after, self.calls
+
     @cached_property
     def _after(self) -> Snapshot:
         return self._take()

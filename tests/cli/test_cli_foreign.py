@@ -63,6 +63,7 @@ def test_a_suite_runs_as_far_as_it_can(cli: Cli, tmp_path):
     assert "verdicts: 0 replaced, 1 current" in again.stdout + again.stderr
 
 
+@pytest.mark.full
 def test_a_check_says_which_foreign_task_is_unsound(cli: Cli, tmp_path):
     good = harbor(tmp_path / "suite/good", **{"tests/test.sh": reward(EXACT)})
     generous = reward("echo 1 > /logs/verifier/reward.txt")

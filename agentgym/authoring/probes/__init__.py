@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agentgym.authoring.probes import cheating, failing, secrecy, solving
+from agentgym.authoring.probes import cheating, failing, messages, secrecy, solving
 from agentgym.authoring.subject import Subject
 
 
@@ -42,6 +42,11 @@ PROBES = (
     Probe("refusal", "Giving up scores 0 unless it can be right.", failing.refusal),
     Probe("random", "Random calls score below one half and do not pass.", failing.chance),
     Probe("mutants", "No mutant passes.", failing.mutants),
+    Probe(
+        "messages",
+        "Its message checks accept good texts and refuse bad ones.",
+        messages.calibrated,
+    ),
     Probe("reads", "Reading before and after costs the solution nothing.", solving.reads),
     Probe("partial", "The further the solution gets, the more it scores.", solving.partial),
     Probe("template", "Every seed has a world of its own that can be solved.", solving.template),
