@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.registration import make
     from agentgym.env.wrappers import ByteText, DiscreteCalls
+    from agentgym.eval.evaluation import evaluate
 
 __version__ = "0.1.0"
 
@@ -55,7 +56,7 @@ __all__ = [
     "ToolSpec",
     "Verdict",
     "VerifierError",
-    "__version__",
+    "evaluate",
     "make",
 ]
 
@@ -63,6 +64,7 @@ _LAZY = {
     "ByteText": "agentgym.env.wrappers",
     "DiscreteCalls": "agentgym.env.wrappers",
     "Environment": "agentgym.env.environment",
+    "evaluate": "agentgym.eval.evaluation",
     "make": "agentgym.env.registration",
 }
 

@@ -1,12 +1,15 @@
-"""Agents by name: ``noop``, ``scripted:plan.jsonl``, ``openai:gpt-x?stream=true``.
+"""Agents by name: ``noop``, ``openai:gpt-x?stream=true``, ``./my_agent.py:MyAgent``.
 
-What stands before the first colon is an entry point of the group ``agentgym.agents``; what
-follows it is that agent's own business.
+What stands before the first colon is an entry point of the group ``agentgym.agents``, and what
+follows it is that agent's own business; or the spec names a class of the user's own.
 """
 
 from __future__ import annotations
 
 from agentgym import plugins
+from agentgym.agents.loading import HOW, find_source, is_own
+from agentgym.agents.own import OwnAgent
+from agentgym.errors import NotFoundError
 from agentgym.protocols import Agent
 
 GROUP = "agentgym.agents"
@@ -16,15 +19,35 @@ def create(spec: str) -> Agent:
     """Make a new agent, for one episode.
 
     Args:
-        spec: ``"<name>"`` or ``"<name>:<argument>"``.
+        spec: ``"<name>"``, ``"<name>:<argument>"``, ``"python:MODULE:CLASS"`` or
+            ``"FILE.py:CLASS"``.
 
     Raises:
         NotFoundError: No agent has that name.
-        ConfigError: The agent does not accept the argument.
+        ConfigError: The agent does not accept the argument, or there is no such class.
         PluginError: The entry point cannot be loaded or does not make an agent.
     """
-    agent: Agent = plugins.make(GROUP, spec, like=Agent, methods=("start", "act", "close"))
-    return agent
+    if is_own(spec):
+        return OwnAgent(find_source(spec))
+    try:
+        made: Agent = plugins.make(GROUP, spec, like=Agent, methods=("start", "act", "close"))
+    except NotFoundError as error:
+        if error.kind != "agent":
+            raise
+        known = plugins.names(GROUP)
+        hint = f"known: {', '.join(known)}; {HOW}"
+        raise NotFoundError("agent", spec.partition(":")[0], known, hint) from error
+    return made
+
+
+def check(agent: Agent) -> None:
+    """Say before anything runs what keeps an agent from being made.
+
+    Raises:
+        ConfigError: An agent of a user's own cannot be made.
+    """
+    if isinstance(agent, OwnAgent):
+        agent.check()
 
 
 def is_privileged(agent: Agent) -> bool:

@@ -1,7 +1,7 @@
 """The command line: one module a command, and one place where errors become words.
 
-Exit codes: 0 it ran, 1 it could not run, 2 what was typed is wrong, 130 it was interrupted,
-143 it was told to terminate.
+Exit codes: 0 it ran, 1 it could not run, 2 what was typed is wrong, 3 it ran and episodes are
+missing from its numbers, 130 it was interrupted, 143 it was told to terminate.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import os
 import sys
 
 from agentgym.errors import AgentGymError, ConfigError
+
+UNSCORED = 3
+"""Exit code of an evaluation some of whose episodes have no score."""
 
 
 def main() -> None:

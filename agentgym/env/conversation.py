@@ -203,5 +203,9 @@ def _failing(spec: str) -> Iterator[None]:
 
 def _told(turn: UserTurn) -> str:
     calls = ", ".join(call.tool for call in turn.calls)
-    parts = [f"called {calls}" if calls else "", "left" if turn.left else ""]
+    parts = [
+        f"called {calls}" if calls else "",
+        "" if turn.understood else "did not understand",
+        "left" if turn.left else "",
+    ]
     return "; ".join(part for part in parts if part) or "answered"

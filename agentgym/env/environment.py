@@ -7,13 +7,23 @@ What all episodes have in common is found once (`Definition`); what lives for on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from agentgym.env.definition import define
 from agentgym.env.episode import Episode, Transition, start_episode
 from agentgym.env.world import World
 from agentgym.errors import SurfaceError
 from agentgym.protocols import Judge, Sandbox, SandboxProvider
-from agentgym.records import Audit, Happening, Observation, Recipe, Snapshot, Step, Verdict
+from agentgym.records import (
+    Audit,
+    Happening,
+    Observation,
+    Recipe,
+    Snapshot,
+    Step,
+    Verdict,
+)
+from agentgym.surfaces.schemas import ToolForm, tool_schemas
 from agentgym.task.model import Instance, Task
 from agentgym.verify.memory import RoomMemory
 
@@ -74,6 +84,17 @@ class Environment:
         self.shows_pictures = any(surface.pictures for surface in self.surfaces)
         self.instance: Instance | None = None
         self.episode: Episode | None = None
+
+    def tool_schemas(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
+        """Return all tools as the ``tools`` parameter of a model's API.
+
+        Args:
+            form: ``"openai"`` (chat completions) or ``"anthropic"`` (messages).
+
+        Raises:
+            NotFoundError: There is no such form.
+        """
+        return tool_schemas(self.tools, form)
 
     async def reset(self, seed: int) -> Observation:
         """Start a new episode and return the instruction.

@@ -44,6 +44,7 @@ class StepView:
     facts: Sequence[tuple[str, str]]
     image: str
     happenings: Sequence[str]
+    nudges: Sequence[tuple[str, str]]
     bad: bool
     duration_s: float
 
@@ -51,6 +52,7 @@ class StepView:
     def size(self) -> int:
         """Characters this step adds to the page."""
         texts = [self.thought, self.output, *(value for _, value in self.arguments)]
+        texts += [text for nudge in self.nudges for text in nudge]
         return sum(map(len, texts))
 
 
@@ -102,6 +104,7 @@ def _page(store: RunStore) -> dict[str, Any]:
         "marks": {agent: f"agent-{i}" for i, agent in enumerate(agents)},
         "cells": _cells(rows),
         "faulted": any(row["faulted"] for row in results["summary"].values()),
+        "failing": any(row["policy_failures"] for row in results["summary"].values()),
         "planned": len(rows),
         "done": done,
         "errors": errors,
@@ -191,6 +194,7 @@ def _step(step: Step) -> StepView:
         facts=[(_shown(name), _words(value)) for name, value in facts],
         image=f"{width} × {height}" if seen.image is not None else "",
         happenings=[_shown(f"{h.kind}: {h.id}  {h.detail}") for h in step.happenings],
+        nudges=[(_shown(nudge.said), _shown(nudge.told)) for nudge in step.decision.nudges],
         bad=seen.effect in (Effect.ERROR, Effect.TIMEOUT),
         duration_s=step.duration_s,
     )

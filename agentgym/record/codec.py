@@ -30,6 +30,7 @@ from agentgym.records import (
     Effect,
     Image,
     Json,
+    Nudge,
     Observation,
     Phase,
     Process,
@@ -135,6 +136,7 @@ def fields(value: object, where: str, kinds: Mapping[str, Any]) -> dict[str, Any
 
 def decision_to_json(decision: Decision) -> dict[str, Json]:
     """Return a decision as a JSON object."""
+    nudges = [[nudge.said, nudge.told] for nudge in decision.nudges]
     return {
         "action": decision.action.to_json(),
         "thought": decision.thought,
@@ -144,6 +146,7 @@ def decision_to_json(decision: Decision) -> dict[str, Json]:
             "cached": decision.usage.cached,
         },
         "reply": decision.reply,
+        **({"nudges": nudges} if nudges else {}),
     }
 
 
@@ -161,7 +164,17 @@ def decision_from_json(value: object) -> Decision:
         thought=found["thought"],
         usage=TokenUsage(**fields(found["usage"], "decision.usage", usage)),
         reply=expect(value, "decision", dict).get("reply"),
+        nudges=_nudges(expect(value, "decision", dict).get("nudges", [])),
     )
+
+
+def _nudges(value: object) -> tuple[Nudge, ...]:
+    where = "decision.nudges"
+    pairs = [_texts(expect(pair, where, list), where) for pair in expect(value, where, list)]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise ValueError(f"{where}: expected a reply and what it was told, got {len(pair)}")
+    return tuple(Nudge(said, told) for said, told in pairs)
 
 
 def observation_to_json(observation: Observation, image: Json = None) -> dict[str, Json]:

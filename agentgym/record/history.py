@@ -125,7 +125,7 @@ class History:
         Args:
             episode_id: An episode that is done.
             old: Its verdict.
-            old_error: Why that has no score, else empty.
+            old_error: Why that has no score, or how the policy failed, else empty.
             new: What replaces it; it has a score.
             at: When, in ISO 8601 (UTC).
             why: Why.
@@ -143,7 +143,9 @@ class History:
                     self._packing.pack(old_error),
                 ),
             )
-            write_verdict(self._database, self._packing, episode_id, new, "")
+            # How a policy failed stays true, whatever it is worth now.
+            error = old_error if old.scored else ""
+            write_verdict(self._database, self._packing, episode_id, new, error)
         self._database.fold_log()
 
     def past_verdicts(self, episode_id: int) -> list[PastVerdict]:

@@ -25,7 +25,7 @@ from agentgym.record.recorder import Recorder
 from agentgym.records import (
     Audit,
     Decision,
-    HappeningKind,
+    Happening,
     Json,
     Observation,
     Step,
@@ -86,7 +86,7 @@ class EpisodeRow:
         sandbox: Name of the sandbox provider.
         first: The observation after reset, None before the episode began.
         verdict: How it was judged, None before it is done.
-        error: Why the episode has no score, else empty.
+        error: Why the episode has no score, or how its policy failed; else empty.
         reset_s: Wall time of the reset.
         duration_s: Wall time of the whole, of its last run where it was resumed.
         steps: Number of recorded steps.
@@ -244,22 +244,21 @@ class RunStore:
                     raise RecordError(f"step {index} is missing")
         return [self._step(row) for row in rows]
 
-    def faulted(self) -> set[int]:
-        """Return the episodes in which at least one fault fired.
+    def happenings(self) -> list[tuple[int, Happening]]:
+        """Return what happened around the agents, each with the id of its episode.
 
         Raises:
             RecordError: A step is damaged.
         """
         self._database.gather_steps()
-        found = set()
+        found = list[tuple[int, Happening]]()
         # Most steps have none, and need not be read.
         for row in self._database.rows(_WITH_HAPPENINGS, (self._packing.pack([]),)):
             with self._reading(f"step {row['step']} of episode {row['episode']}"):
                 happened = happenings_from_json(
                     self._packing.unpack(row["happenings"], "happenings")
                 )
-            if any(happening.kind is HappeningKind.FAULT for happening in happened):
-                found.add(row["episode"])
+            found += [(row["episode"], happening) for happening in happened]
         return found
 
     def unjudged(self) -> list[int]:

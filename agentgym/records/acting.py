@@ -65,6 +65,23 @@ class ToolSpec:
     description: str
     parameters: Mapping[str, Json]
 
+    def to_openai(self) -> dict[str, Json]:
+        """Return the tool as an item of ``tools`` in OpenAI's chat-completions API."""
+        function: dict[str, Json] = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+        return {"type": "function", "function": function}
+
+    def to_anthropic(self) -> dict[str, Json]:
+        """Return the tool as an item of ``tools`` in Anthropic's messages API."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "input_schema": self.parameters,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Fittings:
@@ -130,6 +147,19 @@ class TokenUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class Nudge:
+    """A reply of a model that held no usable tool call, and what the model was told.
+
+    Attributes:
+        said: The reply, shortened.
+        told: The request to call a tool.
+    """
+
+    said: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What an agent answers: the action, and what is worth keeping of how it got there.
 
@@ -138,12 +168,14 @@ class Decision:
         thought: Text the policy produced beside the call.
         usage: Tokens this decision cost.
         reply: The raw assistant message, so that a resumed agent can rebuild its dialogue.
+        nudges: The replies that came before a usable one, in order.
     """
 
     action: Action
     thought: str = ""
     usage: TokenUsage = TokenUsage()
     reply: Json = None
+    nudges: tuple[Nudge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,10 @@ class Reception:
 
         return watched
 
-    async def close(self, why: str) -> None:
-        """End every episode that is not over."""
-        await asyncio.gather(*(visit.leave(why) for visit in self._visits.values()))
+    async def close(self, why: str, *, stopped: bool = False) -> None:
+        """End every episode that is not over; see `Visit.leave`."""
+        visits = self._visits.values()
+        await asyncio.gather(*(visit.leave(why, stopped=stopped) for visit in visits))
 
     async def _leave(self, session: str) -> None:
         if visit := self._visits.pop(session, None):

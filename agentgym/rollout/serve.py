@@ -29,9 +29,8 @@ async def serve_stdio(reception: Reception, ending: asyncio.Event) -> None:
     waiting = asyncio.create_task(ending.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
     left = serving.done()
-    await reception.close(
-        "the client left without submit or give_up" if left else "the server was stopped"
-    )
+    why = "the client left without submit or give_up" if left else "the server was stopped"
+    await reception.close(why, stopped=not left)
     for task in (serving, waiting):
         task.cancel()
     await asyncio.gather(serving, waiting, return_exceptions=True)
@@ -82,7 +81,7 @@ async def serve_http(
     tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     try:
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        await reception.close("the server was stopped")
+        await reception.close("the server was stopped", stopped=True)
     finally:
         server.should_exit = True
         waiting.cancel()

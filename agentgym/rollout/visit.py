@@ -1,8 +1,8 @@
 """An agent from outside: whoever calls the tools, from wherever, acts in a recorded episode.
 
 The episode is `run_episode`'s as it is, with an agent whose `act` waits for the next call. One who
-leaves early is an agent that failed, so the episode has no score; one who has had their time is
-judged by what is there.
+leaves early, or has had their time, is judged by what is there: leaving is a guest's own doing. An
+episode that the server ends has no score.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.env.environment import Environment
-from agentgym.errors import AgentError, AgentGymError
+from agentgym.errors import AgentError, AgentGymError, PolicyError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
     Action,
@@ -96,7 +96,7 @@ class Visitor:
     def __init__(self, idle_s: float) -> None:
         self.instruction = ""
         self._idle_s = idle_s
-        self._calls: asyncio.Queue[_Call | str] = asyncio.Queue()
+        self._calls: asyncio.Queue[_Call | AgentError] = asyncio.Queue()
         self._open: _Call | None = None
 
     def ask(self, action: Action) -> asyncio.Future[Observation]:
@@ -105,8 +105,8 @@ class Visitor:
         self._calls.put_nowait(call)
         return call.shown
 
-    def leave(self, why: str) -> None:
-        """End the episode once what is under way is done."""
+    def leave(self, why: AgentError) -> None:
+        """End the episode once what is under way is done; a PolicyError has it judged."""
         self._calls.put_nowait(why)
 
     def is_answering(self, shown: asyncio.Future[Observation]) -> bool:
@@ -123,7 +123,8 @@ class Visitor:
         """Answer the last call and return the next.
 
         Raises:
-            AgentError: The guest has left.
+            PolicyError: The guest has left.
+            AgentError: The server was stopped.
             OutOfTimeError: No call came in time.
         """
         if self._open is not None:
@@ -139,8 +140,8 @@ class Visitor:
     async def _next(self) -> _Call:
         while True:
             call = await self._calls.get()
-            if isinstance(call, str):
-                raise AgentError(call)
+            if isinstance(call, AgentError):
+                raise call
             if not call.shown.cancelled():
                 return call
 
@@ -188,11 +189,16 @@ class Visit:
             return self._ended("the episode ended before this call")
         return self._ended("")
 
-    async def leave(self, why: str) -> None:
-        """End the episode where it is not over. Never raises."""
+    async def leave(self, why: str, *, stopped: bool = False) -> None:
+        """End the episode where it is not over. Never raises.
+
+        Args:
+            why: For the record.
+            stopped: The server ends it, so it has no score; else the guest has, and it is judged.
+        """
         if self._playing is None or self._playing.done():
             return
-        self._visitor.leave(why)
+        self._visitor.leave(AgentError(why) if stopped else PolicyError(why))
         await asyncio.wait({self._playing}, timeout=_END_S)
         self._playing.cancel()
         with contextlib.suppress(asyncio.CancelledError, AgentGymError):

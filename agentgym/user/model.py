@@ -22,8 +22,7 @@ from agentgym.chat.toolcalls import (
     ChatMessage,
     UnusableReplyError,
     correction,
-    describe,
-    first_call,
+    usable_calls,
 )
 from agentgym.errors import ConfigError, UserError
 from agentgym.manifest import show_path
@@ -159,7 +158,7 @@ class ModelUser:
         request: dict[str, Any] = {
             "model": self._model,
             "messages": [*self._dialogue, *corrections],
-            "tools": [describe(tool) for tool in (ANSWER_TOOL, *self._tools)],
+            "tools": [tool.to_openai() for tool in (ANSWER_TOOL, *self._tools)],
         }
         if self._options.temperature is not None:
             request["temperature"] = self._options.temperature
@@ -170,7 +169,7 @@ class ModelUser:
         return (await self._endpoint.complete(request)).message
 
     def _chosen(self, message: Message) -> Action:
-        action = first_call(message)
+        action = usable_calls(message)[0]
         known = [ANSWER, *(tool.name for tool in self._tools)]
         if action.tool not in known:
             raise UnusableReplyError(f"You have no such tool. Call one of: {', '.join(known)}.")

@@ -50,6 +50,8 @@ def test_only_the_oracle_is_privileged():
         ("openai:m?temperature=hot", "option temperature='hot'"),
         ("openai:m?timeout_s=inf", "option timeout_s='inf'"),
         ("openai:m?retries=-1", "option retries='-1'"),
+        ("openai:m?max_tokens=0", "option max_tokens='0'"),
+        ("openai:m?extra_body=[1]", r"option extra_body='\[1\]'"),
     ],
 )
 def test_a_wrong_argument_is_explained(spec, message):

@@ -59,7 +59,7 @@ async def test_a_client_that_leaves_is_recorded_as_such(folder, tmp_path):
     async with Client(stdio_client(served(folder, out)), mode="legacy") as client:
         await client.call_tool("bash", WRITE)
     row = only_episode(out)
-    assert (row.state, row.verdict.status) == ("done", "error:agent")
+    assert (row.state, row.verdict.status, row.verdict.score) == ("done", "scored", 1.0)
     assert row.error == "the client left without submit or give_up"
 
 

@@ -6,7 +6,9 @@ provider can be told to misbehave at a given moment.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import socket
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -161,3 +163,12 @@ class Counter:
 
     async def close(self):
         self.closed += 1
+
+
+class Unreachable(Counter):
+    """Has a model behind a port at which nobody listens."""
+
+    async def act(self, observation, tools, history):
+        with socket.socket() as taken:  # bound and not listening
+            taken.bind(("127.0.0.1", 0))
+            await asyncio.open_connection("127.0.0.1", taken.getsockname()[1])

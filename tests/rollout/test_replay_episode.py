@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counter_world import Counter, CounterEnvironment, CounterProvider, counter_task
+from counter_world import Counter, CounterEnvironment, CounterProvider, Unreachable, counter_task
 
 from agentgym.errors import NotFoundError, ReplayError, SandboxDiedError
 from agentgym.record.store import EpisodePlan, RunStore
@@ -124,7 +124,7 @@ async def test_an_episode_that_ran_out_of_time_is_graded_as_it_stands(store):
 
 
 async def test_an_episode_without_a_score_is_compared_step_by_step(store):
-    await record(store, 2, agent=Dead())
+    await record(store, 2, agent=Unreachable())
     assert store.episode(2).verdict.status == "error:agent"
     assert await verify_episode(store, 2, CounterProvider(hidden=1)) is None
 
@@ -224,8 +224,9 @@ async def test_a_branch_whose_past_diverges_is_refused_unless_allowed(store):
     assert [step.observation.data["number"] for step in store.steps(new)] == [1, 3, 4, 4]
 
 
-async def test_a_branch_whose_agent_fails_is_an_unscored_episode(store):
+async def test_a_branch_whose_agent_fails_is_judged_as_it_stands(store):
     new = await branch_episode(store, 1, 2, "dead", CounterProvider())
     row = store.episode(new)
-    assert (row.verdict.status, row.error) == ("error:agent", "OSError: no policy there")
+    assert (row.verdict.status, row.error) == ("scored", "OSError: no policy there")
+    assert await verify_episode(store, new, CounterProvider()) is None
     assert row.steps == 2

@@ -90,13 +90,22 @@ async def test_steps_run_out(store):
     assert last.verdict.score == 1.0
 
 
-async def test_who_leaves_early_is_an_agent_that_failed(store):
+async def test_who_leaves_early_is_judged_as_it_stands(store):
     visit = visit_of(store)
     await visit.call(ADD, "x")
     await visit.leave("the client left")
     row = store.episode(1)
-    assert (row.state, row.verdict.status, row.error) == ("done", "error:agent", "the client left")
+    assert (row.state, row.verdict.status, row.error) == ("done", "scored", "the client left")
+    assert row.verdict.score == 0.5
     assert (await visit.call(ADD, "x")).over
+
+
+async def test_an_episode_that_the_server_ends_has_no_score(store):
+    visit = visit_of(store)
+    await visit.call(ADD, "x")
+    await visit.leave("the server was stopped", stopped=True)
+    row = store.episode(1)
+    assert (row.verdict.status, row.error) == ("error:agent", "the server was stopped")
 
 
 async def test_who_never_called_has_no_episode(store):
@@ -243,7 +252,7 @@ async def test_every_http_session_is_an_episode(store):
         async with Client(staying) as third:
             await third.call_tool("add", {"n": 1})
     assert [row.verdict.status for row in store.episodes()] == [
-        "scored", "error:agent", "error:agent",
+        "scored", "scored", "error:agent",
     ]  # fmt: skip
     assert left.error == "the client ended its session without submit or give_up"
     assert store.episode(3).error == "the server was stopped"
