@@ -67,6 +67,7 @@ def build_results(store: RunStore) -> dict[str, Any]:
             {
                 "task": task,
                 **({"stand_ins": dict(used)} if (used := settings.stand_ins.get(task)) else {}),
+                "setups": _setups([row for row in rows if row.plan.task == task]),
                 "episodes": [
                     _episode(row, row.verdict)
                     for row in rows
@@ -158,6 +159,18 @@ def _summary(
         "tokens": _tokens(done),
         "duration_s": round(sum(row.duration_s for row in done), 3),
     }
+
+
+def _setups(rows: Sequence[EpisodeRow]) -> dict[str, list[str]]:
+    """Return the digests of the prepared setups that a task's episodes began on, by seed.
+
+    There is one for each seed, unless the setup differs from run to run or has been changed.
+    """
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row.prepared:
+            found.setdefault(str(row.plan.seed), set()).add(row.prepared)
+    return {seed: sorted(of_seed) for seed, of_seed in found.items()}
 
 
 def _is_scored(row: EpisodeRow) -> bool:
