@@ -69,6 +69,9 @@ CREATE TABLE IF NOT EXISTS past_verdicts (
     at TEXT NOT NULL, why TEXT NOT NULL, replaced_by TEXT NOT NULL, verifier TEXT NOT NULL,
     verdict TEXT NOT NULL, error TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS setups (
+    episode INTEGER PRIMARY KEY REFERENCES episodes (id), digest TEXT NOT NULL
+);
 """
 
 # A reader's own `steps`: it stands before the table of that name and adds the journal's steps.

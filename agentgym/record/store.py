@@ -22,10 +22,11 @@ from agentgym.record.history import History
 from agentgym.record.journal import COLUMNS, as_line, digest
 from agentgym.record.packing import Packing
 from agentgym.record.recorder import Recorder
+from agentgym.record.setups import Setups
 from agentgym.records import (
     Audit,
     Decision,
-    HappeningKind,
+    Happening,
     Json,
     Observation,
     Step,
@@ -93,6 +94,7 @@ class EpisodeRow:
         parent: ``(episode id, k)`` for a branch that shares the first `k` steps, else None.
         log: Notes on how it was run, one a line.
         audit: What the sandbox's keepers saw, None where nobody told.
+        prepared: Digest of what its setup left, empty where nobody told.
     """
 
     id: int
@@ -111,6 +113,7 @@ class EpisodeRow:
     parent: tuple[int, int] | None
     log: str = ""
     audit: Audit | None = None
+    prepared: str = ""
 
 
 class RunStore:
@@ -131,6 +134,7 @@ class RunStore:
         folder: The run folder.
         settings: What the run was started with.
         history: What was thought of its episodes later.
+        setups: What its episodes began on.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
@@ -139,6 +143,7 @@ class RunStore:
         self._packing = Packing(BlobStore(folder / "blobs"))
         self._recorded: dict[int, int] = {}
         self.history = History(folder, database, self._packing)
+        self.setups = Setups(database)
         with self._reading("the run"):
             settings = self._packing.unpack(database.settings, "settings")
             self.settings: Mapping[str, Json] = codec.expect(settings, "settings", dict)
@@ -243,22 +248,21 @@ class RunStore:
                     raise RecordError(f"step {index} is missing")
         return [self._step(row) for row in rows]
 
-    def faulted(self) -> set[int]:
-        """Return the episodes in which at least one fault fired.
+    def happenings(self) -> list[tuple[int, Happening]]:
+        """Return what happened around the agents, each with the id of its episode.
 
         Raises:
             RecordError: A step is damaged.
         """
         self._database.gather_steps()
-        found = set()
+        found = list[tuple[int, Happening]]()
         # Most steps have none, and need not be read.
         for row in self._database.rows(_WITH_HAPPENINGS, (self._packing.pack([]),)):
             with self._reading(f"step {row['step']} of episode {row['episode']}"):
                 happened = happenings_from_json(
                     self._packing.unpack(row["happenings"], "happenings")
                 )
-            if any(happening.kind is HappeningKind.FAULT for happening in happened):
-                found.add(row["episode"])
+            found += [(row["episode"], happening) for happening in happened]
         return found
 
     def unjudged(self) -> list[int]:
@@ -313,6 +317,7 @@ class RunStore:
                 parent=None if row["parent"] is None else (row["parent"], row["parent_step"]),
                 log=self._value(row, "log", ""),
                 audit=self._audit(row["audit"]),
+                prepared=self.setups.find(row["id"]),
             )
 
     def _value(self, row: sqlite3.Row, field: str, absent: T) -> T:
@@ -397,6 +402,7 @@ class RunStore:
         with self._database.transaction():
             self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
+            self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
             self._database.execute(
                 "UPDATE episodes SET state = 'planned', params = NULL, instruction = NULL,"
                 " sandbox = NULL, first = NULL, verdict = NULL, error = NULL, log = NULL,"

@@ -26,6 +26,7 @@ from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
 from agentgym.sandbox.docker_layer import add_file, reached, uncover
 from agentgym.sandbox.docker_store import ImageStore, host_folders, is_over_host
+from agentgym.sandbox.hidden import hidden_folders
 from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack
 from agentgym.sandbox.runtime import RUNTIME
 from agentgym.sandbox.seccomp import filter_program
@@ -125,6 +126,10 @@ class DockerSandbox(Supervised):
         store, image = self._store, self._store.engine.image(self._image)
         below = list(image.folders)
         binds = [f"{path}:{path}:ro" for path in (host_folders() if is_over_host(image) else ())]
+        if binds and (hidden := hidden_folders()):
+            empty = self._room / "empty"
+            empty.mkdir(mode=0o755, exist_ok=True)
+            binds += [f"{empty}:{path}:ro" for path in hidden]
         binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/door:{_DOOR}:ro"]
         command = [*store.runtime.command(), f"{_DOOR}/socket"]
         program = filter_program()

@@ -25,6 +25,9 @@ from agentgym.surfaces.peer import Address, Refusal, Session, offer_of, read_pla
 from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
 
 _NAME_CHARS: Final = 64
+_MAX_PARTS: Final = 100
+"""Of a result that are shown."""
+
 _TAKEN: Final = ("submit", "give_up", "message_user")
 """Names that environments give to tools of their own."""
 
@@ -101,7 +104,8 @@ class McpSurface:
         What the server refuses, and what takes it too long, are observations.
 
         Raises:
-            SurfaceError: The server is gone.
+            SurfaceEndedError: The server that was started for this session has ended.
+            SurfaceError: A server that others share is gone.
         """
         session, tool = self._live(), self._theirs[action.tool]
         try:
@@ -205,8 +209,11 @@ def observation_of(result: types.CallToolResult, effect: Effect) -> Observation:
         result: The server's.
         effect: What the call did, unless the server says that it failed.
     """
-    pictures = [picture for part in result.content if (picture := _picture(part)) is not None]
-    text = "\n".join(_told(part) for part in result.content)
+    parts = result.content[:_MAX_PARTS]
+    pictures = [picture for part in parts if (picture := _picture(part)) is not None]
+    text = "\n".join(_told(part) for part in parts)
+    if len(result.content) > len(parts):
+        text += f"\n[{len(result.content) - len(parts)} more parts, not shown]"
     structured = result.structured_content
     data: dict[str, Json] = {}
     if structured is not None:

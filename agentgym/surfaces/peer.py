@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from agentgym.errors import ConfigError, SurfaceError
+from agentgym.errors import ConfigError, SurfaceEndedError, SurfaceError
 from agentgym.installation import missing_extra
 
 try:
@@ -192,7 +192,8 @@ class Session:
         Raises:
             TimeoutError: It took too long; the session goes on.
             Refusal: The server answered with an error instead of a result.
-            SurfaceError: The server is gone.
+            SurfaceEndedError: The server that was started for this session has ended.
+            SurfaceError: A server that others share is gone.
         """
         client = self._live()
         try:
@@ -203,11 +204,11 @@ class Session:
             if error.code == types.REQUEST_TIMEOUT:
                 raise TimeoutError from error
             if error.code == types.CONNECTION_CLOSED or await self._is_lost(error):
-                raise self._broken(f"is gone: {error}") from error
+                raise self._gone(f"is gone: {error}") from error
             raise Refusal(str(error)) from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            raise self._broken("is gone") from error
-        except (ValueError, RuntimeError) as error:
+            raise self._gone("is gone") from error
+        except (ValueError, RuntimeError, RecursionError) as error:
             # What came is not of the protocol, or not what the tool itself promises.
             raise Refusal(f"the server's answer cannot be used: {error}") from error
 
@@ -255,6 +256,15 @@ class Session:
         if self._client is None:
             raise SurfaceError(f"MCP server {self._address}: the session is closed; open it first")
         return self._client
+
+    def _gone(self, what: str) -> SurfaceError:
+        """Return the error for a session that broke off in a call.
+
+        A server of this session alone has met nobody but this agent, whose calls ended it.
+        """
+        if self._address.url:
+            return self._broken(what)
+        return SurfaceEndedError(str(self._broken(what)))
 
     def _broken(self, what: str) -> SurfaceError:
         return SurfaceError(f"MCP server {self._address} {what}{self._last_words()}")
