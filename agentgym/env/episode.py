@@ -44,7 +44,7 @@ from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.setup import Prepared
+from agentgym.task.setup import Prepared, digest_of
 from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
 from agentgym.verify.grade import EpisodeEnd, failed, grade
@@ -83,7 +83,8 @@ async def start_episode(definition: Definition, instance: Instance) -> Episode:
     begun = None
     if definition.services is not None:
         begun = prepare_services(definition.services, instance)
-        prepared = replace(prepared, gold={**prepared.gold, **begun.gold})
+        digest = digest_of(prepared.digest + begun.snapshot.hash, begun.gold)
+        prepared = replace(prepared, gold={**prepared.gold, **begun.gold}, digest=digest)
     milestones = await open_milestones(instance, prepared, definition.provider)
     started_s = time.perf_counter()
     try:
@@ -159,6 +160,11 @@ class Episode:
                 offline=offline,
                 judge=judge,
             )
+
+    @property
+    def prepared(self) -> str:
+        """Digest of what the setup left, 64 hex digits; empty where nothing is set up."""
+        return self._prepared.digest
 
     @property
     def waited_s(self) -> float:

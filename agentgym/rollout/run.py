@@ -121,6 +121,8 @@ class Rollout:
     def record(self, store: RunStore, episode_id: int, first: Observation | None) -> Recorder:
         """Mark an episode as running in what the environment was reset to."""
         instance = self._env.instance
+        if self._env.prepared:
+            store.setups.note(episode_id, self._env.prepared)
         self.recorder = store.begin(
             episode_id,
             params={} if instance is None else instance.params,

@@ -321,8 +321,13 @@ def _acl(path: str) -> list[bytes]:
     return values
 
 
-def size(layer: str) -> int:
-    """Return the bytes that the files of one layer occupy on disk, each at least `ENTRY_BYTES`."""
+def size(layer: str, *, apparent: bool = False) -> int:
+    """Return the bytes that the files of one layer occupy on disk, each at least `ENTRY_BYTES`.
+
+    Args:
+        layer: Its folder.
+        apparent: Count holes as well, which occupy nothing until the files are copied.
+    """
     total, todo, linked = 0, [layer], set()
     while todo:
         folder = todo.pop()
@@ -335,7 +340,8 @@ def size(layer: str) -> int:
                     if (info.st_dev, info.st_ino) in linked:
                         continue
                     linked.add((info.st_dev, info.st_ino))
-                total += max(info.st_blocks * 512, ENTRY_BYTES)
+                holes = info.st_size if apparent and stat.S_ISREG(info.st_mode) else 0
+                total += max(info.st_blocks * 512, holes, ENTRY_BYTES)
     return total
 
 

@@ -24,9 +24,9 @@ from agentgym.records import (
 )
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.task.setup import Prepared
+from agentgym.task.state import state_hash
 from agentgym.testing.checks import MemoryTree, tree_changes
 from agentgym.verify.grade import EpisodeEnd, grade
-from agentgym.verify.state import state_hash
 from agentgym.verify.worker.runner import BROKE
 
 HEAD = 'schema_version = "agentgym.rubric/1"\n'
