@@ -256,7 +256,7 @@ async def test_an_unscored_verdict_says_why(store):
         "error:verifier",
         "checkpoint 'n': ZeroDivisionError in n",
     )
-    assert store.episode(1).error == "ZeroDivisionError in n"
+    assert store.episode(1).error == "checkpoint 'n': ZeroDivisionError in n"
 
 
 async def test_what_is_done_is_not_run_again(store):
