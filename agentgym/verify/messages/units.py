@@ -18,6 +18,11 @@ from agentgym.verify.messages.plain import plain
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d\w*")
 _BREAK: Final = re.compile(r"\n+|(?<=[.!?;])[\"')\]]*\s+|(?<=[a-z0-9)])[.!?;](?=[A-Za-z]{4,}\b)")
+_WHOLE: Final = re.compile(
+    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|\b[\w-]+(?:\.[\w-]+)*\.(?:example|docx|xlsx|pptx|html|json|toml|jpeg|yaml)\b"
+)
+"""Addresses and names of files: a full stop in one ends no sentence."""
 _ABBREVIATED: Final = re.compile(
     r"(?:^|\s|\()(?:mr|mrs|ms|dr|prof|st|no|nr|inv|e\.g|i\.e|approx|ca|resp|incl|vs|a\.m|p\.m"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|[a-z]|\d{1,2})\.$"
@@ -189,7 +194,10 @@ def _sentences(line: str) -> list[str]:
     """Split a line into sentences; a full stop behind an abbreviation ends none."""
     pieces: list[str] = []
     start = 0
+    whole = {place for m in _WHOLE.finditer(line) for place in range(m.start(), m.end())}
     for match in _BREAK.finditer(line):
+        if match.start() in whole:
+            continue
         piece = line[start : match.start()]
         if _ABBREVIATED.search(piece[-8:]) and not _BEGINS.match(line, match.end()):
             continue

@@ -186,3 +186,13 @@ def test_the_lists_hold_words_and_no_figures() -> None:
     for phrases in lists.commitments.values():
         assert all(t.figure is None for p in phrases for t in read_message(p).tokens())
         assert len(set(phrases)) == len(phrases)
+
+
+@pytest.mark.parametrize(
+    "text", ["priya.haugen@redwood-insurance.example", "Pitch.docx", "redwood.example"]
+)
+def test_an_address_or_a_file_is_no_two_sentences(text: str) -> None:
+    assert [unit.text for unit in read_message(f"It is {text}. Thank you.").units] == [
+        f"it is {text.casefold()}.",
+        "thank you.",
+    ]
