@@ -44,7 +44,8 @@ def written(evidence: Evidence, source: object) -> list[Written]:
     Args:
         evidence: Of the episode.
         source: ``"answer"``, ``"reason"`` (of give_up), ``"user"`` (what was said with
-            message_user), ``"mail"``, ``"comment"``, ``"chat"``, ``"calendar"``: all that the agent wrote there; or a table:
+            message_user), ``"mail"``, ``"comment"``, ``"chat"``, ``"calendar"``: all that the
+            agent wrote there; or a table:
             ``{ mail = "ada@x.example" }`` (that address is among To), with ``answers = 380`` or
             ``alone = true`` (nobody else got it); ``{ comment = 17, internal = true }``;
             ``{ chat = 5 }`` (channel), with ``thread = 12``;

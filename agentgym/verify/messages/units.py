@@ -58,6 +58,7 @@ NEGATIONS: Final = frozenset(
 _ASKING: Final = re.compile(
     r"\b(?:(?:can|could|would|will|may|might) (?:you|i|we)|if you (?:can|could|would|might)"
     r"|please (?:tell|give|send|provide|confirm|share|name|state|let|reply|answer|enter|type"
+    r"|clarify"
     r"|specify|verify|check|say|read|write|look)"
     r"|kindly (?:tell|give|send|provide|confirm|share|state|let|reply)"
     r"|(?:tell|give|send) (?:me|us)|let (?:me|us) (?:know|have)|provide (?:me|us|your|the)"
@@ -74,7 +75,9 @@ _ASKING: Final = re.compile(
     r"|confirm (?:your|the|me|whether|that|which|who)|verify (?:your|the)"
     r"|need (?:your|the))\b"
 )
-_LISTING: Final = re.compile(r"\b(?:need|require|provide|send|tell|confirm)\b[^.!?:]{0,60}:$")
+_LISTING: Final = re.compile(
+    r"\b(?:need|require|provide|send|tell|confirm|clarify)\b[^.!?:]{0,60}:$"
+)
 
 
 @dataclass(slots=True)

@@ -196,3 +196,9 @@ def test_an_address_or_a_file_is_no_two_sentences(text: str) -> None:
         f"it is {text.casefold()}.",
         "thank you.",
     ]
+
+
+def test_a_template_is_no_question() -> None:
+    promised = account(template="Katrin has promised an answer.", names=["Katrin"])
+    assert not promised.review("Katrin has promised an answer.").fault
+    assert promised.review("Has Katrin promised an answer?").fault
