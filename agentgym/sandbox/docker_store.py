@@ -32,7 +32,7 @@ from typing import IO
 from agentgym.errors import SandboxError
 from agentgym.records import Change, ChangeKind
 from agentgym.sandbox import layers
-from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, noted, sweep
 from agentgym.sandbox.docker_engine import OWNER, Engine, Image
 from agentgym.sandbox.docker_layer import Allowance, is_untouched, pack, reached, write_image
@@ -298,7 +298,8 @@ class ImageStore:
         """Return what an image, below more layer directories, changes against another."""
         old, new = (self.engine.image(image) for image in (before, after))
         now = [*upper, *new.folders]
-        found = layers.changes(list(old.folders), now, _binds(new), TRUSTED_OPAQUE)
+        with layers_bounded():
+            found = layers.changes(list(old.folders), now, _binds(new), TRUSTED_OPAQUE)
         return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     # --- who needs them ---
