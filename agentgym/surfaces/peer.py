@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from agentgym.errors import ConfigError, SurfaceEndedError, SurfaceError
 from agentgym.installation import missing_extra
+from agentgym.surfaces.inherited import inherited_variables
 
 try:
     import anyio
@@ -66,8 +67,8 @@ class Address:
     Attributes:
         command: Starts it, on this machine and with this user's rights; empty where it is a URL.
         url: Of its streamable HTTP endpoint; empty where it is a command.
-        env: Variables of the command beside PATH, HOME, TMPDIR and a few more; ``$NAME`` stands for
-            a variable of this process.
+        env: Variables of the command beside PATH, HOME, TMPDIR and those of `inherited`; ``$NAME``
+            stands for a variable of this process.
         headers: Headers of every HTTP request, likewise.
         start_s: Seconds until it must have answered the handshake and told its tools.
         call_s: Seconds a call may take.
@@ -321,7 +322,7 @@ class Session:
         started = StdioServerParameters(
             command="/bin/sh",
             args=["-c", _ALL_TOGETHER, self._folder.name, os.path.abspath(program), *arguments],
-            env={"HOME": str(home), "TMPDIR": str(temporary), **given},
+            env={**inherited_variables(), "HOME": str(home), "TMPDIR": str(temporary), **given},
             cwd=home,
         )
         return over_stdio(started, Path(self._folder.name, "stderr"))
