@@ -28,7 +28,7 @@ def forged(folder: Path, seen: object, rubric: str, module: str = "") -> Iterato
     with CheckRunner(Instance(Task(TASK.id, folder, TASK, ""), 0, {}, "")) as runner:
         runner.open()
         runner.see(seen)  # type: ignore[arg-type]
-        yield from runner.forge("case", Answers(seen))  # type: ignore[arg-type]
+        yield from runner.forge("case", Answers(seen), programs=True)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

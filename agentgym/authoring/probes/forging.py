@@ -25,8 +25,7 @@ _SHOWN = 3
 async def withstands(subject: Subject) -> Sequence[str]:
     """Run every check of the rubric over the solution's end, forged in many ways.
 
-    The clean rooms and the judge of a check are not asked: their answers are forged too, or the
-    check is left out from there on.
+    Clean rooms and the judge are not asked: a check is left out from there on.
     """
     if subject.task.foreign is not None:
         raise DoesNotApplyError("its own tests judge it")

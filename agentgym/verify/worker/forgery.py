@@ -123,7 +123,7 @@ class ForgedTree:
             return None if self._is_below(path) else self.tree.stat(path, follow=follow)
         if self.kind == "absent" or (self.kind == "link" and follow):
             return None
-        return FileStat(self.kind, 0o644, len(self.data), self.path, 0.0)  # type: ignore[arg-type]
+        return FileStat(self.kind, 0o644, len(self.data), self.path, 0.0)
 
     def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
         """Return a file's bytes."""
@@ -199,16 +199,21 @@ _ROWS: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True)
 class ForgedRoom:
-    """A clean room in which everything prints the same."""
+    """A clean room in which everything prints the same, or None: nothing runs."""
 
-    said: bytes
+    said: bytes | None
 
     def run(self, argv: Sequence[str], **options: object) -> ExecResult:
-        """Return what everything prints."""
-        return ExecResult(0, self.said)
+        """Return what everything prints. Raises GuestFileError."""
+        return ExecResult(0, self._text())
 
     def read(self, path: str) -> bytes:
-        """Return the same."""
+        """Return the same. Raises GuestFileError."""
+        return self._text()
+
+    def _text(self) -> bytes:
+        if self.said is None:
+            raise GuestFileError("nothing is executed over forged evidence")
         return self.said
 
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
@@ -218,7 +223,7 @@ class ForgedRoom:
 class ForgedEvidence:
     """Evidence of which some parts are replaced."""
 
-    def __init__(self, evidence: object, said: bytes = b"", **replaced: object) -> None:
+    def __init__(self, evidence: object, said: bytes | None, **replaced: object) -> None:
         self._evidence, self._said = evidence, said
         vars(self).update(replaced)
 
@@ -237,18 +242,21 @@ class ForgedEvidence:
 Forgery: TypeAlias = tuple[str, Callable[[], object]]
 
 
-def forgeries(evidence: Any, check: Callable[[object], object]) -> list[Forgery]:
+def forgeries(evidence: Any, check: Callable[[object], object], programs: bool) -> list[Forgery]:
     """Return ways to forge evidence, by what is forged; each is made when it is called.
 
     Args:
         evidence: True.
         check: Runs the check; which files it looks at is what is forged.
+        programs: What programs in clean rooms print is forged too. Without it a check ends where
+            it executes something: what its own programs print is often beyond an agent's reach.
     """
     watched = WatchedTree(evidence.after)
-    check(ForgedEvidence(evidence, after=watched))
+    quiet = b"" if programs else None
+    check(ForgedEvidence(evidence, quiet, after=watched))
     found: list[Forgery] = []
 
-    def add(name: str, said: bytes = b"", **replaced: object) -> None:
+    def add(name: str, said: bytes | None = quiet, **replaced: object) -> None:
         found.append((name, lambda: ForgedEvidence(evidence, said, **replaced)))
 
     for path in list(watched.seen)[:MOST_PATHS]:
@@ -257,7 +265,8 @@ def forgeries(evidence: Any, check: Callable[[object], object]) -> list[Forgery]
         for name, data in [*CONTENTS.items(), *_retyped_file(evidence.after, path)]:
             add(f"{path}: {name}", after=ForgedTree(evidence.after, path, "file", data))
     for name, data in CONTENTS.items():
-        add(f"a program prints: {name}", data)
+        if programs:
+            add(f"a program prints: {name}", data)
         add(f"the answer: {name}", answer=data.decode("utf-8", "replace"))
     add("no answer", answer=None)
     add("no steps", steps=())

@@ -118,12 +118,15 @@ class CheckRunner:
             self.drop()
         return read
 
-    def forge(self, id: str, answers: Answers) -> Iterator[tuple[str, str]]:
+    def forge(
+        self, id: str, answers: Answers, *, programs: bool = False
+    ) -> Iterator[tuple[str, str]]:
         """Run one check over forged evidence, and yield what was forged and how it broke.
 
         Args:
             id: Of the leaf or condition.
             answers: What the host tells of the true world.
+            programs: What programs in clean rooms print is forged too, see `forgeries`.
 
         Raises:
             VerifierError: No worker can be had.
@@ -132,7 +135,7 @@ class CheckRunner:
         while True:
             self._ready()
             number, name = -1, "true evidence"
-            for found in self._orders(("forge", id, begin), _soon(FORGING_S), answers):
+            for found in self._orders(("forge", id, begin, programs), _soon(FORGING_S), answers):
                 if isinstance(found, Broken):
                     yield name, found.what
                 elif found.get("found") == "trying":

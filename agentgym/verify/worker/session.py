@@ -124,12 +124,12 @@ class _Worker:
             "contacts": self._contacts.take(),
         }
 
-    def on_forge(self, id: str, begin: int) -> dict[str, Any]:
+    def on_forge(self, id: str, begin: int, programs: bool) -> dict[str, Any]:
         """Run one check over forged evidence, from the given forgery on; tell each before."""
         assert self._evidence is not None
         check = self._checks[id]
         limit()
-        made = forgeries(self._evidence, check.attempt)
+        made = forgeries(self._evidence, check.attempt, programs)
         for number, (name, forge) in enumerate(made[begin:], begin):
             ask(self._host, {"found": "trying", "number": number, "name": name})
             limit(FORGED_CPU_S, FORGED_BYTES)
