@@ -23,6 +23,7 @@ from agentgym.errors import (
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
+    SandboxLimitError,
     SandboxTimeoutError,
     SurfaceEndedError,
     SurfaceError,
@@ -46,7 +47,7 @@ from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared, digest_of
 from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
-from agentgym.verify.grade import EpisodeEnd, grade
+from agentgym.verify.grade import EpisodeEnd, failed, grade
 from agentgym.verify.milestones import Milestones, open_milestones
 from agentgym.verify.worker.pool import WORKERS
 
@@ -152,7 +153,12 @@ class Episode:
         if instance.task.foreign is not None:
             offline, judge = definition.offline, definition.judge
             self._foreign = foreign_episode(
-                instance.task.foreign, provider, recipe, offline=offline, judge=judge
+                instance.task.foreign,
+                provider,
+                recipe,
+                lambda: provider.start(recipe, prepared.snapshot),
+                offline=offline,
+                judge=judge,
             )
 
     @property
@@ -298,9 +304,13 @@ class Episode:
         """Judge these files, with what else is known of the episode, and drop them."""
         provider = self._definition.provider
         try:
+            try:
+                changes = await provider.compare(self._prepared.snapshot, after)
+            except SandboxLimitError as error:
+                return failed(self.instance, f"what the episode left cannot be judged: {error}")
             end = EpisodeEnd(
                 after=after,
-                changes=await provider.compare(self._prepared.snapshot, after),
+                changes=changes,
                 audit=self.audit,
                 steps=tuple(self.steps),
                 answer=self._answer,

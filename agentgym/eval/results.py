@@ -49,6 +49,8 @@ def build_results(store: RunStore) -> dict[str, Any]:
     settings = read_settings(store)  # what is written out below is then what the schema promises
     rows = [row for row in store.episodes() if row.parent is None]
     trials = 1 + max((row.plan.trial for row in rows), default=0)
+    if not 0 < trials <= max(1, len(rows)):
+        raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
     happenings = store.happenings()
     summary = {
         agent: _summary([row for row in rows if row.plan.agent == agent], trials, happenings)
@@ -84,7 +86,10 @@ def write_results(results: dict[str, Any], path: Path) -> None:
         RecordError: The disk is full or the folder cannot be written.
     """
     with whole_file(path) as file:
-        file.write(json.dumps(results, indent=2) + "\n")
+        try:
+            file.write(json.dumps(results, indent=2) + "\n")
+        except RecursionError as error:
+            raise RecordError(f"{path}: the record holds values nested too deeply") from error
 
 
 @contextmanager

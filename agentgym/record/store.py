@@ -57,6 +57,7 @@ _TOKENS = ("prompt", "completion", "cached")
 _KINDS = {
     **{"task": str, "seed": int, "trial": int, "agent": str, "sandbox": str | None},
     **{"reset_s": codec.NUMBER, "duration_s": codec.NUMBER},
+    **{"state": str, "parent": int | None, "parent_step": int | None},
 }
 """The columns that SQLite, which takes any value anywhere, would not have kept in order."""
 
@@ -275,11 +276,12 @@ class RunStore:
         """Say of what a damaged value is a part."""
         try:
             yield
-        except (RecordError, ValueError) as error:
+        except (RecordError, ValueError, RecursionError) as error:
             raise RecordError(f"{self.folder}: {what} is damaged: {error}") from error
 
     def _step(self, row: sqlite3.Row) -> Step:
         with self._reading(f"step {row['step']} of episode {row['episode']}"):
+            codec.expect(row["step"], "step", int)
             observation = self._packing.unpack_observation(row["observation"])
             decision = self._decision(row)
             duration_s = codec.expect(row["duration_s"], "duration_s", codec.NUMBER)
@@ -313,8 +315,10 @@ class RunStore:
                 reset_s=row["reset_s"],
                 duration_s=row["duration_s"],
                 steps=row["steps"] or 0,
-                usage=TokenUsage(*(int(row[name] or 0) for name in _TOKENS)),
-                parent=None if row["parent"] is None else (row["parent"], row["parent_step"]),
+                usage=TokenUsage(
+                    *(int(codec.expect(row[name] or 0, name, codec.NUMBER)) for name in _TOKENS)
+                ),
+                parent=None if row["parent"] is None else (row["parent"], row["parent_step"] or 0),
                 log=self._value(row, "log", ""),
                 audit=self._audit(row["audit"]),
                 prepared=self.setups.find(row["id"]),
