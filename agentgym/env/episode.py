@@ -23,6 +23,7 @@ from agentgym.errors import (
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
+    SandboxLimitError,
     SandboxTimeoutError,
     SurfaceEndedError,
     SurfaceError,
@@ -43,10 +44,10 @@ from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.setup import Prepared
+from agentgym.task.setup import Prepared, digest_of
 from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
-from agentgym.verify.grade import EpisodeEnd, grade
+from agentgym.verify.grade import EpisodeEnd, failed, grade
 from agentgym.verify.milestones import Milestones, open_milestones
 from agentgym.verify.worker.pool import WORKERS
 
@@ -82,7 +83,8 @@ async def start_episode(definition: Definition, instance: Instance) -> Episode:
     begun = None
     if definition.services is not None:
         begun = prepare_services(definition.services, instance)
-        prepared = replace(prepared, gold={**prepared.gold, **begun.gold})
+        digest = digest_of(prepared.digest + begun.snapshot.hash, begun.gold)
+        prepared = replace(prepared, gold={**prepared.gold, **begun.gold}, digest=digest)
     milestones = await open_milestones(instance, prepared, definition.provider)
     started_s = time.perf_counter()
     try:
@@ -151,8 +153,18 @@ class Episode:
         if instance.task.foreign is not None:
             offline, judge = definition.offline, definition.judge
             self._foreign = foreign_episode(
-                instance.task.foreign, provider, recipe, offline=offline, judge=judge
+                instance.task.foreign,
+                provider,
+                recipe,
+                lambda: provider.start(recipe, prepared.snapshot),
+                offline=offline,
+                judge=judge,
             )
+
+    @property
+    def prepared(self) -> str:
+        """Digest of what the setup left, 64 hex digits; empty where nothing is set up."""
+        return self._prepared.digest
 
     @property
     def waited_s(self) -> float:
@@ -292,9 +304,13 @@ class Episode:
         """Judge these files, with what else is known of the episode, and drop them."""
         provider = self._definition.provider
         try:
+            try:
+                changes = await provider.compare(self._prepared.snapshot, after)
+            except SandboxLimitError as error:
+                return failed(self.instance, f"what the episode left cannot be judged: {error}")
             end = EpisodeEnd(
                 after=after,
-                changes=await provider.compare(self._prepared.snapshot, after),
+                changes=changes,
                 audit=self.audit,
                 steps=tuple(self.steps),
                 answer=self._answer,

@@ -49,6 +49,8 @@ def build_results(store: RunStore) -> dict[str, Any]:
     settings = read_settings(store)  # what is written out below is then what the schema promises
     rows = [row for row in store.episodes() if row.parent is None]
     trials = 1 + max((row.plan.trial for row in rows), default=0)
+    if not 0 < trials <= max(1, len(rows)):
+        raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
     happenings = store.happenings()
     summary = {
         agent: _summary([row for row in rows if row.plan.agent == agent], trials, happenings)
@@ -65,6 +67,7 @@ def build_results(store: RunStore) -> dict[str, Any]:
             {
                 "task": task,
                 **({"stand_ins": dict(used)} if (used := settings.stand_ins.get(task)) else {}),
+                "setups": _setups([row for row in rows if row.plan.task == task]),
                 "episodes": [
                     _episode(row, row.verdict)
                     for row in rows
@@ -83,7 +86,10 @@ def write_results(results: dict[str, Any], path: Path) -> None:
         RecordError: The disk is full or the folder cannot be written.
     """
     with whole_file(path) as file:
-        file.write(json.dumps(results, indent=2) + "\n")
+        try:
+            file.write(json.dumps(results, indent=2) + "\n")
+        except RecursionError as error:
+            raise RecordError(f"{path}: the record holds values nested too deeply") from error
 
 
 @contextmanager
@@ -153,6 +159,18 @@ def _summary(
         "tokens": _tokens(done),
         "duration_s": round(sum(row.duration_s for row in done), 3),
     }
+
+
+def _setups(rows: Sequence[EpisodeRow]) -> dict[str, list[str]]:
+    """Return the digests of the prepared setups that a task's episodes began on, by seed.
+
+    There is one for each seed, unless the setup differs from run to run or has been changed.
+    """
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row.prepared:
+            found.setdefault(str(row.plan.seed), set()).add(row.prepared)
+    return {seed: sorted(of_seed) for seed, of_seed in found.items()}
 
 
 def _is_scored(row: EpisodeRow) -> bool:

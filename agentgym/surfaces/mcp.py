@@ -25,6 +25,7 @@ from agentgym.surfaces.peer import Address, Refusal, Session, offer_of, read_pla
 from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
 
 _NAME_CHARS: Final = 64
+_DESCRIPTION_CHARS: Final = 8_000
 _MAX_PARTS: Final = 100
 """Of a result that are shown."""
 
@@ -80,8 +81,8 @@ class McpSurface:
         offer = offer_of(self._address)
         if not offer.tools:
             raise SurfaceError(f"MCP server {self._address}: it offers no tools")
-        self.instructions = offer.instructions
-        self._server = offer.name or str(self._address)
+        self.instructions = bounded(offer.instructions)
+        self._server = offer.name[:200] or str(self._address)
         self._theirs = _named(offer.tools, options.prefix)
         self._tools = tuple(_described(name, tool) for name, tool in self._theirs.items())
         self._session: Session | None = None
@@ -91,7 +92,7 @@ class McpSurface:
         await self.close()
         self._session = Session(self._address)
         await self._session.open()
-        # What a tool promises of its results is checked by the SDK, which has to know it.
+        # What a tool promises of its results is checked, so it has to be known.
         await self._session.offer()
 
     def tools(self) -> Sequence[ToolSpec]:
@@ -179,7 +180,8 @@ def _named(tools: Sequence[types.Tool], prefix: str) -> dict[str, types.Tool]:
     """Return the tools by names that every model API takes, each once."""
     named: dict[str, types.Tool] = {}
     for tool in tools:
-        stem = re.sub(r"[^A-Za-z0-9_-]", "_", prefix + tool.name)[:_NAME_CHARS] or "tool"
+        given = f"{prefix}{tool.name}"[:_NAME_CHARS]
+        stem = re.sub(r"[^A-Za-z0-9_-]", "_", given) or "tool"
         name, number = stem, 1
         while name in named or name in _TAKEN:
             number += 1
@@ -190,8 +192,10 @@ def _named(tools: Sequence[types.Tool], prefix: str) -> dict[str, types.Tool]:
 
 def _described(name: str, tool: types.Tool) -> ToolSpec:
     said = (tool.description or tool.title or "").strip()
+    if len(said) > _DESCRIPTION_CHARS:
+        said = f"{said[:_DESCRIPTION_CHARS]}\n[cut: {len(said) - _DESCRIPTION_CHARS} characters]"
     return ToolSpec(
-        name, said or f"{tool.name}, of which the server says nothing.", adapt(tool.input_schema)
+        name, said or f"{name}, of which the server says nothing.", adapt(tool.input_schema)
     )
 
 

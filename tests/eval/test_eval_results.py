@@ -102,6 +102,7 @@ EPISODE = {
         "required": ["error"],
     },
 }
+DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 RESULTS = {
     "type": "object",
     "properties": {
@@ -117,9 +118,13 @@ RESULTS = {
                 "type": "object",
                 "properties": {
                     "task": {"type": "string"},
+                    "setups": {
+                        "type": "object",
+                        "additionalProperties": {"type": "array", "items": DIGEST},
+                    },
                     "episodes": {"type": "array", "items": EPISODE},
                 },
-                "required": ["task", "episodes"],
+                "required": ["task", "setups", "episodes"],
                 "additionalProperties": False,
             },
         },
