@@ -120,6 +120,9 @@ def tidy(evidence: Evidence) -> CheckResult:
     for name in UNFINISHED:
         if evidence.after.stat(f"{folder}/{name}", follow=False) is not None:
             return _fail(f"{name} is still there")
+    settings = evidence.after.read(f"{folder}/config", max_bytes=2**16).decode("utf-8", "replace")
+    if f"/srv/git/{evidence.params['project']}.git" not in settings:
+        return _fail("origin is not the remote that it was")
     facts = _facts(evidence)
     if facts.head != FEATURE:
         return _fail(f"HEAD is {facts.head or 'detached'!r}")
