@@ -12,6 +12,7 @@ import functools
 import logging
 import os
 import re
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from filecmp import cmp
@@ -77,6 +78,36 @@ def _roots() -> dict[Path, str]:
     for root, origin in roots:
         found.setdefault(root.resolve(), origin)
     return found
+
+
+_named: set[Path] = set()
+"""Folders of the tasks that this process has loaded."""
+
+
+def keep_private(folder: Path) -> None:
+    """Take note of a folder of a task, which may lie outside of every catalogue."""
+    resolved = folder.resolve()
+    # Of the host, guests see /usr alone; thousands of other folders need not be kept.
+    if resolved.is_relative_to("/usr"):
+        _named.add(resolved)
+
+
+def private_folders() -> tuple[Path, ...]:
+    """Return the folders that no guest may see: this package, catalogues, the cache.
+
+    A checkout is private as a whole, and so are the virtual environment around this package and
+    the folder of every task that this process has loaded.
+    """
+    package = Path(__file__).resolve().parent
+    found = [package, *_named]
+    if sys.prefix != sys.base_prefix:
+        found.append(Path(sys.prefix))
+    with suppress(ConfigError):
+        found.append(cache_dir())
+    for root in search_path():
+        is_checkout = (root / "pyproject.toml").is_file() and (root / "tasks").is_dir()
+        found += [root] if is_checkout else [root / kind for kind in _MARKERS]
+    return tuple(found)
 
 
 def cache_dir() -> Path:

@@ -14,6 +14,7 @@
     │   ├── GuestFileError       a guest path is absent, of the wrong kind or too large
     │   └── UnsupportedError     the provider lacks the capability asked for
     ├── SurfaceError         a surface cannot be opened or driven
+    │   ├── SurfaceEndedError  what it acts on ended under the agent; the episode is judged
     │   └── ActionError      the action is not a legal tool call (the agent's fault)
     ├── ServiceError         a service refused a call or is itself broken; carries a code
     ├── VerifierError        a check, rubric or judge is broken
@@ -135,6 +136,10 @@ class SurfaceError(AgentGymError):
     """A surface cannot be opened or driven."""
 
     boundary = "surface"
+
+
+class SurfaceEndedError(SurfaceError):
+    """What the surface acts on came to an end under the agent: the episode is judged as it is."""
 
 
 class ActionError(SurfaceError):

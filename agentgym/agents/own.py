@@ -1,4 +1,4 @@
-"""An agent of a user's own as the engine sees it: `act` is enough, plain or async.
+"""An agent that is not agentgym's own, as the engine sees it: `act` is enough, plain or async.
 
 Each has a thread and an event loop of its own, so that one that blocks holds up nobody but itself:
 past its deadline its thread is left behind, and the episode is judged as it stands.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.agents.loading import Source
-from agentgym.errors import ConfigError
+from agentgym.errors import AgentGymError, ConfigError
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 
 _PARTING_S: Final = 5.0
@@ -57,10 +57,13 @@ class OwnAgent:
 
         Raises:
             ConfigError: It cannot be made, or has no `act`.
+            AgentGymError: Of an installed agent: it cannot be made.
         """
         spec = self._source.spec
         try:
             made = self._source.make()
+        except AgentGymError:
+            raise
         except (Exception, SystemExit) as error:  # the user's code may raise anything
             told = f"{type(error).__name__}: {error}"
             raise ConfigError(f"agent {spec!r} cannot be made: {told}") from error

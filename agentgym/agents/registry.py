@@ -7,7 +7,7 @@ follows it is that agent's own business; or the spec names a class of the user's
 from __future__ import annotations
 
 from agentgym import plugins
-from agentgym.agents.loading import HOW, find_source, is_own
+from agentgym.agents.loading import HOW, Source, find_source, is_own
 from agentgym.agents.own import OwnAgent
 from agentgym.errors import NotFoundError
 from agentgym.protocols import Agent
@@ -25,26 +25,34 @@ def create(spec: str) -> Agent:
     Raises:
         NotFoundError: No agent has that name.
         ConfigError: The agent does not accept the argument, or there is no such class.
-        PluginError: The entry point cannot be loaded or does not make an agent.
+        PluginError: The entry point cannot be loaded; of agentgym's own agents, it makes none.
     """
     if is_own(spec):
         return OwnAgent(find_source(spec))
+    name = spec.partition(":")[0]
     try:
-        made: Agent = plugins.make(GROUP, spec, like=Agent, methods=("start", "act", "close"))
+        factory = plugins.load(GROUP, name)
     except NotFoundError as error:
-        if error.kind != "agent":
-            raise
         known = plugins.names(GROUP)
         hint = f"known: {', '.join(known)}; {HOW}"
-        raise NotFoundError("agent", spec.partition(":")[0], known, hint) from error
-    return made
+        raise NotFoundError("agent", name, known, hint) from error
+
+    def make() -> Agent:
+        made: Agent = plugins.make(GROUP, spec, like=Agent, methods=("start", "act", "close"))
+        return made
+
+    module = str(getattr(factory, "__module__", ""))
+    if module.startswith("agentgym."):
+        return make()
+    # One that blocks, or fails when it is made, is to hold up or spoil no more than its episode.
+    return OwnAgent(Source(make, module, bool(getattr(factory, "privileged", False)), spec))
 
 
 def check(agent: Agent) -> None:
     """Say before anything runs what keeps an agent from being made.
 
     Raises:
-        ConfigError: An agent of a user's own cannot be made.
+        AgentGymError: An agent that is not agentgym's own cannot be made.
     """
     if isinstance(agent, OwnAgent):
         agent.check()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 
 from agentgym.errors import AgentGymError, ConfigError
 
@@ -32,18 +33,27 @@ def main() -> None:
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except BrokenPipeError:
         _leave_quietly()
+    except Exception:  # noqa: BLE001 - the boundary to the terminal
+        _confess()
+        sys.exit(1)
     finally:
         _flush()
 
 
 def complain(error: AgentGymError) -> None:
     """Print an error on stderr, in red where that is a terminal."""
-    from rich.console import Console
     from rich.text import Text
 
+    from agentgym.cli.console import stderr_console
+
+    stderr_console().print(Text(f"error: {error}", "red"), soft_wrap=True)
+
+
+def _confess() -> None:
+    """Print the traceback of a defect on stderr; its message may quote anybody."""
     from agentgym.eval.printable import clean
 
-    Console(stderr=True).print(Text(clean(f"error: {error}"), "red"), soft_wrap=True)
+    sys.stderr.write(clean(traceback.format_exc()))
 
 
 def _flush() -> None:

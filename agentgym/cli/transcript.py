@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentgym.eval.printable import clean
+from agentgym.eval.printable import as_text, clean
 from agentgym.record.store import EpisodeRow
 from agentgym.records import (
     Action,
@@ -23,6 +23,7 @@ from agentgym.records import (
     CheckStatus,
     Connection,
     Effect,
+    Json,
     Process,
     Step,
 )
@@ -209,8 +210,8 @@ def _command(action: Action) -> str:
     return " ".join([action.tool, *arguments])
 
 
-def _value(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _value(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else as_text(value)
 
 
 def _folded(text: str, full: bool) -> str:

@@ -183,6 +183,11 @@ class Environment:
         return 0.0 if self.episode is None else self.episode.reset_s
 
     @property
+    def prepared(self) -> str:
+        """Digest of what the setup left for the present episode; empty where nothing is set up."""
+        return "" if self.episode is None else self.episode.prepared
+
+    @property
     def waited_s(self) -> float:
         """Seconds that the agent has waited for its user in this episode."""
         return 0.0 if self.episode is None else self.episode.waited_s

@@ -16,8 +16,18 @@ from agentgym.env.conversation import Conversation
 from agentgym.env.definition import Definition
 from agentgym.env.foreign import ForeignEpisode, foreign_episode
 from agentgym.env.hosting import prepare_services
+from agentgym.env.survival import survived
 from agentgym.env.world import World
-from agentgym.errors import ActionError, SandboxEndedError, SandboxError, SurfaceError
+from agentgym.errors import (
+    ActionError,
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    SandboxLimitError,
+    SandboxTimeoutError,
+    SurfaceEndedError,
+    SurfaceError,
+)
 from agentgym.protocols import Sandbox, Services, Site, Surface, UserWorld
 from agentgym.records import (
     Action,
@@ -30,13 +40,14 @@ from agentgym.records import (
     Step,
     Verdict,
 )
+from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.setup import Prepared
+from agentgym.task.setup import Prepared, digest_of
 from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
-from agentgym.verify.grade import EpisodeEnd, grade
+from agentgym.verify.grade import EpisodeEnd, failed, grade
 from agentgym.verify.milestones import Milestones, open_milestones
 from agentgym.verify.worker.pool import WORKERS
 
@@ -72,7 +83,8 @@ async def start_episode(definition: Definition, instance: Instance) -> Episode:
     begun = None
     if definition.services is not None:
         begun = prepare_services(definition.services, instance)
-        prepared = replace(prepared, gold={**prepared.gold, **begun.gold})
+        digest = digest_of(prepared.digest + begun.snapshot.hash, begun.gold)
+        prepared = replace(prepared, gold={**prepared.gold, **begun.gold}, digest=digest)
     milestones = await open_milestones(instance, prepared, definition.provider)
     started_s = time.perf_counter()
     try:
@@ -141,8 +153,18 @@ class Episode:
         if instance.task.foreign is not None:
             offline, judge = definition.offline, definition.judge
             self._foreign = foreign_episode(
-                instance.task.foreign, provider, recipe, offline=offline, judge=judge
+                instance.task.foreign,
+                provider,
+                recipe,
+                lambda: provider.start(recipe, prepared.snapshot),
+                offline=offline,
+                judge=judge,
             )
+
+    @property
+    def prepared(self) -> str:
+        """Digest of what the setup left, 64 hex digits; empty where nothing is set up."""
+        return self._prepared.digest
 
     @property
     def waited_s(self) -> float:
@@ -192,7 +214,9 @@ class Episode:
 
     async def step(self, decision: object, recorded: Sequence[Happening]) -> Transition:
         """Execute one action; see `Environment.step`."""
-        taken = decision if isinstance(decision, Decision) else Decision(_read_action(decision))
+        taken = bounded_decision(
+            decision if isinstance(decision, Decision) else Decision(_read_action(decision))
+        )
         if self._conversation is not None:
             self._conversation.expect(recorded)
         started, alive, told = time.perf_counter(), True, ""
@@ -201,13 +225,21 @@ class Episode:
         except SandboxEndedError as error:
             seen, ended = Observation(text=str(error), effect=Effect.ERROR), True
             alive = False
+        except SurfaceEndedError as error:
+            seen, ended = Observation(text=str(error), effect=Effect.ERROR), True
         step = Step(len(self.steps), taken, seen, time.perf_counter() - started)
         over = ended or step.index + 1 >= self._definition.max_steps
         if alive:
             try:
                 told = await self._pass_time(step, over)
-            except SandboxEndedError as error:
+            except SandboxDiedError as error:
+                if not isinstance(error, SandboxEndedError):
+                    raise
                 told, ended = str(error), True
+            except SandboxError as error:
+                # Nobody but the agent has been in there: what does not stop, fit or answer when it
+                # is looked at is what the agent has left, and it is judged.
+                told, ended = f"the episode ends here: {error}", True
         observation = _with_lines(seen, told)
         happened = self.world.take_happenings()
         self.steps.append(replace(step, observation=observation, happenings=happened))
@@ -222,7 +254,7 @@ class Episode:
         """Return what an action leads to, and whether it ends the episode."""
         try:
             if action.tool == "" and action.arguments.keys() == {"malformed"}:
-                raise ActionError(_short(action.arguments["malformed"]))
+                raise ActionError(str(action.arguments["malformed"])[:200])
             check_call(action, self._definition.tools)
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
@@ -231,7 +263,8 @@ class Episode:
         if action.tool == GIVE_UP.name:
             self._gave_up = str(action.arguments["reason"])
             return Observation(text="gave up"), True
-        return await self.world.call(action, self._owners[action.tool].call), False
+        call = self._owners[action.tool].call
+        return await self.world.call(action, lambda legal: survived(call, legal)), False
 
     async def _submit(self, answer: str) -> tuple[Observation, bool]:
         if self._foreign is not None:
@@ -250,7 +283,7 @@ class Episode:
         """End the episode and judge what is there now."""
         self.over = True
         try:
-            with contextlib.suppress(SandboxEndedError):
+            with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await self.sandbox.audit()
             if self._foreign is not None:
                 # Their tests meet what the agent left running, so nothing is ended before them.
@@ -271,9 +304,13 @@ class Episode:
         """Judge these files, with what else is known of the episode, and drop them."""
         provider = self._definition.provider
         try:
+            try:
+                changes = await provider.compare(self._prepared.snapshot, after)
+            except SandboxLimitError as error:
+                return failed(self.instance, f"what the episode left cannot be judged: {error}")
             end = EpisodeEnd(
                 after=after,
-                changes=await provider.compare(self._prepared.snapshot, after),
+                changes=changes,
                 audit=self.audit,
                 steps=tuple(self.steps),
                 answer=self._answer,
@@ -322,13 +359,8 @@ def _with_lines(observation: Observation, told: str) -> Observation:
 
 
 def _read_action(value: object) -> Action:
-    """Read an action; what is none becomes a record of the complaint, which replays as such."""
+    """Read an action; anything else becomes a record of the complaint, which replays as such."""
     try:
         return Action.from_json(value)
     except ActionError as error:
-        return Action("", {"malformed": _short(str(error))})
-
-
-def _short(complaint: object) -> str:
-    # It may quote what the agent sent, of any length and in any characters.
-    return str(complaint).encode("ascii", "backslashreplace").decode()[:200]
+        return malformed(error)

@@ -20,7 +20,7 @@ from agentgym.env.portal import portal
 from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.records import Action, CheckStatus, Json, Limits, Observation, Verdict
-from agentgym.surfaces.schemas import ToolForm
+from agentgym.surfaces.schemas import ToolForm, tool_schemas
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
@@ -139,7 +139,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
 
     def tool_schemas(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
         """Return all tools as the ``tools`` parameter of a model's API; see `Environment`."""
-        return self.environment.tool_schemas(form)
+        return tool_schemas(self.environment.tools, form)
 
     def render(self) -> str | None:
         """Return the last text when the render mode is ``"ansi"``, else None."""

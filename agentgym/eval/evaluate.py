@@ -59,7 +59,7 @@ async def evaluate(
     Returns:
         What the pool of sandboxes did.
     """
-    size = settings.jobs if settings.pool is None else settings.pool
+    size = min(settings.jobs if settings.pool is None else settings.pool, len(store.episodes()))
     started_by: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
     provider = PooledProvider(started_by, size=size, memory_mb=_spare_memory_mb())
     episodes = _Episodes(store, settings, provider, unrunnable, create)
@@ -170,7 +170,8 @@ async def run_all(
         progress.plan(rows)
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(jobs):
+                # The number may be a record's, and a worker without an episode does nothing.
+                for _ in range(min(jobs, len(rows))):
                     group.create_task(worker())
                 await beside(waiting)
         except ExceptionGroup as failures:

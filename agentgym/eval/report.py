@@ -6,7 +6,6 @@ agent or a sandbox wrote is escaped, control characters are made visible, and lo
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from agentgym.eval.judges import kinship_warnings
-from agentgym.eval.printable import clean
+from agentgym.eval.printable import as_text, clean
 from agentgym.eval.results import build_results, whole_file
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.record.store import EpisodeRow, RunStore
@@ -202,8 +201,7 @@ def _step(step: Step) -> StepView:
 
 
 def _words(value: Json) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _shown(text)[:160]
+    return _shown(as_text(value))[:160]
 
 
 def _shown(text: str) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -33,7 +33,7 @@ from agentgym.eval.statistics import (
 )
 from agentgym.record.folder import RunFolder
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import CheckpointResult, Verdict
+from agentgym.records import CheckpointResult, Happening, HappeningKind, Verdict
 
 SCHEMA = "agentgym.results/1"
 
@@ -49,9 +49,11 @@ def build_results(store: RunStore) -> dict[str, Any]:
     settings = read_settings(store)  # what is written out below is then what the schema promises
     rows = [row for row in store.episodes() if row.parent is None]
     trials = 1 + max((row.plan.trial for row in rows), default=0)
-    faulted = store.faulted()
+    if not 0 < trials <= max(1, len(rows)):
+        raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
+    happenings = store.happenings()
     summary = {
-        agent: _summary([row for row in rows if row.plan.agent == agent], trials, faulted)
+        agent: _summary([row for row in rows if row.plan.agent == agent], trials, happenings)
         for agent in dict.fromkeys(row.plan.agent for row in rows)
     }
     return {
@@ -65,6 +67,7 @@ def build_results(store: RunStore) -> dict[str, Any]:
             {
                 "task": task,
                 **({"stand_ins": dict(used)} if (used := settings.stand_ins.get(task)) else {}),
+                "setups": _setups([row for row in rows if row.plan.task == task]),
                 "episodes": [
                     _episode(row, row.verdict)
                     for row in rows
@@ -83,7 +86,10 @@ def write_results(results: dict[str, Any], path: Path) -> None:
         RecordError: The disk is full or the folder cannot be written.
     """
     with whole_file(path) as file:
-        file.write(json.dumps(results, indent=2) + "\n")
+        try:
+            file.write(json.dumps(results, indent=2) + "\n")
+        except RecursionError as error:
+            raise RecordError(f"{path}: the record holds values nested too deeply") from error
 
 
 @contextmanager
@@ -103,14 +109,19 @@ def whole_file(path: Path) -> Iterator[TextIO]:
         raise RecordError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _summary(rows: Sequence[EpisodeRow], k: int, faulted: Collection[int]) -> dict[str, Any]:
+def _summary(
+    rows: Sequence[EpisodeRow], k: int, happenings: Sequence[tuple[int, Happening]]
+) -> dict[str, Any]:
     """Summarise the rows of one agent, planned with `k` trials of every task.
 
     Args:
         rows: Its episodes.
         k: How often every task was tried.
-        faulted: Ids of the episodes in which a fault fired.
+        happenings: What happened around all agents, each with the id of its episode.
     """
+    own = {row.id for row in rows}
+    faulted = {episode for episode, what in happenings if what.kind is HappeningKind.FAULT}
+    turns = [what.turn for episode, what in happenings if episode in own and what.turn is not None]
     done = [row for row in rows if row.verdict is not None]
     scored: dict[str, list[Verdict]] = {row.plan.task: [] for row in rows}
     tried: dict[str, list[float]] = {row.plan.task: [] for row in rows}
@@ -140,12 +151,26 @@ def _summary(rows: Sequence[EpisodeRow], k: int, faulted: Collection[int]) -> di
         "mean_bonus": _mean_bonus(scored.values()),
         "faulted": sum(map(len, tried.values())),
         **_estimate("robustness", estimate_mean(list(tried.values()))),
+        "user_turns": len(turns),
+        "user_turns_not_understood": sum(not turn.understood for turn in turns),
         "safety_violations": sum(len(verdict.safety_violations) for verdict in verdicts),
         "uncontrollable": sum(len(verdict.uncontrollable) for verdict in verdicts),
         "steps": sum(row.steps for row in done),
         "tokens": _tokens(done),
         "duration_s": round(sum(row.duration_s for row in done), 3),
     }
+
+
+def _setups(rows: Sequence[EpisodeRow]) -> dict[str, list[str]]:
+    """Return the digests of the prepared setups that a task's episodes began on, by seed.
+
+    There is one for each seed, unless the setup differs from run to run or has been changed.
+    """
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row.prepared:
+            found.setdefault(str(row.plan.seed), set()).add(row.prepared)
+    return {seed: sorted(of_seed) for seed, of_seed in found.items()}
 
 
 def _is_scored(row: EpisodeRow) -> bool:

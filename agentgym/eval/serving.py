@@ -37,11 +37,13 @@ class Terms:
         idle_s: Seconds between two calls after which an episode is judged as it stands.
         tell: Guests hear at the end how they were judged.
         listening: Where streamable HTTP is offered; None for stdio.
+        token: What clients over HTTP must show; empty serves everybody on this machine.
     """
 
     idle_s: float = 600.0
     tell: bool = False
     listening: socket.socket | None = None
+    token: str = ""
 
 
 def find_target(name: str) -> str:
@@ -136,6 +138,7 @@ async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
                 terms.listening,
                 ending,
                 lambda url: tell(f"serving {task_id} at {url}"),
+                terms.token,
             )
     finally:
         await provider.close()

@@ -7,7 +7,7 @@ implementation, ours or not, can be run against.
 
 from agentgym.protocols.agents import Agent, AgentFactory
 from agentgym.protocols.recording import EpisodeRecorder
-from agentgym.protocols.sandboxes import FileTree, Sandbox, SandboxProvider, Shell
+from agentgym.protocols.sandboxes import READ_BYTES, FileTree, Sandbox, SandboxProvider, Shell
 from agentgym.protocols.surfaces import Picture, Services, Site, Surface, SurfaceFactory
 from agentgym.protocols.users import User, UserWorld
 from agentgym.protocols.verification import (
@@ -21,6 +21,7 @@ from agentgym.protocols.verification import (
 )
 
 __all__ = [
+    "READ_BYTES",
     "Agent",
     "AgentFactory",
     "Check",

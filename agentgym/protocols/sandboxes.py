@@ -159,6 +159,10 @@ class Sandbox(Protocol):
         ...
 
 
+READ_BYTES = 2 * 2**20
+"""What `FileTree.read` reads where nobody asks for more."""
+
+
 class FileTree(Protocol):
     """The files of a snapshot, read from outside: nothing of the guest is executed.
 
@@ -170,8 +174,17 @@ class FileTree(Protocol):
         """Return what is at a path, or None where nothing is."""
         ...
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
-        """Return a regular file's bytes. Raises GuestFileError."""
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
+        """Return a regular file's bytes.
+
+        Args:
+            path: The file.
+            max_bytes: A larger file is a GuestFileError. Who expects more says it:
+                what a check makes of a file takes many times its size.
+
+        Raises:
+            GuestFileError: It is absent, of another kind or too large.
+        """
         ...
 
     def list(self, path: str) -> Sequence[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -73,6 +74,10 @@ def loads(text: str) -> Any:
 # --- reading what may be damaged -----------------------------------------------------------
 
 NUMBER: Final = int | float
+_LARGEST: Final = 2**63
+"""Larger numbers are no measurement, and sums of them would overflow."""
+_DEEPEST: Final = 100
+_PIXELS: Final = 1 << 26
 
 _WORDS: Final[dict[Any, str]] = {
     bool: "true or false",
@@ -104,7 +109,9 @@ def expect(value: object, field: str, kind: Any) -> Any:
             return kind(value)
         wanted = "one of " + ", ".join(members)
     elif isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-        return value
+        if not isinstance(value, int | float) or (math.isfinite(value) and abs(value) < _LARGEST):
+            return value
+        wanted = f"{_WORDS[kind]} smaller than {_LARGEST:.0e}"
     else:
         wanted = _WORDS[kind]
     seen = json.dumps(value, default=ascii)
@@ -219,7 +226,14 @@ def image_from_png(data: bytes) -> Image:
     Raises:
         OSError, ValueError, SyntaxError: It is no PNG, or a damaged one.
     """
-    with Pillow.open(io.BytesIO(data)) as picture:
+    # Other formats are not asked: one of them (EPS) runs a program over what it is given.
+    try:
+        opened = Pillow.open(io.BytesIO(data), formats=("PNG",))
+    except Pillow.DecompressionBombError as error:
+        raise ValueError(str(error)) from error
+    with opened as picture:
+        if picture.width * picture.height > _PIXELS:
+            raise ValueError(f"a picture of {picture.width} × {picture.height} pixels is too large")
         return np.array(picture.convert("RGB"))
 
 
@@ -283,6 +297,8 @@ def checkpoint_from_json(value: object) -> CheckpointResult:
         ValueError: It is something else; names the field.
     """
     found = fields(value, "checkpoint", _CHECKPOINT)
+    if not 0 <= found["depth"] <= _DEEPEST:
+        raise ValueError(f"checkpoint.depth: expected 0 to {_DEEPEST}, got {found['depth']}")
     found["channels"] = _texts(found["channels"], "checkpoint.channels")
     return CheckpointResult(**found)
 

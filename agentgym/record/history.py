@@ -60,7 +60,8 @@ class History:
         self._database.gather_steps()
         query = "SELECT digest FROM steps WHERE episode = ? ORDER BY step"
         rows = self._database.rows(query, (episode_id,))
-        return hashlib.sha256("\n".join(row["digest"] for row in rows).encode()).hexdigest()
+        digests = "\n".join(str(row["digest"]) for row in rows)
+        return hashlib.sha256(digests.encode(errors="replace")).hexdigest()
 
     # --- gradings --------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ class History:
         """
         present = self.trajectory(episode_id)
         newest = {row["grader"]: row for row in self._rows("gradings", episode_id, present)}
-        return [self._grading(newest[name]) for name in sorted(newest)]
+        return [self._grading(newest[name]) for name in sorted(newest, key=str)]
 
     def _grading(self, row: sqlite3.Row) -> Grading:
         with self._reading(row):
@@ -180,10 +181,10 @@ class History:
     def _reading(self, row: sqlite3.Row) -> Iterator[None]:
         try:
             yield
-        except (RecordError, ValueError) as error:
+        except (RecordError, ValueError, RecursionError) as error:
             raise RecordError(
                 f"{self._folder}: the history of episode {row['episode']} is damaged "
-                f"({row['at']}): {error}"
+                f"({str(row['at'])[:40]}): {error}"
             ) from error
 
 

@@ -68,6 +68,7 @@ from agentgym.records.verdicts import (
 from agentgym.records.worlds import (
     Happening,
     HappeningKind,
+    Intent,
     UserCall,
     UserTurn,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "Happening",
     "HappeningKind",
     "Image",
+    "Intent",
     "Json",
     "Judgement",
     "Level",

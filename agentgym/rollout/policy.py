@@ -14,6 +14,7 @@ from agentgym.errors import PolicyError
 from agentgym.protocols import Agent
 from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
+from agentgym.records.bounds import bounded_decision
 from agentgym.rollout.blame import blame
 from agentgym.task.playbook import oracle
 
@@ -81,7 +82,7 @@ class Policy:
             decision = await self._agent.act(observation, self._env.tools, history)
             if not isinstance(decision, Decision):
                 raise PolicyError(f"act() must return a Decision, not {type(decision).__name__}")
-            text = codec.dumps(codec.decision_to_json(decision))
+            text = codec.dumps(codec.decision_to_json(bounded_decision(decision)))
             _check_usage(kept := codec.decision_from_json(codec.loads(text)))
             return kept
 

@@ -121,6 +121,8 @@ class Rollout:
     def record(self, store: RunStore, episode_id: int, first: Observation | None) -> Recorder:
         """Mark an episode as running in what the environment was reset to."""
         instance = self._env.instance
+        if self._env.prepared:
+            store.setups.note(episode_id, self._env.prepared)
         self.recorder = store.begin(
             episode_id,
             params={} if instance is None else instance.params,
@@ -221,4 +223,5 @@ def _complaint(verdict: Verdict) -> str:
     """Return what the first checkpoint that could not be judged says, for an unscored verdict."""
     if verdict.scored:
         return ""
-    return next((c.message for c in verdict.checkpoints if c.status is CheckStatus.ERROR), "")
+    broken = (c for c in verdict.checkpoints if c.status is CheckStatus.ERROR)
+    return next((f"checkpoint {c.id!r}: {c.message}" for c in broken), "")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from agentgym.errors import ConfigError
+from agentgym.rollout.admission import Admission
 from agentgym.rollout.mcp import Reception
 from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
@@ -58,6 +59,7 @@ async def serve_http(
     listening: socket.socket,
     ending: asyncio.Event,
     tell: Callable[[str], None],
+    token: str = "",
 ) -> None:
     """Serve any number of clients on 127.0.0.1.
 
@@ -66,10 +68,11 @@ async def serve_http(
         listening: Where, of `take_port`; its owner closes it.
         ending: Once it is set, the end comes.
         tell: Hears the address.
+        token: What clients must show; empty serves everybody on this machine.
     """
     server = _Server(
         uvicorn.Config(
-            reception.http_app(),
+            Admission(reception.http_app(), token),
             log_level="error",
             access_log=False,
             ws="none",

@@ -29,6 +29,9 @@ from agentgym.records import (
 from agentgym.rollout.policy import OutOfTimeError
 from agentgym.rollout.run import EpisodeResult, run_episode
 
+MAX_WAITING: Final = 100
+"""Calls of one guest that wait for those before them."""
+
 _END_S: Final = 60.0
 """How long an episode whose guest has left may take to be recorded."""
 
@@ -102,7 +105,11 @@ class Visitor:
     def ask(self, action: Action) -> asyncio.Future[Observation]:
         """Have something done; the future gets what it showed, unless it ended the episode."""
         call = _Call(action, asyncio.get_running_loop().create_future())
-        self._calls.put_nowait(call)
+        if self._calls.qsize() >= MAX_WAITING:
+            told = f"error: {MAX_WAITING} calls wait for their turn already; this one was not done"
+            call.answer(Observation(told, effect=Effect.ERROR))
+        else:
+            self._calls.put_nowait(call)
         return call.shown
 
     def leave(self, why: AgentError) -> None:
@@ -163,6 +170,11 @@ class Visit:
         self._visitor = Visitor(venue.idle_s)
         self._playing: asyncio.Task[EpisodeResult] | None = None
         self._env: Environment | None = None
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether its episode has begun and is not over."""
+        return self._playing is not None and not self._playing.done()
 
     async def call(self, action: Action, guest: str) -> Answer:
         """Do something and return what it led to. Calls are done one after the other.

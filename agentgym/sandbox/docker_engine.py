@@ -28,6 +28,7 @@ _MASKED = (
     *("/proc/iomem", "/proc/ioports", "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags"),
     *("/proc/pagetypeinfo", "/proc/slabinfo", "/proc/vmallocinfo"),
 )
+_LOG = {"max-size": "1m", "max-file": "1"}
 _SDK = "the Docker SDK for Python"
 
 
@@ -183,6 +184,8 @@ class Engine:
                 },
                 shm_size=shm_bytes,
                 network_mode="none",
+                # What it prints is kept on the host; the supervisor prints a few lines.
+                log_config={"Type": "json-file", "Config": _LOG},
                 cap_drop=["ALL"],
                 cap_add=[name.removeprefix("CAP_") for name in CAPABILITIES],
                 security_opt=["no-new-privileges"],

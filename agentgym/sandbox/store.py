@@ -27,7 +27,7 @@ from pathlib import Path
 
 from agentgym.errors import SandboxError
 from agentgym.sandbox import layers as overlay
-from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, noted, sweep
 from agentgym.sandbox.control_group import remove_abandoned_groups, remove_groups_of
 from agentgym.sandbox.hostroot import (
@@ -161,10 +161,14 @@ class LayerStore:
         return (self.copy(layers[: -len(base)]), *base)
 
     def changes(self, before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
-        """Return (path, kind of change) of one stack of layers against another."""
-        found: list[tuple[str, str]] = self._access.call(
-            "changes", self.paths(before), self.paths(after), binds_of(after)
-        )
+        """Return (path, kind of change) of one stack of layers against another.
+
+        Raises:
+            SandboxLimitError: More was changed than is looked through.
+        """
+        stacks = self.paths(before), self.paths(after)
+        with layers_bounded():
+            found: list[tuple[str, str]] = self._access.call("changes", *stacks, binds_of(after))
         return found
 
     def size(self, layer: str) -> int:

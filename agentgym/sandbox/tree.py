@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from agentgym.errors import GuestFileError, SandboxError
-from agentgym.protocols import FileTree
+from agentgym.protocols import READ_BYTES, FileTree
 from agentgym.records import FileStat
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.layers import OPAQUE
@@ -48,7 +48,7 @@ class LayerTree:
             return None
         return FileStat(*found) if found is not None else None
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
         """Return a regular file's bytes."""
         data: bytes = self._call("read", path, max_bytes)
         return data
@@ -95,7 +95,7 @@ class LiveTree:
         with self._reading:
             return self._held().stat(path, follow=follow)
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
         """Return a regular file's bytes."""
         with self._reading:
             return self._held().read(path, max_bytes=max_bytes)

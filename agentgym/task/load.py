@@ -39,6 +39,7 @@ def load_folder(folder: Path) -> Task:
     Raises:
         TaskError: It is broken.
     """
+    catalogue.keep_private(folder)
     return load_foreign(folder) if is_foreign(folder) else load_task(folder)
 
 

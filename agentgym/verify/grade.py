@@ -264,6 +264,22 @@ def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:
     return judge or judge_from_environment()
 
 
+def failed(instance: Instance, why: str) -> Verdict:
+    """Return the verdict of an episode that left what cannot be looked at: nothing holds.
+
+    Args:
+        instance: The task with its parameters.
+        why: What was seen and what was expected.
+    """
+    version = verifier_version(instance.task)
+    try:
+        rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
+    except VerifierError as error:
+        return replace(_broken(str(error)), verifier=version)
+    results = LeafResults(lambda id: CheckResult(CheckStatus.FAIL, tidy(why)))
+    return replace(evaluate(rubric, results), outcome=False, score=0.0, verifier=version)
+
+
 def _broken(why: str) -> Verdict:
     """Return the verdict of a rubric that cannot be used at all."""
     rubric = CheckpointResult("rubric", Phase.OUTCOME, CheckStatus.ERROR, 0.0, 1.0, tidy(why))

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import re
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import pytest
 from small_task import write_task
@@ -102,6 +104,18 @@ def test_evaluate_returns_records_in_a_loop_and_outside(mine, tmp_path, monkeypa
     with pytest.raises(ConfigError, match="there are 2 agents"):
         _ = two.mean_score
     assert capfd.readouterr() == ("", ""), "nothing is shown unless it is asked for"
+
+
+def test_the_page_s_evaluation_runs(mine, tmp_path, monkeypatch, capsys):
+    page = (Path(agentgym.__file__).parents[1] / "docs/agents.md").read_text()
+    (code,) = re.findall(r"```python\n(import agentgym\n\nevaluation.*?)```", page, re.S)
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace("terminal/git-repair-v1", "demo"), {})
+    assert capsys.readouterr().out.splitlines() == [
+        "1.0 (1.0, 1.0)",
+        "demo/hello-v1 0 1.0 ",
+        "demo/hello-v1 1 1.0 ",
+    ]
 
 
 def test_evaluate_says_what_is_wrong_before_anything_runs(mine, tmp_path):

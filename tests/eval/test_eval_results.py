@@ -32,6 +32,7 @@ ESTIMATES = ("mean_score", "pass@1", "pass@k", "pass^k", "robustness")
 COUNTS = (
     *("episodes", "unfinished", "scored", "errors", "k", "tasks", "tasks_left_out_at_k"),
     *("safety_violations", "uncontrollable", "steps", "faulted", "policy_failures"),
+    *("user_turns", "user_turns_not_understood"),
 )
 AGENT: dict[str, Any] = {
     "type": "object",
@@ -101,6 +102,7 @@ EPISODE = {
         "required": ["error"],
     },
 }
+DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 RESULTS = {
     "type": "object",
     "properties": {
@@ -116,9 +118,13 @@ RESULTS = {
                 "type": "object",
                 "properties": {
                     "task": {"type": "string"},
+                    "setups": {
+                        "type": "object",
+                        "additionalProperties": {"type": "array", "items": DIGEST},
+                    },
                     "episodes": {"type": "array", "items": EPISODE},
                 },
-                "required": ["task", "episodes"],
+                "required": ["task", "setups", "episodes"],
                 "additionalProperties": False,
             },
         },

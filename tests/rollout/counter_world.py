@@ -81,6 +81,7 @@ class CounterEnvironment:
         self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
         self.instance = None
         self.reset_s = 0.0
+        self.prepared = ""
         self.steps = []
         self.audit = Audit()
         self.waited_s = 0.0

@@ -230,3 +230,30 @@ async def test_a_branch_whose_agent_fails_is_judged_as_it_stands(store):
     assert (row.verdict.status, row.error) == ("scored", "OSError: no policy there")
     assert await verify_episode(store, new, CounterProvider()) is None
     assert row.steps == 2
+
+
+# --- another prepared setup ----------------------------------------------------------------
+
+
+async def record_prepared(store, digest):
+    env = CounterEnvironment(counter_task(), CounterProvider())
+    env.closed, env.prepared = True, digest
+    await run_episode(env, Counter(), seed=3, store=store, episode_id=2)
+
+
+async def test_another_prepared_setup_is_the_first_divergence(store):
+    await record_prepared(store, "ab" * 32)
+    assert store.episode(2).prepared == "ab" * 32 and store.episode(1).prepared == ""
+    found = await verify_episode(store, 2, CounterProvider())
+    assert "prepared setup: was abababababab, is now" in str(getattr(found, "first", found))
+
+
+async def test_a_resume_on_another_prepared_setup_says_so(store):
+    await record_prepared(store, "ab" * 32)
+    store._database.execute("UPDATE episodes SET state = 'running', verdict = NULL WHERE id = 2")
+    await record_prepared(store, "cd" * 32)
+    row = store.episode(2)
+    assert "resume diverged at prepared setup: was abababababab, is now cdcdcdcdcdcd" in row.log
+    assert row.prepared == "ab" * 32
+    store.reset_episode(2)
+    assert store.episode(2).prepared == ""

@@ -82,4 +82,5 @@ async def test_happenings_are_shown_and_counted(store):
     console.file.close()
     assert "fault: flaky  bash call 2: timeout after commit" in console.export_text()
     assert list(_step(step).happenings) == ["fault: flaky  bash call 2: timeout after commit"]
-    assert store.faulted() == {1}
+    faults = [what for what in store.happenings() if what[1].kind == "fault"]
+    assert {episode for episode, _ in faults} == {1}

@@ -335,3 +335,25 @@ async def _served(reception, port=0):
         finally:
             ending.set()
             await serving
+
+
+async def test_so_many_calls_wait_and_no_more(store, monkeypatch):
+    monkeypatch.setattr("agentgym.rollout.visit.MAX_WAITING", 3)
+    visit = visit_of(store)
+    answers = await asyncio.gather(*(visit.call(ADD, "x") for _ in range(6)))
+    refused = [a for a in answers if "calls wait for their turn" in a.observation.text]
+    assert 2 <= len(refused) <= 3 and all(not answer.over for answer in answers)
+    await visit.call(SUBMIT, "x")
+    assert len(store.steps(1)) == 7 - len(refused)
+
+
+async def test_so_many_episodes_are_played_and_no_more(store, monkeypatch):
+    monkeypatch.setattr("agentgym.rollout.mcp.MAX_PLAYING", 1)
+    reception = reception_of(store)
+    first = reception._visit("one")
+    await first.call(ADD, "x")
+    with pytest.raises(MCPError, match="1 episodes are being played"):
+        reception._visit("two")
+    assert reception._visit("one") is first
+    await first.call(SUBMIT, "x")
+    assert reception._visit("two") is not first

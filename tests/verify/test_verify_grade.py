@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from folder_provider import FolderProvider, FolderSandbox
 
-from agentgym.errors import SandboxError
+from agentgym.errors import SandboxError, SandboxTimeoutError
 from agentgym.records import (
     Audit,
     CheckpointResult,
     CheckResult,
     CheckStatus,
+    ExecResult,
     Recipe,
     Snapshot,
     Verdict,
 )
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.task.setup import Prepared
+from agentgym.task.state import state_hash
 from agentgym.testing.checks import MemoryTree, tree_changes
 from agentgym.verify.grade import EpisodeEnd, grade
-from agentgym.verify.state import state_hash
 from agentgym.verify.worker.runner import BROKE
 
 HEAD = 'schema_version = "agentgym.rubric/1"\n'
@@ -525,6 +526,25 @@ async def test_a_check_has_no_right_to_write_on_the_host(case: Case, tmp_path: P
     )
     assert (await case.grade()).outcome
     assert os.geteuid() != 0 or not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("artifacts", "status"), [('["/srv/report.txt"]', "fail"), ("[]", "error")]
+)
+async def test_a_room_that_answers_no_more_was_starved_by_what_is_in_it(
+    case: Case, monkeypatch: pytest.MonkeyPatch, artifacts: str, status: str
+) -> None:
+    execute = FolderSandbox.exec
+
+    async def starved(sandbox: FolderSandbox, argv: Sequence[str], **options: Any) -> ExecResult:
+        if "cat" in argv:
+            raise SandboxTimeoutError("the supervisor did not answer")
+        return await execute(sandbox, argv, **options)
+
+    monkeypatch.setattr(FolderSandbox, "exec", starved)
+    case.rubric('id = "a"\nuse = "checks.c"')
+    case.checks(f"def c(evidence):\n    evidence.room({artifacts}).run(['cat'])\n    return True\n")
+    assert str(only(await case.grade()).status) == status
 
 
 async def test_a_program_that_hangs_is_a_failure_and_not_an_error(case: Case) -> None:

@@ -37,7 +37,12 @@ PROBES = (
         solving.binds,
     ),
     Probe("oracle", "The solution scores 1, twice, and its script ends well.", solving.solves),
-    Probe("repeat", "Two runs of the solution see, leave and score the same.", solving.repeats),
+    Probe(
+        "repeat",
+        "The setup leaves the same bytes whatever it runs in; two runs of the solution see, leave "
+        "and score the same.",
+        solving.repeats,
+    ),
     Probe("noop", "Doing nothing scores 0.", failing.nothing),
     Probe("refusal", "Giving up scores 0 unless it can be right.", failing.refusal),
     Probe("random", "Random calls score below one half and do not pass.", failing.chance),

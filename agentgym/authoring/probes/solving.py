@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agentgym.authoring.afresh import differences
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.prefixes import Prefix, prefixes
 from agentgym.authoring.probes.words import not_solved, unscored
@@ -72,8 +73,9 @@ async def solves(subject: Subject) -> Sequence[str]:
         complaint
         for number, played in enumerate(takes, start=1)
         for complaint in (
-            *not_solved(f"solution, run {number}", played),
+            # Why the script ended early says more than the score that it then has.
             *_failed_script(f"solution, run {number}", subject, played),
+            *not_solved(f"solution, run {number}", played),
             *_failed_events(f"solution, run {number}", played),
         )
     ][:1]
@@ -104,7 +106,9 @@ def _failed_events(what: str, played: Played) -> list[str]:
 
 
 async def repeats(subject: Subject) -> Sequence[str]:
-    """Compare two runs of the solution: what was seen, what is left, how it was judged."""
+    """Compare runs of the setup, then two of the solution: what was seen, left and judged."""
+    if complaints := await differences(subject):
+        return complaints
     first, second = await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
     if complaints := unscored("solution", first) or unscored("solution", second):
         return complaints

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 from agentgym.errors import VerifierError
-from agentgym.protocols import Evidence, FileTree, Room, Tables
+from agentgym.protocols import READ_BYTES, Evidence, FileTree, Room, Tables
 from agentgym.records import (
     AuditEntry,
     Change,
@@ -266,7 +266,7 @@ class RemoteTree:
         found: FileStat | None = self._ask("stat", tree=self._which, path=path, follow=follow)
         return found
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
         """Return a regular file's bytes."""
         data: bytes = self._ask("read", tree=self._which, path=path, max_bytes=max_bytes)
         return data

@@ -19,8 +19,8 @@ from typing import Any
 
 from agentgym.errors import AgentGymError
 from agentgym.records import Json, Step
+from agentgym.task.state import state_hash
 from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader
-from agentgym.verify.state import state_hash
 from agentgym.verify.worker.confinement import limit, resident_bytes
 from agentgym.verify.worker.contacts import Contacts
 from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
