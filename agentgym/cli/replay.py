@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from agentgym.protocols import SandboxProvider
     from agentgym.record.store import EpisodeRow, RunStore
     from agentgym.records import Step
+    from agentgym.rollout.replay import Divergence
 
 T = TypeVar("T")
+
+_TEXTS_SHOWN = 3
 
 
 def replay(
@@ -46,7 +49,11 @@ def replay(
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Fold nothing.")] = False,
 ) -> None:
-    """Show a recorded episode step by step, verify it, or branch off it."""
+    """Show a recorded episode step by step, verify it, or branch off it.
+
+    --verify exits with 1 if the state differs from the record, or if nobody can know; with 0 if
+    everything agrees, and also if only text differs: then the text is shown.
+    """
     from agentgym.cli.console import stdout_console
     from agentgym.cli.transcript import episode_table
     from agentgym.record.store import RunStore
@@ -95,14 +102,41 @@ def _verify(console: Console, store: RunStore, row: EpisodeRow, sandbox: str) ->
     from agentgym.eval.printable import clean
     from agentgym.rollout.replay import verify_episode
 
-    divergence = _with_provider(sandbox, lambda p: verify_episode(store, row.id, p))
-    if divergence is not None:
-        told = f"episode {row.id} diverged at {clean(str(divergence))}"
+    found = _with_provider(sandbox, lambda p: verify_episode(store, row.id, p))
+    if found.divergence is not None and found.first is not None:
+        told = f"episode {row.id} diverged at {clean(str(found.first))}"
         console.print(told, style="red", markup=False, soft_wrap=True)
+        _show_diff(console, found.first)
+        if found.first != found.divergence:
+            console.print(f"  {clean(str(found.divergence))}", markup=False, soft_wrap=True)
         raise typer.Exit(1)
     judged = ", so do the state and the score" if row.verdict and row.verdict.scored else ""
-    told = f"episode {row.id}: {row.steps} steps executed again, all observations agree{judged}"
+    told = f"episode {row.id}: {row.steps} steps executed again, "
+    if found.texts:
+        told += f"the text of {len(found.texts)} differs, the state and the score agree"
+        console.print(told, style="yellow", markup=False, soft_wrap=True)
+        _show_texts(console, found.texts)
+        return
+    told += f"all observations agree{judged}"
     console.print(told, style="green", markup=False, soft_wrap=True)
+
+
+def _show_texts(console: Console, texts: Sequence[Divergence]) -> None:
+    from agentgym.eval.printable import clean
+
+    for text in texts[:_TEXTS_SHOWN]:
+        told = f"  {clean(str(text))}" if not text.diff else f"  step {text.step}: {text.field}"
+        console.print(told, markup=False, soft_wrap=True)
+        _show_diff(console, text)
+    if len(texts) > _TEXTS_SHOWN:
+        console.print(f"  and {len(texts) - _TEXTS_SHOWN} more steps", markup=False)
+
+
+def _show_diff(console: Console, divergence: Divergence) -> None:
+    from agentgym.eval.printable import clean
+
+    for line in divergence.diff:
+        console.print(f"    {clean(line)}", style="dim", markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +153,7 @@ class _Branch:
 
 def _branch(console: Console, asked: _Branch, full: bool) -> None:
     from agentgym.cli.transcript import print_step, print_verdict
+    from agentgym.eval.printable import clean
     from agentgym.rollout.replay import branch_episode
 
     def on_step(step: Step) -> None:
@@ -133,7 +168,10 @@ def _branch(console: Console, asked: _Branch, full: bool) -> None:
             on_step=on_step,
         ),
     )
-    print_verdict(console, store.episode(new), full=full)
+    branch = store.episode(new)
+    print_verdict(console, branch, full=full)
+    for line in branch.log.splitlines():
+        console.print(clean(line), style="yellow", markup=False, soft_wrap=True)
     told = f"\nepisode {new}, branched off {origin} at step {asked.k}:"
     console.print(f"{told}  agentgym replay {store.folder} {new}", markup=False, soft_wrap=True)
 

@@ -6,6 +6,7 @@ What all episodes have in common is found once (`Definition`); what lives for on
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from agentgym.env.definition import define
@@ -160,6 +161,14 @@ class Environment:
     def reset_s(self) -> float:
         """Seconds the last reset took to start from what the setup, which runs once, has left."""
         return 0.0 if self.episode is None else self.episode.reset_s
+
+    @property
+    def began_s(self) -> float:
+        """When the last reset's sandbox was started, in seconds since 1970; now if there is none.
+
+        Times that programs in the sandbox show are not earlier, if they come from the clock.
+        """
+        return time.time() if self.episode is None else self.episode.began_s
 
     @property
     def waited_s(self) -> float:

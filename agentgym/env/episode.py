@@ -98,6 +98,7 @@ class Episode:
         steps: What the agent has done.
         audit: What the sandbox's keepers saw, once it is over.
         reset_s: Seconds from the start until the agent could act.
+        began_s: When its sandbox was started, in seconds since 1970.
         over: It is judged or closed; nothing can be done in it.
     """
 
@@ -115,6 +116,8 @@ class Episode:
         self.steps: list[Step] = []
         self.audit = Audit()
         self.reset_s = 0.0
+        # A sandbox may have been started ahead, and its folders show when.
+        self.began_s = min(time.time(), getattr(sandbox, "began_s", time.time()))
         self.over = False
         self._definition, self._prepared, self._started_s = definition, prepared, started_s
         provider, recipe = definition.provider, definition.recipe

@@ -17,6 +17,7 @@ from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.blobs import BlobStore
 from agentgym.record.database import Database, create_database
+from agentgym.record.endings import Endings
 from agentgym.record.happenings import happenings_from_json
 from agentgym.record.history import History
 from agentgym.record.journal import COLUMNS, as_line, digest
@@ -131,12 +132,15 @@ class RunStore:
         folder: The run folder.
         settings: What the run was started with.
         history: What was thought of its episodes later.
+        endings: When its episodes were recorded, and what of their ends was kept.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
         self.folder = folder
         self._database = database
-        self._packing = Packing(BlobStore(folder / "blobs"))
+        blobs = BlobStore(folder / "blobs")
+        self._packing = Packing(blobs)
+        self.endings = Endings(folder, database, self._packing, blobs)
         self._recorded: dict[int, int] = {}
         self.history = History(folder, database, self._packing)
         with self._reading("the run"):
@@ -397,6 +401,7 @@ class RunStore:
         with self._database.transaction():
             self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
+            self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
             self._database.execute(
                 "UPDATE episodes SET state = 'planned', params = NULL, instruction = NULL,"
                 " sandbox = NULL, first = NULL, verdict = NULL, error = NULL, log = NULL,"

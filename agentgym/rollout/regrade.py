@@ -15,7 +15,7 @@ from agentgym.protocols import SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Verdict
 from agentgym.rollout.replay import open_environment
-from agentgym.rollout.retrace import Divergence, retrace
+from agentgym.rollout.retrace import Divergence, recorded_periods, retrace
 from agentgym.rollout.run import failed
 from agentgym.task.load import find_task
 from agentgym.verify.version import verifier_version
@@ -105,7 +105,11 @@ async def _judge(
     """Execute an episode's actions again and judge what they leave."""
     async with open_environment(store, row, provider) as env:
         first = await env.reset(row.plan.seed)
-        trail = await retrace(env, first, row, store.steps(row.id), strict=True)
+        trail = await retrace(
+            *(env, first, row, store.steps(row.id)),
+            recorded_in=recorded_periods(store, row),
+            strict=True,
+        )
         if trail.divergence is not None:
             return trail.divergence
         seen = trail.transition.verdict if trail.transition else None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from agentgym.agents.registry import create
 from agentgym.env.environment import Environment
@@ -17,17 +18,58 @@ from agentgym.protocols import SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Step, Verdict
 from agentgym.rollout.policy import releasing
-from agentgym.rollout.retrace import Divergence, retrace
+from agentgym.rollout.retrace import Divergence, Trail, recorded_periods, retrace
 from agentgym.rollout.run import Rollout
 from agentgym.task.load import find_task
 
-__all__ = ["Divergence", "branch_episode", "open_environment", "verify_episode"]
+__all__ = [
+    "Agreement",
+    "Divergence",
+    "Verification",
+    "branch_episode",
+    "open_environment",
+    "verify_episode",
+]
+
+
+class Agreement(StrEnum):
+    """How far a re-execution agrees with the record."""
+
+    SAME = "same"
+    TEXT_DIFFERS = "text differs, state agrees"
+    STATE_DIFFERS = "state differs"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What executing an episode again has shown.
+
+    Attributes:
+        divergence: Why the states differ: the first difference that is not in text alone; or in
+            text, where the record has no final state that could be compared.
+        texts: Of each step whose text differs, volatile text apart, the first difference.
+    """
+
+    divergence: Divergence | None = None
+    texts: tuple[Divergence, ...] = ()
+
+    @property
+    def first(self) -> Divergence | None:
+        """The first difference of any kind."""
+        return self.texts[0] if self.texts else self.divergence
+
+    @property
+    def agreement(self) -> Agreement:
+        """How far the re-execution agrees with the record."""
+        if self.divergence is not None:
+            return Agreement.STATE_DIFFERS
+        return Agreement.TEXT_DIFFERS if self.texts else Agreement.SAME
 
 
 async def verify_episode(
     store: RunStore, episode_id: int, provider: SandboxProvider
-) -> Divergence | None:
-    """Execute an episode's actions again and return the first difference, None where all agrees.
+) -> Verification:
+    """Execute an episode's actions again and say how far that agrees with the record.
 
     Verdicts are compared where the record has a score; an episode that failed or is not over
     is compared step by step only.
@@ -41,11 +83,23 @@ async def verify_episode(
         raise ReplayError(f"episode {episode_id} cannot be verified: it has not begun")
     async with open_environment(store, row, provider) as env:
         first = await env.reset(row.plan.seed)
-        trail = await retrace(env, first, row, store.steps(episode_id), strict=True)
-        if trail.divergence or row.verdict is None or not row.verdict.scored:
-            return trail.divergence
-        seen = trail.transition.verdict if trail.transition else None
-        return _compare_verdicts(row.verdict, seen or await env.finish())
+        periods = recorded_periods(store, row)
+        steps = store.steps(episode_id)
+        trail = await retrace(env, first, row, steps, recorded_in=periods, strict=True)
+        if trail.divergence:
+            return Verification(trail.first, trail.texts)
+        if row.verdict is None or not row.verdict.scored:
+            return Verification(trail.first, trail.texts)
+        return await judge_agreement(env, row.verdict, trail)
+
+
+async def judge_agreement(env: Environment, recorded: Verdict, trail: Trail) -> Verification:
+    """End a re-executed episode and compare how it is judged with its recorded verdict."""
+    seen = trail.transition.verdict if trail.transition else None
+    difference = _compare_verdicts(recorded, seen or await env.finish())
+    if difference is None and trail.texts and not recorded.state_hash:
+        difference = trail.texts[0]
+    return Verification(difference, trail.texts)
 
 
 async def branch_episode(
@@ -61,6 +115,9 @@ async def branch_episode(
 ) -> int:
     """Bring a fresh sandbox to before step `k` and let another agent go on from there.
 
+    Where the kept steps show another text than they did, the whole episode is executed again in
+    a second sandbox: the branch goes on if that ends in the recorded state.
+
     Args:
         store: The run, open for writing; the branch becomes a new episode of it.
         episode_id: The episode to branch off.
@@ -69,10 +126,10 @@ async def branch_episode(
         provider: Where the sandbox comes from.
         timeout_s: Wall time of the agent.
         on_step: Called with every step the agent takes.
-        allow_divergence: Go on where the kept steps do not show what they showed.
+        allow_divergence: Go on whatever differs.
 
     Returns:
-        The id of the new episode.
+        The id of the new episode; its log says in which text it differs from the first.
 
     Raises:
         ReplayError: There is no such step, the kept steps diverged or ended the episode.
@@ -85,19 +142,48 @@ async def branch_episode(
     async with releasing(policy), open_environment(store, row, provider) as env:
         rollout = Rollout(env, policy, timeout_s=timeout_s, on_step=on_step)
         first = await env.reset(row.plan.seed)
-        trail = await retrace(env, first, row, steps[:k], strict=not allow_divergence)
-        if trail.divergence and not allow_divergence:
-            raise ReplayError(f"{refusal}: its re-execution diverged at {trail.divergence}")
+        periods = recorded_periods(store, row)
+        trail = await retrace(
+            env, first, row, steps[:k], recorded_in=periods, strict=not allow_divergence
+        )
+        if not allow_divergence:
+            await _check_state(store, row, provider, trail, refusal)
         if trail.transition and trail.transition.verdict:
             raise ReplayError(f"{refusal}: it is over by then; choose an earlier step")
         branch = store.add(replace(row.plan, agent=agent), parent=(episode_id, k))
         recorder = rollout.record(store, branch, first)
-        if trail.divergence:
-            recorder.note(f"branch diverged at {trail.divergence}")
+        for line in _remarks(trail, checked=not allow_divergence):
+            recorder.note(line)
         for step in env.steps:
             recorder.step(step)
         await rollout.complete(trail)
     return branch
+
+
+async def _check_state(
+    store: RunStore, row: EpisodeRow, provider: SandboxProvider, trail: Trail, refusal: str
+) -> None:
+    """Make sure that kept steps which show another text have led to the recorded state.
+
+    Raises:
+        ReplayError: They have not, or nobody can know.
+    """
+    found = trail.divergence
+    if found is None and trail.texts:
+        whole = await verify_episode(store, row.id, provider)
+        found = whole.first if whole.divergence else None
+    if found is not None:
+        raise ReplayError(f"{refusal}: its re-execution diverged at {found}")
+
+
+def _remarks(trail: Trail, *, checked: bool) -> list[str]:
+    """Return what the log of a branch says of differences."""
+    if trail.first is None:
+        return []
+    if not checked:
+        return [f"branch diverged at {trail.first}"]
+    count = len(trail.texts)
+    return [f"text differs in {count} kept steps, state agrees; the first: {trail.texts[0]}"]
 
 
 @asynccontextmanager
