@@ -26,6 +26,7 @@ class _Asked:
     sandbox: str | None
     jobs: int
     force: bool
+    rerun: bool
 
 
 def regrade(
@@ -44,8 +45,12 @@ def regrade(
     force: Annotated[
         bool, typer.Option("--force", help="Also those that the present verifier has judged.")
     ] = False,
+    rerun: Annotated[
+        bool,
+        typer.Option("--rerun", help="Execute the actions again and judge what they leave."),
+    ] = False,
 ) -> None:
-    """Execute recorded episodes again and judge them anew; the old verdicts stay in the history.
+    """Judge recorded episodes anew, by their kept final states; old verdicts stay in the history.
 
     Exits with 1 where an episode could not be judged again and keeps its verdict.
     """
@@ -55,7 +60,7 @@ def regrade(
     from agentgym.record.store import RunStore
     from agentgym.rollout.regrade import Fate
 
-    console, asked = stdout_console(), _Asked(sandbox, jobs or os.cpu_count() or 1, force)
+    console, asked = stdout_console(), _Asked(sandbox, jobs or os.cpu_count() or 1, force, rerun)
     store = RunStore.open(run, readonly=False)
     try:
         try:
@@ -91,7 +96,9 @@ def _regrade(
             name = asked.sandbox or row.sandbox or usual
             if name not in providers:
                 providers[name] = plugins.load("agentgym.sandboxes", name)()
-            done = await regrade_episode(store, row, providers[name], force=asked.force)
+            done = await regrade_episode(
+                store, row, providers[name], force=asked.force, rerun=asked.rerun
+            )
             _say(console, row, done)
             return done
 

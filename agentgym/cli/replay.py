@@ -88,6 +88,7 @@ def _show(console: Console, store: RunStore, row: EpisodeRow, full: bool) -> Non
     """Print an episode with what was thought of it later."""
     from agentgym.cli.opinions import print_grades, print_past_verdicts, remarks
     from agentgym.cli.transcript import print_episode
+    from agentgym.eval.printable import clean
 
     told = remarks(store.history.newest_gradings(row.id))
 
@@ -96,6 +97,11 @@ def _show(console: Console, store: RunStore, row: EpisodeRow, full: bool) -> Non
 
     print_episode(console, row, store.steps(row.id), full=full, after_step=after_step)
     print_past_verdicts(console, store.history.past_verdicts(row.id))
+    ending = store.endings.find(row.id)
+    if ending is not None and ending.ended_s is not None:
+        kept = f"kept ({ending.state_bytes / 1000:.0f} kB)" if ending.state else "not kept"
+        why = f": {clean(ending.unkept)}" if ending.unkept else ""
+        console.print(f"\nfinal state: {kept}{why}", style="dim", markup=False, soft_wrap=True)
 
 
 def _verify(console: Console, store: RunStore, row: EpisodeRow, sandbox: str) -> None:
@@ -112,10 +118,14 @@ def _verify(console: Console, store: RunStore, row: EpisodeRow, sandbox: str) ->
         raise typer.Exit(1)
     judged = ", so do the state and the score" if row.verdict and row.verdict.scored else ""
     told = f"episode {row.id}: {row.steps} steps executed again, "
-    if found.texts:
+    if found.texts or found.files:
         told += f"the text of {len(found.texts)} differs, the state and the score agree"
         console.print(told, style="yellow", markup=False, soft_wrap=True)
         _show_texts(console, found.texts)
+        if found.files:
+            files = clean(", ".join(found.files[:5])) + ("…" if len(found.files) > 5 else "")
+            told = f"  files that differ in volatile text only: {files}"
+            console.print(told, markup=False, soft_wrap=True)
         return
     told += f"all observations agree{judged}"
     console.print(told, style="green", markup=False, soft_wrap=True)

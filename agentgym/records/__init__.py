@@ -19,6 +19,7 @@ from agentgym.records.acting import (
 )
 from agentgym.records.computers import (
     Audit,
+    Bounds,
     Capability,
     Change,
     ChangeKind,
@@ -75,6 +76,7 @@ __all__ = [
     "Action",
     "Actor",
     "Audit",
+    "Bounds",
     "AuditEntry",
     "Briefing",
     "Capability",

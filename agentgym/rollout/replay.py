@@ -6,27 +6,34 @@ verdicts and the state hashes, a branch hands over to another agent.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from agentgym.agents.registry import create
+from agentgym.env.ending import EndedEpisode
 from agentgym.env.environment import Environment
 from agentgym.errors import ReplayError
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import Step, Verdict
+from agentgym.record.volatile.masking import Masking
+from agentgym.record.volatile.times import Period
+from agentgym.records import Json, Step, Verdict
 from agentgym.rollout.policy import releasing
 from agentgym.rollout.retrace import Divergence, Trail, recorded_periods, retrace
 from agentgym.rollout.run import Rollout
 from agentgym.task.load import find_task
+from agentgym.verify.manifest import differing_files
 
 __all__ = [
     "Agreement",
     "Divergence",
+    "SeenEnd",
     "Verification",
     "branch_episode",
+    "compare_ends",
     "open_environment",
     "verify_episode",
 ]
@@ -48,10 +55,12 @@ class Verification:
         divergence: Why the states differ: the first difference that is not in text alone; or in
             text, where the record has no final state that could be compared.
         texts: Of each step whose text differs, volatile text apart, the first difference.
+        files: Which files of the final state differ, in volatile text only.
     """
 
     divergence: Divergence | None = None
     texts: tuple[Divergence, ...] = ()
+    files: tuple[str, ...] = ()
 
     @property
     def first(self) -> Divergence | None:
@@ -63,7 +72,7 @@ class Verification:
         """How far the re-execution agrees with the record."""
         if self.divergence is not None:
             return Agreement.STATE_DIFFERS
-        return Agreement.TEXT_DIFFERS if self.texts else Agreement.SAME
+        return Agreement.TEXT_DIFFERS if self.texts or self.files else Agreement.SAME
 
 
 async def verify_episode(
@@ -83,23 +92,75 @@ async def verify_episode(
         raise ReplayError(f"episode {episode_id} cannot be verified: it has not begun")
     async with open_environment(store, row, provider) as env:
         first = await env.reset(row.plan.seed)
-        periods = recorded_periods(store, row)
+        end = SeenEnd(recorded_periods(store, row), env)
+        env.on_end = end
         steps = store.steps(episode_id)
-        trail = await retrace(env, first, row, steps, recorded_in=periods, strict=True)
+        trail = await retrace(env, first, row, steps, recorded_in=end.recorded_in, strict=True)
         if trail.divergence:
             return Verification(trail.first, trail.texts)
         if row.verdict is None or not row.verdict.scored:
             return Verification(trail.first, trail.texts)
-        return await judge_agreement(env, row.verdict, trail)
+        seen = trail.transition.verdict if trail.transition else None
+        seen = seen or await env.finish()
+        kept = store.endings.find(row.id)
+        recorded = {} if kept is None else kept.evidence
+        return compare_ends(row.verdict, seen, trail, recorded, end.evidence)
 
 
-async def judge_agreement(env: Environment, recorded: Verdict, trail: Trail) -> Verification:
-    """End a re-executed episode and compare how it is judged with its recorded verdict."""
-    seen = trail.transition.verdict if trail.transition else None
-    difference = _compare_verdicts(recorded, seen or await env.finish())
-    if difference is None and trail.texts and not recorded.state_hash:
-        difference = trail.texts[0]
-    return Verification(difference, trail.texts)
+class SeenEnd:
+    """Takes down how a re-executed episode ended, when it does.
+
+    Args:
+        recorded_in: When it was recorded.
+        env: Where it is executed again.
+    """
+
+    def __init__(self, recorded_in: tuple[Period, ...], env: Environment) -> None:
+        self.recorded_in, self._env = recorded_in, env
+        self.evidence: Mapping[str, Json] = {}
+
+    async def __call__(self, ended: EndedEpisode, verdict: Verdict) -> None:
+        """Take down what the judgement was about."""
+        now = Period(self._env.began_s, time.time())
+        self.evidence = await ended.evidence(Masking((*self.recorded_in, now)))
+
+
+def compare_ends(
+    recorded: Verdict,
+    seen: Verdict,
+    trail: Trail,
+    was: Mapping[str, Json],
+    now: Mapping[str, Json],
+    *,
+    fields: Sequence[str] = ("status", "state_hash", "score", "outcome"),
+) -> Verification:
+    """Compare the end of a re-execution with the recorded one.
+
+    Args:
+        recorded: The recorded verdict.
+        seen: That on the re-execution.
+        trail: How the re-execution went.
+        was: The recorded evidence, empty where there is none.
+        now: That of the re-execution.
+        fields: Which of the verdicts are compared.
+    """
+    difference: Divergence | None = None
+    files: tuple[str, ...] = ()
+    for field in fields:
+        left, right = getattr(recorded, field), getattr(seen, field)
+        if left == right or difference:
+            continue
+        found = differing_files(was, now) if field == "state_hash" else None
+        if found is None:
+            difference = Divergence(-1, field, str(left), str(right))
+        else:
+            files = found
+    if difference is None and trail.texts:
+        if not recorded.state_hash:
+            difference = trail.texts[0]
+        elif was.get("setup", now.get("setup")) != now.get("setup"):
+            difference = Divergence(-1, "setup", str(was["setup"]), str(now.get("setup")))
+    return Verification(difference, trail.texts, files)
 
 
 async def branch_episode(
@@ -203,11 +264,3 @@ async def open_environment(
         yield env
     finally:
         await env.close()
-
-
-def _compare_verdicts(recorded: Verdict, seen: Verdict) -> Divergence | None:
-    for field in ("status", "state_hash", "score", "outcome"):
-        was, now = getattr(recorded, field), getattr(seen, field)
-        if was != now:
-            return Divergence(-1, field, str(was), str(now))
-    return None

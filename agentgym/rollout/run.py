@@ -17,6 +17,7 @@ from agentgym.protocols import Agent
 from agentgym.record.recorder import Recorder
 from agentgym.record.store import RunStore
 from agentgym.records import CheckStatus, Observation, Step, TokenUsage, Verdict
+from agentgym.rollout.keeping import StateKeeping
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.retrace import Trail, recorded_periods, retrace
 
@@ -125,6 +126,7 @@ class Rollout:
         """Mark an episode as running in what the environment was reset to."""
         instance = self._env.instance
         store.endings.begin(episode_id, self._env.began_s)
+        self._env.on_end = StateKeeping(store, episode_id)
         self.recorder = store.begin(
             episode_id,
             params={} if instance is None else instance.params,

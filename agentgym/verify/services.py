@@ -20,12 +20,16 @@ class ServicesSeen:
         before: Their state as the setup left it.
         after: Returns their state at the moment.
         calls: Every call of the episode until then.
+
+    Attributes:
+        before: Their state as the setup left it.
+        calls: Every call of the episode until then.
     """
 
     def __init__(
         self, before: Snapshot, after: Callable[[], Snapshot], calls: Sequence[AuditEntry]
     ) -> None:
-        self._before, self._take = before, after
+        self.before, self._take = before, after
         self.calls = tuple(calls)
 
     @classmethod
@@ -35,25 +39,26 @@ class ServicesSeen:
             return cls(before, backend.snapshot, tuple(backend.audit))
 
     @cached_property
-    def _after(self) -> Snapshot:
+    def after(self) -> Snapshot:
+        """Their state at the moment."""
         return self._take()
 
     @property
     def hash(self) -> str:
         """Hash of the state."""
-        return self._after.hash
+        return self.after.hash
 
     @cached_property
     def tables_before(self) -> Tables:
         """The rows as the setup left them."""
-        return SnapshotTables(self._before)
+        return SnapshotTables(self.before)
 
     @cached_property
     def tables_after(self) -> Tables:
         """The rows at the moment."""
-        return SnapshotTables(self._after)
+        return SnapshotTables(self.after)
 
     @cached_property
     def row_changes(self) -> Sequence[RowChange]:
         """The rows that differ."""
-        return diff(self._before, self._after)
+        return diff(self.before, self.after)

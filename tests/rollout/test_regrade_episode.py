@@ -91,7 +91,7 @@ async def test_what_the_present_verifier_has_judged_is_left_alone_unless_forced(
 @pytest.mark.parametrize(
     ("provider", "reason"),
     [
-        (CounterProvider(drift={2: 5}), "re-execution diverged at step 2: text was "),
+        (CounterProvider(drift={2: 5}), "re-execution diverged at state_hash: was "),
         (CounterProvider(hidden=1), "re-execution diverged at state_hash: was "),
         (CounterProvider(trouble={1: SandboxDiedError("gone")}), "error:sandbox: gone"),
         (CounterProvider(trouble={"grade": OSError(5, "I/O")}), "error:engine: OSError: "),
