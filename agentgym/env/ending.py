@@ -20,7 +20,7 @@ from agentgym.env.hosting import ServicesStart, prepare_services
 from agentgym.errors import AgentGymError, RecordError, ReplayError, UnsupportedError
 from agentgym.protocols import state_keeper
 from agentgym.record import codec
-from agentgym.record.volatile.masking import Masking
+from agentgym.record.volatile.masking import Masking, command_of
 from agentgym.records import Audit, AuditEntry, Bounds, CheckResult, Json, RowRef, Step, Verdict
 from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.services.state import hash_from_scratch
@@ -87,6 +87,8 @@ class EndedEpisode:
             SandboxError: Its files cannot be read.
         """
         definition, end = self.definition, self.end
+        for step in end.steps:
+            masking = masking.after(command_of(step.action))
         tree = await definition.provider.open_tree(end.after)
         volatile_paths = self.instance.task.manifest.replay.volatile_paths
         files = await asyncio.to_thread(list_files, end.changes, tree, volatile_paths, masking)

@@ -19,7 +19,7 @@ from agentgym.env.episode import Transition
 from agentgym.record import codec
 from agentgym.record.happenings import happenings_to_json
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.record.volatile.masking import Masking
+from agentgym.record.volatile.masking import Masking, command_of
 from agentgym.record.volatile.numbers import excused
 from agentgym.record.volatile.times import Period
 from agentgym.records import Action, Image, Observation, Step
@@ -152,11 +152,6 @@ def compare(
             diff = _first_lines(a.text, b.text)
             return Divergence(index, field, *_excerpts(left, right), diff)
     return Divergence(index, "image", *_pixels(a.image, b.image))
-
-
-def command_of(action: Action) -> str:
-    """Return all text that an action consists of: what a shell or an interpreter executes."""
-    return "\n".join(value for value in action.arguments.values() if isinstance(value, str))
 
 
 def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:

@@ -82,6 +82,13 @@ KINDS: Final = (
     _kind("pid", r"\d+", before=r"/proc/", after=r"\b", files=True),
     _kind("pid", r"\d+", before=r"/proc/(?:self|thread-self) -> ", after=r"\b", files=True),
     _kind("pid", r"\d+", before=r"(?<![\w.-])[a-z][\w.-]{0,40}\[", after=r"(?=\]: )", files=True),
+    # When a file was last read, as `stat` shows it: reading may or may not set it. When its inode
+    # was made and changed, which nobody can set.
+    _kind(
+        "time",
+        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9} [+-]\d{4}",
+        before=r"^ *(?:Access|Change|Birth): ",
+    ),
     # Inodes, devices and what stands for them.
     _kind("inode", r"\d+", before=r"\b(?i:inode)(?: number)?[:= ]+"),
     _kind("inode", r"\d+", before=r"\b(?:socket|pipe|anon_inode|mnt|net|pid|user|uts|ipc):\["),

@@ -13,7 +13,7 @@ from typing import Any
 from agentgym.record.volatile.kinds import mask_kinds
 from agentgym.record.volatile.tables import mask_tables
 from agentgym.record.volatile.times import Period, mask_times
-from agentgym.records import Observation
+from agentgym.records import Action, Observation
 
 LONGEST_CHARS = 1_000_000
 """Longer texts are compared as they are: masking takes a second for each million characters."""
@@ -91,6 +91,11 @@ class Masking:
             name = rf"{re.escape(head)}[A-Za-z0-9]{{{len(drawn)}}}{re.escape(tail)}"
             text = re.sub(name, "<temp>", text)
         return text
+
+
+def command_of(action: Action) -> str:
+    """Return all text that an action consists of: what a shell or an interpreter executes."""
+    return "\n".join(value for value in action.arguments.values() if isinstance(value, str))
 
 
 def _settled(text: str, mask: Callable[[str], str]) -> str:
