@@ -1,15 +1,16 @@
-# Four commands, each complete on a fresh machine: make demo, make test, make check, make bench.
+# Each command is complete on a fresh machine: make demo, make test, make check, make bench.
 BIN := .venv/bin
 MODEL ?= gpt-5-mini
 JOBS ?= $(shell nproc)
 # The same suites with the language model too, where there is an endpoint for one.
 LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test test-full check bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
 	@echo "make test    set up, then lint, types, layers and all tests"
+	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
 	@echo "make check   lint, types and layers only"
 	@echo "make bench   measure resets, commands and forks, beside Docker where its daemon answers"
 	@echo "make clean   remove the virtual environment and the runs"
@@ -28,7 +29,11 @@ check:
 	$(BIN)/lint-imports --no-logo
 
 test: check
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 10
+
+test-full: check
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 10 --full
+	$(BIN)/python tests/tasks/full_checks.py
 
 bench:
 	@scripts/setup.sh demo

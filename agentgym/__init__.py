@@ -1,15 +1,14 @@
 """agentgym: real computers for LLM agents, and verdicts that can be trusted.
 
 The names below are the public ones, for users and for catalogues alike. Importing registers the
-tasks on the search path with Gymnasium and does nothing else.
+tasks on the search path with Gymnasium, once that is imported, and does nothing else.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from agentgym.env.registration import make, register_tasks
+from agentgym.env.gymnasium_ids import register_with_gymnasium
 from agentgym.errors import AgentGymError, GuestFileError, VerifierError
 from agentgym.protocols import Agent, Evidence, FileTree, Room, Sandbox, SandboxProvider, Surface
 from agentgym.records import (
@@ -27,7 +26,9 @@ from agentgym.records import (
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
+    from agentgym.env.registration import make
     from agentgym.env.wrappers import ByteText, DiscreteCalls
+    from agentgym.eval.evaluation import evaluate
 
 __version__ = "0.1.0"
 
@@ -55,7 +56,7 @@ __all__ = [
     "ToolSpec",
     "Verdict",
     "VerifierError",
-    "__version__",
+    "evaluate",
     "make",
 ]
 
@@ -63,6 +64,8 @@ _LAZY = {
     "ByteText": "agentgym.env.wrappers",
     "DiscreteCalls": "agentgym.env.wrappers",
     "Environment": "agentgym.env.environment",
+    "evaluate": "agentgym.eval.evaluation",
+    "make": "agentgym.env.registration",
 }
 
 
@@ -79,6 +82,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-# A broken search path must not break the import: whoever uses the path next says what is wrong.
-with suppress(AgentGymError, OSError):
-    register_tasks()
+register_with_gymnasium()

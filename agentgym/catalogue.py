@@ -1,15 +1,21 @@
 """The search path and what is found there: envs, tasks, verifiers and sandboxes by name.
 
 A catalogue grows by adding a folder. Bundled folders come first, then imported ones, then those of
-AGENTGYM_PATH, then those of the working directory; a later one replaces an earlier one of the same
-name.
+AGENTGYM_PATH, then those of the working directory. A name belongs to the first of these that has
+it: a folder that lies about elsewhere replaces it only if AGENTGYM_SHADOW asks for that. Among the
+entries of AGENTGYM_PATH, which the user put in order, the last one counts.
 """
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
 import re
+import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from filecmp import cmp
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -34,6 +40,11 @@ _MARKERS: dict[Kind, str] = {
 
 _TASK_FILES = ("task.toml", "task.yaml")
 
+SHADOW = "AGENTGYM_SHADOW"
+"""Names the folders that may replace others: ``verifiers/files,tasks/mine/*``."""
+
+_log = logging.getLogger(__name__)
+
 _VERSION = re.compile(r"""^[ \t]*id[ \t]*=[ \t]*["'][^"'\n]*-v([1-9][0-9]*)["']""", re.MULTILINE)
 
 
@@ -43,11 +54,16 @@ def search_path() -> tuple[Path, ...]:
     Raises:
         ConfigError: An entry of AGENTGYM_PATH is not a folder.
     """
+    return tuple(_roots())
+
+
+def _roots() -> dict[Path, str]:
+    """Return the folders of the search path, with the name of what put each there."""
     package = Path(__file__).resolve().parent
     in_wheel = package / "_catalogues"
-    roots = [in_wheel if in_wheel.is_dir() else package.parent]
+    roots = [(in_wheel if in_wheel.is_dir() else package.parent, "bundled")]
     with suppress(ConfigError):  # who needs the cache is told
-        roots += [imported_dir()] if imported_dir().is_dir() else []
+        roots += [(imported_dir(), "imported")] if imported_dir().is_dir() else []
     for entry in filter(None, os.environ.get("AGENTGYM_PATH", "").split(os.pathsep)):
         root = Path(entry).expanduser()
         if not root.is_dir():
@@ -55,10 +71,43 @@ def search_path() -> tuple[Path, ...]:
                 f"AGENTGYM_PATH names {entry!r}, which is not a folder; "
                 "correct the path or take it out of AGENTGYM_PATH"
             )
-        roots.append(root)
+        roots.append((root, "AGENTGYM_PATH"))
     with suppress(FileNotFoundError):  # the working directory may have been deleted
-        roots.append(Path.cwd())
-    return tuple(dict.fromkeys(root.resolve() for root in roots))
+        roots.append((Path.cwd(), "working directory"))
+    found: dict[Path, str] = {}
+    for root, origin in roots:
+        found.setdefault(root.resolve(), origin)
+    return found
+
+
+_named: set[Path] = set()
+"""Folders of the tasks that this process has loaded."""
+
+
+def keep_private(folder: Path) -> None:
+    """Take note of a folder of a task, which may lie outside of every catalogue."""
+    resolved = folder.resolve()
+    # Of the host, guests see /usr alone; thousands of other folders need not be kept.
+    if resolved.is_relative_to("/usr"):
+        _named.add(resolved)
+
+
+def private_folders() -> tuple[Path, ...]:
+    """Return the folders that no guest may see: this package, catalogues, the cache.
+
+    A checkout is private as a whole, and so are the virtual environment around this package and
+    the folder of every task that this process has loaded.
+    """
+    package = Path(__file__).resolve().parent
+    found = [package, *_named]
+    if sys.prefix != sys.base_prefix:
+        found.append(Path(sys.prefix))
+    with suppress(ConfigError):
+        found.append(cache_dir())
+    for root in search_path():
+        is_checkout = (root / "pyproject.toml").is_file() and (root / "tasks").is_dir()
+        found += [root] if is_checkout else [root / kind for kind in _MARKERS]
+    return tuple(found)
 
 
 def cache_dir() -> Path:
@@ -94,17 +143,24 @@ def folders(kind: Kind) -> dict[str, Path]:
     """Return every folder of a catalogue by name, sorted.
 
     The name of a task is its id, ``suite/name-vN``; one whose `task.toml` states no version is
-    listed as ``suite/name``, so that loading it can say what is wrong.
+    listed as ``suite/name``, so that loading it can say what is wrong. Folders that may not
+    replace another of their name are left out; `find` tells of them.
     """
-    pattern = "*/*" if kind == "tasks" else "*"
-    found: dict[str, Path] = {}
-    for root in search_path():
-        for marker in (root / kind).glob(f"{pattern}/{_MARKERS[kind]}"):
-            folder = marker.parent
-            found[folder.relative_to(root / kind).as_posix()] = folder
+    found = {name: _choose(kind, name, there)[0] for name, there in _places(kind).items()}
     if kind == "tasks":
         found = {name + _version(folder): folder for name, folder in found.items()}
     return dict(sorted(found.items()))
+
+
+def _places(kind: Kind) -> dict[str, list[Path]]:
+    """Return all folders of each name, in the order of the search path."""
+    pattern = "*/*" if kind == "tasks" else "*"
+    found: dict[str, list[Path]] = {}
+    for root in search_path():
+        for marker in (root / kind).glob(f"{pattern}/{_MARKERS[kind]}"):
+            name = marker.parent.relative_to(root / kind).as_posix()
+            found.setdefault(name, []).append(marker.parent)
+    return found
 
 
 def find(kind: Kind, name: str) -> Path:
@@ -112,16 +168,88 @@ def find(kind: Kind, name: str) -> Path:
 
     Raises:
         NotFoundError: No folder on the search path has it.
+        ConfigError: Several have it, and the last may not replace the others.
     """
-    if kind != "tasks" and "/" not in name:
+    stem = re.sub(r"-v\d+$", "", name) if kind == "tasks" else name
+    if stem.count("/") == (kind == "tasks") and ".." not in stem:
         # Looking into one folder of each root, not into all: gradings ask for every check.
-        for root in reversed(search_path()):
-            if (root / kind / name / _MARKERS[kind]).exists():
-                return root / kind / name
+        roots = [root / kind / stem for root in search_path()]
+        if there := [folder for folder in roots if (folder / _MARKERS[kind]).exists()]:
+            folder = sole(kind, stem, there)
+            if kind != "tasks" or stem + _version(folder) == name:
+                return folder
     known = folders(kind)
     if name not in known:
         raise _not_found(kind, name, list(known))
     return known[name]
+
+
+def sole(kind: Kind, name: str, there: Sequence[Path]) -> Path:
+    """Return which of the folders of one name counts.
+
+    Args:
+        kind: What they are.
+        name: Theirs, a task's without its version.
+        there: The folders, in the order of the search path; at least one.
+
+    Raises:
+        ConfigError: One would replace another of this name, and nobody asked for that.
+    """
+    chosen, refused = _choose(kind, name, there)
+    if refused is not None:
+        raise ConfigError(
+            f"{_NOUNS[kind]} {name!r} of the {_origin(refused)} ({refused}) would replace the "
+            f"{_origin(chosen)} one ({chosen}), and its Python would run in place of that; rename "
+            f"it, work elsewhere, or ask for it: export {SHADOW}={kind}/{name}"
+        )
+    return chosen
+
+
+def _choose(kind: Kind, name: str, there: Sequence[Path]) -> tuple[Path, Path | None]:
+    """Return the folder that counts, and one that may not replace it, if there is one."""
+    chosen = there[0]
+    for folder in there[1:]:
+        if _asked_to_shadow(kind, name):
+            _tell(kind, name, folder, chosen)
+        elif _origin(folder) != "AGENTGYM_PATH" or _origin(chosen) != "AGENTGYM_PATH":
+            if _same(chosen, folder):
+                continue  # a checkout of what is installed
+            return chosen, folder
+        chosen = folder
+    return chosen, None
+
+
+def _asked_to_shadow(kind: Kind, name: str) -> bool:
+    patterns = os.environ.get(SHADOW, "").replace(",", " ").split()
+    return any(fnmatchcase(f"{kind}/{name}", pattern) for pattern in patterns)
+
+
+@functools.cache
+def _tell(kind: Kind, name: str, folder: Path, replaced: Path) -> None:
+    _log.warning(
+        "warning: %s %r is %s in place of %s, as %s asks",
+        *(_NOUNS[kind], name, folder, replaced, SHADOW),
+    )
+
+
+def _origin(folder: Path) -> str:
+    """Return what put the root of a folder on the search path."""
+    roots = _roots()
+    return next((roots[parent] for parent in folder.parents if parent in roots), "search path")
+
+
+@functools.lru_cache(maxsize=256)
+def _same(one: Path, other: Path) -> bool:
+    """Whether two folders hold the same files with the same content."""
+    files = [
+        {path.relative_to(root) for path in root.rglob("*") if "__pycache__" not in path.parts}
+        for root in (one, other)
+    ]
+    return files[0] == files[1] and all(
+        cmp(one / name, other / name, shallow=False)
+        for name in files[0]
+        if not (one / name).is_dir() or not (other / name).is_dir()
+    )
 
 
 def match_tasks(pattern: str) -> list[str]:

@@ -14,10 +14,12 @@
     │   ├── GuestFileError       a guest path is absent, of the wrong kind or too large
     │   └── UnsupportedError     the provider lacks the capability asked for
     ├── SurfaceError         a surface cannot be opened or driven
+    │   ├── SurfaceEndedError  what it acts on ended under the agent; the episode is judged
     │   └── ActionError      the action is not a legal tool call (the agent's fault)
     ├── ServiceError         a service refused a call or is itself broken; carries a code
     ├── VerifierError        a check, rubric or judge is broken
-    ├── AgentError           the policy failed (endpoint down, unusable reply)
+    ├── AgentError           the agent cannot be asked (endpoint down); not the policy's doing
+    │   └── PolicyError          the policy's own doing; the episode ends and is judged as it stands
     ├── UserError            the simulated user failed; never the agent's doing
     ├── RecordError          a run folder is unreadable, locked or of another version
     └── ReplayError          a recorded episode cannot be re-executed
@@ -136,6 +138,10 @@ class SurfaceError(AgentGymError):
     boundary = "surface"
 
 
+class SurfaceEndedError(SurfaceError):
+    """What the surface acts on came to an end under the agent: the episode is judged as it is."""
+
+
 class ActionError(SurfaceError):
     """The action is not a legal tool call (unknown tool, wrong types, unusable text)."""
 
@@ -170,9 +176,24 @@ class VerifierError(AgentGymError):
 
 
 class AgentError(AgentGymError):
-    """The policy failed: its endpoint is down or its replies cannot be used."""
+    """The agent cannot be asked, through no fault of its policy: its endpoint is down.
+
+    The episode stays unscored. The engine believes this class only where agentgym's own code
+    raised it: see `agentgym.rollout.blame`.
+
+    Attributes:
+        detail: What the record keeps beside the message: a traceback, or the unusable replies.
+    """
 
     boundary = "agent"
+    detail: str = ""
+
+
+class PolicyError(AgentError):
+    """The policy failed: no usable reply, a dialogue too long, a bug of the agent's own.
+
+    The episode ends and is judged as it stands.
+    """
 
 
 class UserError(AgentGymError):

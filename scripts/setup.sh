@@ -112,6 +112,8 @@ install_python() {
         exit 1
     fi
     [ -x $venv/bin/python ] || { say "Making $venv with $python ..."; "$python" -m venv $venv; }
+    # This distribution was called agentgym once; a copy under that name offers everything twice.
+    $venv/bin/python -m pip uninstall -q -y --disable-pip-version-check agentgym 2>/dev/null || true
     say "Installing Python packages for '$goal' (a few minutes the first time) ..."
     if [ "$goal" = test ]; then
         $venv/bin/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1'

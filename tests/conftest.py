@@ -7,6 +7,7 @@ import signal
 import pytest
 from hypothesis import settings
 from own_dockerd import own_dockerd
+from warm_command import WarmCommand
 
 from agentgym.sandbox.docker import DockerProvider
 
@@ -21,6 +22,30 @@ def pytest_configure():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--full",
+        action="store_true",
+        help="run the tests marked `full` too, every task with two seeds, and the long soak",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave the tests marked `full` to `make test-full`; pytest counts them as deselected."""
+    if config.getoption("--full"):
+        return
+    left = [item for item in items if item.get_closest_marker("full")]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
+
+
+@pytest.fixture(scope="session")
+def full(pytestconfig):
+    """Whether this session runs everything (`make test-full`)."""
+    return pytestconfig.getoption("--full")
+
+
 @pytest.fixture(scope="session")
 def session_folder(tmp_path_factory):
     """A temporary folder that the workers of one session share."""
@@ -33,7 +58,17 @@ def session_cache(session_folder):
     """Keep what tests prepare away from the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AGENTGYM_CACHE", str(session_folder / "cache"))
+        # A test with a cache of its own still shares the runtime: assembling one takes a second.
+        patch.setenv("AGENTGYM_RUNTIMES", str(session_folder / "runtimes"))
         yield
+
+
+@pytest.fixture(scope="session")
+def warm_command():
+    """The `agentgym` command without the time that its imports take."""
+    command = WarmCommand()
+    yield command
+    command.close()
 
 
 @pytest.fixture(scope="session")

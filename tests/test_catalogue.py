@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from agentgym import catalogue
 from agentgym.errors import ConfigError, NotFoundError
 from agentgym.manifest import show_path
+from agentgym.services.load import find_services
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -104,6 +106,73 @@ def test_roots_may_hold_any_part_of_the_catalogues_and_later_ones_replace(
     assert catalogue.find("verifiers", "pack") == first / "verifiers/pack"
     assert catalogue.find("sandboxes", "mine") == user / "sandboxes/mine"
     assert catalogue.match_tasks("suite") == ["suite/task-v2"]
+
+
+KINDS = {"verifiers": "files", "envs": "terminal", "sandboxes": "host"}
+MARKERS = {"verifiers": "checks.py", "envs": "env.toml", "sandboxes": "recipe.toml"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", ["working directory", "AGENTGYM_PATH", "imported"])
+def test_no_folder_that_lies_about_replaces_a_bundled_one(
+    user: Path, monkeypatch: pytest.MonkeyPatch, kind: catalogue.Kind, place: str
+) -> None:
+    name, root = KINDS[kind], user
+    if place == "AGENTGYM_PATH":
+        root = user / "catalogue"
+        monkeypatch.setenv("AGENTGYM_PATH", str(root))
+    if place == "imported":
+        root = user / "cache/imported"
+        monkeypatch.setenv("AGENTGYM_CACHE", str(user / "cache"))
+    put(root, f"{kind}/{name}/{MARKERS[kind]}", "raise SystemExit\n")
+    words = rf"{name!r} of the {place} .* would replace the bundled one .*SHADOW={kind}/{name}"
+    with pytest.raises(ConfigError, match=words):
+        catalogue.find(kind, name)
+    assert catalogue.folders(kind)[name] == CHECKOUT / kind / name
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_no_task_that_lies_about_replaces_a_bundled_one(user: Path, version: int) -> None:
+    put_task(user, "terminal/git-repair", version)
+    with pytest.raises(ConfigError, match="task 'terminal/git-repair' of the working directory"):
+        catalogue.find("tasks", f"terminal/git-repair-v{version}")
+    assert "terminal/git-repair-v1" in catalogue.match_tasks("terminal")
+
+
+def test_the_working_directory_replaces_nothing_of_the_path(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(user / "named", "verifiers/pack/checks.py")
+    put(user, "verifiers/pack/checks.py", "mine = 1\n")
+    monkeypatch.setenv("AGENTGYM_PATH", str(user / "named"))
+    with pytest.raises(ConfigError, match="would replace the AGENTGYM_PATH one"):
+        catalogue.find("verifiers", "pack")
+
+
+def test_services_of_a_bundled_environment_are_not_replaced(user: Path) -> None:
+    put(user, "envs/office/services/mail/service.py", "raise SystemExit\n")
+    with pytest.raises(ConfigError, match="environment 'office' of the working directory"):
+        find_services("office")
+
+
+@pytest.mark.parametrize("asked", ["verifiers/files", "tasks/x, verifiers/*", "*"])
+def test_who_asks_for_it_may_replace_a_bundled_folder_and_is_told(
+    user: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    asked: str,
+) -> None:
+    mine = put(user, "verifiers/files/checks.py", "mine = 1\n")
+    monkeypatch.setenv("AGENTGYM_SHADOW", asked)
+    assert catalogue.find("verifiers", "files") == mine
+    assert catalogue.folders("verifiers")["files"] == mine
+    (told,) = [one.getMessage() for one in caplog.records]
+    assert told.startswith(f"warning: check pack 'files' is {mine} in place of {CHECKOUT}")
+
+
+def test_a_copy_of_a_bundled_folder_replaces_nothing_and_is_no_obstacle(user: Path) -> None:
+    shutil.copytree(CHECKOUT / "verifiers/files", user / "verifiers/files")
+    assert catalogue.find("verifiers", "files") == CHECKOUT / "verifiers/files"
 
 
 def test_folders_of_other_programs_are_not_taken_for_ours(user: Path) -> None:

@@ -27,7 +27,7 @@ def test_every_boundary_has_its_word():
 def test_errors_travel_between_processes():
     for error in (
         NotFoundError("task", "terminal/git-repar", ["terminal/git-repair-v1"], "see: list"),
-        MissingExtraError("docker", "pip install 'agentgym[docker]'"),
+        MissingExtraError("docker", "pip install 'agentgym-suite[docker]'"),
         errors.SandboxDiedError("gone"),
         errors.ServiceError("invalid", "expected a number", "count"),
     ):

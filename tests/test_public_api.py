@@ -35,7 +35,7 @@ NAMES = [
     "ToolSpec",
     "Verdict",
     "VerifierError",
-    "__version__",
+    "evaluate",
     "make",
 ]
 

@@ -21,7 +21,12 @@ RECENT = 4
 
 
 def compose(
-    briefing: Briefing, first: Observation | None, history: Sequence[Step], budget: int
+    briefing: Briefing,
+    first: Observation | None,
+    history: Sequence[Step],
+    budget: int,
+    *,
+    several: bool = False,
 ) -> tuple[list[ChatMessage], int]:
     """Return the dialogue of an episode so far, and its estimated size in tokens.
 
@@ -30,13 +35,13 @@ def compose(
         first: The observation after reset, where no step was taken yet.
         history: The steps taken.
         budget: Tokens the dialogue may have; the opening and the last calls stay in any case.
+        several: Whether the model is told that a reply may make several calls.
     """
     every = turns(history)
     fixed = text_tokens(opening(briefing, None))
     kept = fit(every, budget - fixed)
-    messages = opening(briefing, first, left_out=len(every) - len(kept))
-    for turn in kept:
-        messages += render(turn)
+    messages = opening(briefing, first, left_out=len(every) - len(kept), several=several)
+    messages += render(kept)
     return messages, fixed + sum(map(turn_tokens, kept))
 
 

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
+from agentgym.agents.batch import place, reply_of
 from agentgym.chat.completion import Message, ToolCall
 from agentgym.chat.picture import picture_part
 from agentgym.chat.toolcalls import ChatMessage
-from agentgym.records import Briefing, Decision, Image, Json, Observation, Step
+from agentgym.records import Briefing, Image, Json, Observation, Step
 
 IMAGES_KEPT = 3
 
 SYSTEM = """\
 You work through the tools you are given. What you do with them is real.
 
-- Call exactly one tool in each reply. You see its result before you choose the next call.
+- {calls}
 - Look before you change something, and check your work before you finish.
 - Where no tool lets you write to a user, nobody answers questions. Where the task leaves \
 something open, decide with care.
@@ -32,63 +31,112 @@ something open, decide with care.
 - You have at most {max_steps} calls."""
 
 
+ONE_CALL = (
+    "Call exactly one tool in each reply. You see its result before you choose the next call."
+)
+SEVERAL_CALLS = (
+    "Call one tool or several in each reply. Calls are executed in the order given, each counts, "
+    "and you see all results before your next reply."
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
-    """One step of the dialogue: the model's call and what it was shown in return."""
+    """One step of the dialogue: the model's call and what it was shown in return.
+
+    Attributes:
+        call: The assistant message, with this call alone.
+        call_id: The id of the call.
+        output: What the call showed.
+        image: The picture it showed, if any.
+        place: Which call of its reply it was, counted from 0.
+    """
 
     call: ChatMessage
     call_id: str
     output: str
     image: Image | None
+    place: int = 0
 
 
 def turns(history: Sequence[Step]) -> list[Turn]:
     """Turn recorded steps into dialogue; only the last few keep their image."""
     blind = len(history) - IMAGES_KEPT
-    return [
-        _turn(step, step.observation.image if number >= blind else None)
-        for number, step in enumerate(history)
-    ]
+    return [_turn(history, number, seen=number >= blind) for number in range(len(history))]
 
 
-def opening(briefing: Briefing, first: Observation | None, left_out: int = 0) -> list[ChatMessage]:
+def opening(
+    briefing: Briefing, first: Observation | None, left_out: int = 0, *, several: bool = False
+) -> list[ChatMessage]:
     """Return the system prompt and the instruction.
 
     Args:
         briefing: What the episode is about.
         first: The observation after reset, where it is the one to act on.
         left_out: How many steps at the beginning of the history the dialogue lacks.
+        several: Whether the model is told that a reply may make several calls.
     """
+    calls = SEVERAL_CALLS if several else ONE_CALL
     text = briefing.instruction
     if left_out:
         text += f"\n\n(The first {left_out} steps of your work are left out here to save room.)"
     image = first.image if first is not None else None
     return [
-        {"role": "system", "content": SYSTEM.format(max_steps=briefing.max_steps)},
+        {"role": "system", "content": SYSTEM.format(calls=calls, max_steps=briefing.max_steps)},
         {"role": "user", "content": text if image is None else _picture(text, image)},
     ]
 
 
-def render(turn: Turn) -> list[ChatMessage]:
-    """Return a turn's messages: the call, its result, and the image where there is one."""
-    result: ChatMessage = {"role": "tool", "tool_call_id": turn.call_id, "content": turn.output}
-    if turn.image is None:
-        return [turn.call, result]
-    # The API takes images in user messages only.
-    seen: ChatMessage = {"role": "user", "content": _picture("It shows this picture:", turn.image)}
-    return [turn.call, result, seen]
+def render(kept: Sequence[Turn]) -> list[ChatMessage]:
+    """Return the messages of turns: each reply with its calls, their results, their images."""
+    messages: list[ChatMessage] = []
+    for reply in _replies(kept):
+        calls = [call for turn in reply for call in _calls(turn)]
+        messages.append({**reply[0].call, "tool_calls": calls})
+        for turn in reply:
+            messages.append({"role": "tool", "tool_call_id": turn.call_id, "content": turn.output})
+        for turn in reply:
+            if turn.image is not None:
+                # The API takes images in user messages only, and those after all results.
+                shown = _picture("It shows this picture:", turn.image)
+                messages.append({"role": "user", "content": shown})
+    return messages
 
 
-def _turn(step: Step, image: Image | None) -> Turn:
-    message = _recorded(step.decision)
-    made = message.tool_calls[0] if message.tool_calls else ToolCall()
-    call_id = made.id or f"call{step.index:05d}"
+def _replies(kept: Sequence[Turn]) -> list[list[Turn]]:
+    """Group turns by reply; one whose earlier calls are left out begins a group of its own."""
+    groups: list[list[Turn]] = []
+    for turn in kept:
+        if turn.place and groups and groups[-1][-1].place == turn.place - 1:
+            groups[-1].append(turn)
+        else:
+            groups.append([turn])
+    return groups
+
+
+def _calls(turn: Turn) -> Sequence[Json]:
+    calls = turn.call["tool_calls"]
+    assert isinstance(calls, list)
+    return calls
+
+
+def _turn(history: Sequence[Step], number: int, *, seen: bool) -> Turn:
+    step = history[number]
+    reply, which = reply_of(history, number), place(step)
+    # Of another agent only the thought is known.
+    message = reply or Message(content=step.decision.thought)
+    calls = message.tool_calls or []
+    made = calls[which] if which < len(calls) else ToolCall()
+    fallback = f"call{step.index:05d}"
+    call_id = made.id or fallback
+    if any(call.id == call_id for call in calls[:which]):
+        call_id = fallback  # some servers give all calls of a reply the same id
     arguments = made.function.arguments or json.dumps(step.action.arguments, default=dict)
     # A made-up tool name stays in the dialogue, and the API refuses other characters in it.
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", step.action.tool)[:64] or "unnamed"
     call: ChatMessage = {
         "role": "assistant",
-        "content": message.content or "",
+        "content": (message.content or "") if which == 0 else "",
         "tool_calls": [
             {
                 "id": call_id,
@@ -99,19 +147,10 @@ def _turn(step: Step, image: Image | None) -> Turn:
     }
     # Servers that separate reasoning from content want it back under the name they gave it.
     for field in ("reasoning_content", "reasoning"):
-        if text := getattr(message, field):
+        if which == 0 and (text := getattr(message, field)):
             call[field] = text
-    return Turn(call, call_id, step.observation.text, image)
-
-
-def _recorded(decision: Decision) -> Message:
-    """Return the reply behind a decision; of other agents only the thought is known."""
-    if isinstance(decision.reply, Mapping) and decision.reply.get("tool_calls"):
-        try:
-            return Message.model_validate(decision.reply)
-        except ValidationError:
-            pass
-    return Message(content=decision.thought)
+    image = step.observation.image if seen else None
+    return Turn(call, call_id, step.observation.text, image, which)
 
 
 def _picture(text: str, image: Image) -> list[Json]:

@@ -1,7 +1,8 @@
 """The model agent: any endpoint that speaks OpenAI's chat-completions API with tool calls.
 
-Owns one decision: what is sent, what is accepted as an answer, and how often the model is asked
-again. Transport is in `endpoint`, the dialogue in `dialogue` and `context`.
+Owns one decision: what is sent, what is accepted as an answer, how often the model is asked again,
+and which failure is the model's own. Transport is in `endpoint`, the dialogue in `dialogue` and
+`context`, several calls of one reply in `batch`.
 """
 
 from __future__ import annotations
@@ -9,24 +10,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Json
 
+from agentgym.agents.batch import next_call
 from agentgym.agents.context import compose, text_tokens
 from agentgym.chat.completion import Completion, Message
-from agentgym.chat.endpoint import Address, ContextLengthError, Endpoint, EndpointError
+from agentgym.chat.endpoint import (
+    Address,
+    ContextLengthError,
+    DialogueError,
+    Endpoint,
+    EndpointError,
+)
 from agentgym.chat.spec import read_model
 from agentgym.chat.toolcalls import (
     ChatMessage,
     UnusableReplyError,
     correction,
-    describe,
-    first_call,
+    said,
+    usable_calls,
 )
-from agentgym.errors import AgentError
-from agentgym.records import Briefing, Decision, Observation, Step, TokenUsage, ToolSpec
+from agentgym.errors import AgentError, PolicyError
+from agentgym.records import Briefing, Decision, Nudge, Observation, Step, TokenUsage, ToolSpec
 
 ASKS = 3
 EXAMPLE = "openai:gpt-x?stream=true&temperature=0"
+
+_SAID_CHARS = 2_000
+_REFUSED = (400, 413, 422)
+"""Statuses by which a server refuses what a request says."""
 
 
 class Options(BaseModel):
@@ -35,6 +47,13 @@ class Options(BaseModel):
     Attributes:
         stream: Ask for the reply as an event stream, where idle connections are cut.
         temperature: Of sampling; the server's default where absent.
+        max_tokens: Tokens one reply may have.
+        reasoning_effort: How much a reasoning model thinks, e.g. ``low``; sent as it is.
+        seed: Of sampling, for servers that take one.
+        parallel_tool_calls: Whether a reply may make several calls; sent as it is. They are
+            executed in order, each as a step. False: only the first is.
+        extra_body: A JSON object whose fields are added to every request, URL-encoded.
+        token_budget: Tokens an episode may cost; it ends once they are spent.
         timeout_s: Seconds one reply may take, retries included.
         retries: Attempts after the first, on 429, 5xx and broken connections.
         context_tokens: Size (estimated) to which the dialogue is trimmed.
@@ -43,9 +62,23 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     stream: bool = False
     temperature: float | None = Field(None, ge=0)
+    max_tokens: int | None = Field(None, ge=1)
+    reasoning_effort: str | None = Field(None, min_length=1)
+    seed: int | None = None
+    parallel_tool_calls: bool | None = None
+    extra_body: Json[dict[str, Any]] | None = None
+    token_budget: int | None = Field(None, ge=1)
     timeout_s: float = Field(300.0, gt=0)
     retries: int = Field(4, ge=0)
     context_tokens: int = Field(100_000, ge=1)
+
+    def request(self) -> dict[str, Any]:
+        """Return what every request says of the options; the server's defaults are left to it."""
+        names = ("temperature", "reasoning_effort", "seed", "parallel_tool_calls", "extra_body")
+        request = {name: value for name in names if (value := getattr(self, name)) is not None}
+        if self.stream:
+            request |= {"stream": True, "stream_options": {"include_usage": True}}
+        return request
 
 
 class OpenAIAgent:
@@ -64,6 +97,7 @@ class OpenAIAgent:
         )
         self._address = Address.from_environment("agent 'openai'")
         self._endpoint: Endpoint | None = None
+        self._length_name = "max_tokens"
 
     async def start(self, briefing: Briefing) -> None:
         """Take the instruction."""
@@ -75,35 +109,62 @@ class OpenAIAgent:
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
-        """Ask the model for its next tool call.
+        """Return the next call of the last reply, or ask the model for another reply.
 
         Raises:
-            AgentError: The endpoint failed, or the model made no usable call in `ASKS` replies.
+            PolicyError: The model made no usable call in `ASKS` replies, its dialogue is too long
+                or refused, it talks without end, or the token budget is spent.
+            AgentError: The endpoint failed.
         """
+        if self._options.parallel_tool_calls is not False and (call := next_call(history)):
+            return call
         usage = TokenUsage()
         corrections: list[ChatMessage] = []
+        nudges: list[Nudge] = []
         for _ in range(ASKS):
-            try:
-                completion = await self._ask(observation, tools, history, corrections)
-            except EndpointError as error:
-                raise AgentError(str(error)) from error
+            self._check_budget(history, usage)
+            completion = await self._asked(observation, tools, history, corrections)
             message = completion.message
             usage += completion.usage
             try:
-                action = first_call(message)
+                first, *_ = usable_calls(message, completion.finish_reason)
             except UnusableReplyError as problem:
                 corrections += correction(message, problem)
+                nudges.append(Nudge(said(message)[:_SAID_CHARS], str(problem)))
                 continue
-            return Decision(action, _thought(message), usage, message.to_json())
-        raise AgentError(
-            f"{self._model} made no usable tool call in {ASKS} replies; "
-            f"it was last told: {corrections[-1]['content']}"
-        )
+            reply = message.to_json()
+            return Decision(first, _thought(message), usage, reply, tuple(nudges))
+        raise _unusable(self._model, nudges, usage)
 
     async def close(self) -> None:
         """Close the connections."""
         if self._endpoint is not None:
             await self._endpoint.close()
+
+    def _check_budget(self, history: Sequence[Step], usage: TokenUsage) -> None:
+        budget = self._options.token_budget
+        spent = sum((step.decision.usage for step in history), usage).total
+        if budget is not None and spent >= budget:
+            raise PolicyError(f"the token budget is spent: {spent} of {budget} tokens")
+
+    async def _asked(
+        self,
+        observation: Observation,
+        tools: Sequence[ToolSpec],
+        history: Sequence[Step],
+        corrections: list[ChatMessage],
+    ) -> Completion:
+        """Ask the model, and say whose failure it is where there is no reply."""
+        try:
+            return await self._ask(observation, tools, history, corrections)
+        except DialogueError as error:
+            raise PolicyError(str(error)) from error
+        except EndpointError as error:
+            # The first request says nothing of the model's own; what is refused there is the
+            # set-up. A later one that is refused holds what the model has said.
+            if error.status in _REFUSED and (history or corrections):
+                raise PolicyError(str(error)) from error
+            raise AgentError(str(error)) from error
 
     async def _ask(
         self,
@@ -113,25 +174,46 @@ class OpenAIAgent:
         corrections: list[ChatMessage],
     ) -> Completion:
         """Send the dialogue; where the server finds it too long, send half of it."""
-        assert self._endpoint is not None, "an agent is started before it acts"
-        request: dict[str, Any] = {
+        request = {
             "model": self._model,
-            "tools": [describe(tool) for tool in tools],
+            "tools": [tool.to_openai() for tool in tools],
+            **self._options.request(),
         }
-        if self._options.temperature is not None:
-            request["temperature"] = self._options.temperature
-        if self._options.stream:
-            request |= {"stream": True, "stream_options": {"include_usage": True}}
         first = None if history else observation
+        several = self._options.parallel_tool_calls is True
         budget = self._options.context_tokens - text_tokens(request["tools"])
-        messages, size = compose(self._briefing, first, history, budget)
+        messages, size = compose(self._briefing, first, history, budget, several=several)
         try:
-            return await self._endpoint.complete({**request, "messages": messages + corrections})
+            return await self._send({**request, "messages": messages + corrections})
         except ContextLengthError:
-            messages, _ = compose(self._briefing, first, history, size // 2)
-            return await self._endpoint.complete({**request, "messages": messages + corrections})
+            messages, _ = compose(self._briefing, first, history, size // 2, several=several)
+            return await self._send({**request, "messages": messages + corrections})
+
+    async def _send(self, request: dict[str, Any]) -> Completion:
+        """Send a request, the bound on the reply under the name that the server wants."""
+        assert self._endpoint is not None, "an agent is started before it acts"
+        bound = self._options.max_tokens
+        if bound is None:
+            return await self._endpoint.complete(request)
+        try:
+            return await self._endpoint.complete({**request, self._length_name: bound})
+        except EndpointError as error:
+            other = "max_completion_tokens"
+            if error.status != 400 or self._length_name == other or other not in str(error):
+                raise
+            self._length_name = other
+            return await self._endpoint.complete({**request, other: bound})
+
+
+def _unusable(model: str, nudges: Sequence[Nudge], usage: TokenUsage) -> PolicyError:
+    error = PolicyError(
+        f"{model} made no usable tool call in {len(nudges)} replies ({usage.total} tokens); "
+        f"it was last told: {nudges[-1].told}"
+    )
+    error.detail = "\n".join(f"reply: {n.said or '(empty)'}\ntold: {n.told}" for n in nudges)
+    return error
 
 
 def _thought(message: Message) -> str:
-    parts = (message.reasoning_content, message.reasoning, message.content)
+    parts = (message.reasoning_content, message.reasoning, message.content, message.refusal)
     return "\n\n".join(part for part in parts if part)

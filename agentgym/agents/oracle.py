@@ -8,6 +8,7 @@ from typing import ClassVar
 from agentgym.agents import SUBMIT, check_end
 from agentgym.errors import AgentError, ConfigError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
+from agentgym.task.playbook import answered
 
 
 class OracleAgent:
@@ -47,8 +48,8 @@ class OracleAgent:
             if rest and step.action == rest[0]:
                 del rest[0]
         if rest:
-            return Decision(rest[0])
-        check_end(history)
+            return Decision(answered(rest[0], history))
+        check_end(history, AgentError)
         return Decision(SUBMIT)
 
     async def close(self) -> None:

@@ -1,12 +1,15 @@
-"""Agents by name: ``noop``, ``scripted:plan.jsonl``, ``openai:gpt-x?stream=true``.
+"""Agents by name: ``noop``, ``openai:gpt-x?stream=true``, ``./my_agent.py:MyAgent``.
 
-What stands before the first colon is an entry point of the group ``agentgym.agents``; what
-follows it is that agent's own business.
+What stands before the first colon is an entry point of the group ``agentgym.agents``, and what
+follows it is that agent's own business; or the spec names a class of the user's own.
 """
 
 from __future__ import annotations
 
 from agentgym import plugins
+from agentgym.agents.loading import HOW, Source, find_source, is_own
+from agentgym.agents.own import OwnAgent
+from agentgym.errors import NotFoundError
 from agentgym.protocols import Agent
 
 GROUP = "agentgym.agents"
@@ -16,15 +19,43 @@ def create(spec: str) -> Agent:
     """Make a new agent, for one episode.
 
     Args:
-        spec: ``"<name>"`` or ``"<name>:<argument>"``.
+        spec: ``"<name>"``, ``"<name>:<argument>"``, ``"python:MODULE:CLASS"`` or
+            ``"FILE.py:CLASS"``.
 
     Raises:
         NotFoundError: No agent has that name.
-        ConfigError: The agent does not accept the argument.
-        PluginError: The entry point cannot be loaded or does not make an agent.
+        ConfigError: The agent does not accept the argument, or there is no such class.
+        PluginError: The entry point cannot be loaded; of agentgym's own agents, it makes none.
     """
-    agent: Agent = plugins.make(GROUP, spec, like=Agent, methods=("start", "act", "close"))
-    return agent
+    if is_own(spec):
+        return OwnAgent(find_source(spec))
+    name = spec.partition(":")[0]
+    try:
+        factory = plugins.load(GROUP, name)
+    except NotFoundError as error:
+        known = plugins.names(GROUP)
+        hint = f"known: {', '.join(known)}; {HOW}"
+        raise NotFoundError("agent", name, known, hint) from error
+
+    def make() -> Agent:
+        made: Agent = plugins.make(GROUP, spec, like=Agent, methods=("start", "act", "close"))
+        return made
+
+    module = str(getattr(factory, "__module__", ""))
+    if module.startswith("agentgym."):
+        return make()
+    # One that blocks, or fails when it is made, is to hold up or spoil no more than its episode.
+    return OwnAgent(Source(make, module, bool(getattr(factory, "privileged", False)), spec))
+
+
+def check(agent: Agent) -> None:
+    """Say before anything runs what keeps an agent from being made.
+
+    Raises:
+        AgentGymError: An agent that is not agentgym's own cannot be made.
+    """
+    if isinstance(agent, OwnAgent):
+        agent.check()
 
 
 def is_privileged(agent: Agent) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from agentgym.agents import SUBMIT, check_end
 from agentgym.errors import ConfigError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
-from agentgym.task.playbook import read_actions
+from agentgym.task.playbook import answered, read_actions
 
 
 class ScriptedAgent:
@@ -32,10 +32,10 @@ class ScriptedAgent:
         """Play the next action, or submit after the last.
 
         Raises:
-            AgentError: The last action of the file was refused.
+            PolicyError: The last action of the file was refused.
         """
         if len(history) < len(self._actions):
-            return Decision(self._actions[len(history)])
+            return Decision(answered(self._actions[len(history)], history))
         check_end(history)
         return Decision(SUBMIT)
 

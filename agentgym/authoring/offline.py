@@ -1,20 +1,21 @@
 """Hears which connections this process tries to make while an episode is played and graded.
 
-A hook of Python's own audit events (PEP 578): no library can connect past it. What a program
-started by a check does in a process of its own is not heard; clean rooms have no network.
+A hook of Python's own audit events (PEP 578): no library can connect past it. The processes that
+checks run in have one as well, and what they hear is told here. What a program started by a check
+does in a process of its own is not heard; clean rooms have no network.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import ipaddress
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 
+from agentgym.verify.worker.contacts import contact_of
+
 _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
-_CONNECTING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 
 
 @contextlib.contextmanager
@@ -39,27 +40,9 @@ def _install() -> None:
 
 
 def _hear(event: str, arguments: tuple[object, ...]) -> None:
-    if not event.startswith("socket."):
-        return
     heard = _heard.get()
     if heard is None:
         return
-    if event in _CONNECTING:
-        address = arguments[1]
-        host = address[0] if isinstance(address, tuple) and address else None
-    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
-        host = arguments[0]
-    else:
-        return
-    if isinstance(host, str | bytes) and not _is_local(host):
-        heard.append(host if isinstance(host, str) else host.decode("ascii", "replace"))
-
-
-def _is_local(host: str | bytes) -> bool:
-    name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
-    if name in ("", "localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
-    except ValueError:
-        return False
+    host = contact_of(event, arguments)
+    if host is not None:
+        heard.append(host)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from agentgym.authoring.statements import boundaries
 from agentgym.records import Action
+from agentgym.task.playbook import reads_answer
 
 MOST = 4
 
@@ -27,9 +28,12 @@ def prefixes(actions: Sequence[Action], most: int = MOST) -> list[Prefix]:
         most: How many at most.
     """
     *work, end = actions
+    ending: tuple[Action, ...] = (end,)
+    if len(work) == 2 and reads_answer(work[1]):
+        ending = (work.pop(), end)
     if len(work) > 1:
         return [
-            Prefix(f"the first {count} of {len(work)} actions", (*work[:count], end))
+            Prefix(f"the first {count} of {len(work)} actions", (*work[:count], *ending))
             for count in _spread(range(1, len(work)), most)
         ]
     command = work[0].arguments.get("command") if work else None
@@ -39,7 +43,9 @@ def prefixes(actions: Sequence[Action], most: int = MOST) -> list[Prefix]:
     found = []
     for count in _spread(boundaries(lines), most):
         part = replace(work[0], arguments={**work[0].arguments, "command": "".join(lines[:count])})
-        found.append(Prefix(f"the solution up to {lines[count - 1].strip()[:50]!r}", (part, end)))
+        found.append(
+            Prefix(f"the solution up to {lines[count - 1].strip()[:50]!r}", (part, *ending))
+        )
     return found
 
 

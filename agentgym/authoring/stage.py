@@ -33,6 +33,7 @@ from agentgym.records import (
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.pool import PooledProvider
 from agentgym.task.model import Task
+from agentgym.task.playbook import answered
 from agentgym.user.registry import SCRIPTED
 from agentgym.verify.judge import open_judge
 from agentgym.verify.memory import RoomMemory
@@ -82,8 +83,8 @@ class Player:
             AgentError: There is none left and the episode goes on.
         """
         if len(history) < len(self._actions):
-            return Decision(self._actions[len(history)])
-        check_end(history)
+            return Decision(answered(self._actions[len(history)], history))
+        check_end(history, AgentError)
         raise AgentError(f"after {len(history)} actions there is none left; the episode goes on")
 
     async def close(self) -> None:

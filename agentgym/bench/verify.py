@@ -26,7 +26,7 @@ from agentgym.records import ExecResult, Verdict
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import load_task
 from agentgym.task.model import Task
-from agentgym.task.playbook import oracle
+from agentgym.task.playbook import answered, oracle
 from agentgym.verify.room import CleanRoom
 
 SUITE = "terminal"
@@ -84,7 +84,7 @@ async def _graded(figures: Figures, task: Task, provider: SandboxProvider, times
             await env.reset(0)
             assert env.instance is not None
             for action in oracle(env.instance):
-                verdict = (await env.step(action)).verdict
+                verdict = (await env.step(answered(action, env.steps))).verdict
         finally:
             await env.close()
     if verdict is None or not verdict.outcome:

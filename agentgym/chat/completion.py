@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentgym.records import Json, TokenUsage
 
+_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+"""What a stream sends in pieces, tool calls apart."""
+
 
 class ReplyError(ValueError):
     """The body is not a chat completion."""
@@ -22,6 +25,18 @@ class ReplyError(ValueError):
 
 class CutOffError(ReplyError):
     """The stream ended before the reply did."""
+
+
+class ErrorReplyError(ReplyError):
+    """An error came in place of a reply.
+
+    Attributes:
+        error: What the body says of it.
+    """
+
+    def __init__(self, message: str, error: object) -> None:
+        self.error = error
+        super().__init__(message)
 
 
 class Function(BaseModel):
@@ -48,6 +63,7 @@ class Message(BaseModel):
     content: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    refusal: str | None = None
     tool_calls: list[ToolCall] | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -74,16 +90,23 @@ class _Usage(BaseModel):
 class _Body(BaseModel):
     """A whole reply, or one event of a stream."""
 
-    choices: list[_Choice] = []
+    choices: list[_Choice] | None = None
     usage: _Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply of the model and what it cost."""
+    """One reply of the model and what it cost.
+
+    Attributes:
+        message: Empty where the server sent none, as some do for a call that they cannot read.
+        usage: Tokens of the request and the reply.
+        finish_reason: Why the reply ended, empty where the server does not say.
+    """
 
     message: Message
     usage: TokenUsage
+    finish_reason: str = ""
 
 
 def read_json(body: bytes) -> Completion:
@@ -93,9 +116,11 @@ def read_json(body: bytes) -> Completion:
         ReplyError: It is not a chat completion.
     """
     reply = _read(body)
-    if not reply.choices or reply.choices[0].message is None:
-        raise ReplyError(f"a reply without a message: {excerpt(body)}")
-    return Completion(reply.choices[0].message, _token_usage([reply]))
+    if reply.choices is None:
+        raise ReplyError(f"a reply without choices: {excerpt(body)}")
+    choice = reply.choices[0] if reply.choices else _Choice()
+    message = choice.message or Message()
+    return Completion(message, _token_usage([reply]), choice.finish_reason or "")
 
 
 def read_events(body: bytes) -> Completion:
@@ -111,7 +136,8 @@ def read_events(body: bytes) -> Completion:
     if b"[DONE]" not in data and not any(choice.finish_reason for choice in choices):
         raise CutOffError(f"the stream stopped after {len(events)} events")
     deltas = [choice.delta for choice in choices if choice.delta is not None]
-    return Completion(_join(deltas), _token_usage(events))
+    reasons = [choice.finish_reason for choice in choices if choice.finish_reason]
+    return Completion(_join(deltas), _token_usage(events), reasons[-1] if reasons else "")
 
 
 def encodable(value: Any) -> Any:
@@ -130,7 +156,7 @@ def _read(body: bytes) -> _Body:
     try:
         value = encodable(json.loads(body))
         if isinstance(value, Mapping) and value.get("error"):
-            raise ReplyError(f"an error in place of a reply: {excerpt(body)}")
+            raise ErrorReplyError(f"an error in place of a reply: {excerpt(body)}", value["error"])
         return _Body.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
@@ -156,7 +182,7 @@ def _join(deltas: Iterable[Message]) -> Message:
     calls: list[ToolCall] = []
     open_calls: dict[int | None, ToolCall] = {}
     for delta in deltas:
-        for field in ("content", "reasoning_content", "reasoning"):
+        for field in _TEXTS:
             if text := getattr(delta, field):
                 texts[field] = texts.get(field, "") + text
         for part in delta.tool_calls or ():

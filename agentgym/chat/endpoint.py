@@ -14,19 +14,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
-
-import openai
+from typing import TYPE_CHECKING, Any
 
 from agentgym.chat.completion import (
     Completion,
     CutOffError,
+    ErrorReplyError,
     ReplyError,
     encodable,
     read_events,
     read_json,
 )
+from agentgym.chat.refusals import Refusal, read_refusal
 from agentgym.errors import ConfigError
+
+if TYPE_CHECKING:  # Importing it takes half a second, and most runs ask no endpoint.
+    import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_S = 10.0
@@ -34,7 +37,6 @@ FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 16.0
 MAX_REPLY_BYTES = 64 * 2**20
 _TRANSIENT = frozenset({408, 409, 425, 429})
-_CONTEXT = re.compile(r"context.{0,20}(length|size|window)|(prompt|input) is too long", re.I)
 _STREAM_END = re.compile(rb"\ndata: ?\[DONE\]\s*$")
 # openai 2 is built on httpx and openai 3 on httpx2; the names are the same in both.
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "UnsupportedProtocol"})
@@ -52,8 +54,20 @@ class EndpointError(Exception):
         super().__init__(message)
 
 
-class ContextLengthError(EndpointError):
+class DialogueError(EndpointError):
+    """The endpoint works, and what the dialogue or the model says keeps it from a reply."""
+
+
+class ContextLengthError(DialogueError):
     """The dialogue is longer than the model's context window."""
+
+
+class ContentFilterError(DialogueError):
+    """A filter of the server refuses what the dialogue says."""
+
+
+class EndlessReplyError(DialogueError):
+    """The reply is too long, or was not over by the deadline."""
 
 
 class _AttemptError(Exception):
@@ -131,6 +145,8 @@ class Endpoint:
     """
 
     def __init__(self, address: Address, *, timeout_s: float, retries: int) -> None:
+        import openai
+
         # A password in the address must not reach error messages, which are recorded.
         self._url = re.sub(r"//[^/@]*@", "//", address.url) + "/chat/completions"
         self._address = address
@@ -140,7 +156,8 @@ class Endpoint:
             base_url=address.url,
             api_key=address.key,
             max_retries=0,
-            timeout=openai.Timeout(None, connect=CONNECT_S),
+            # A connection that does not come about is told from a reply that does not end.
+            timeout=openai.Timeout(None, connect=min(CONNECT_S, timeout_s * 0.9)),
         )
 
     async def complete(self, request: Mapping[str, Any]) -> Completion:
@@ -148,22 +165,28 @@ class Endpoint:
 
         Raises:
             ContextLengthError: The server says that the dialogue is too long.
-            EndpointError: No reply could be had: refused, unusable, or not within the deadline.
+            ContentFilterError: The server refuses what the dialogue says.
+            EndlessReplyError: The reply is too long, or was not over by the deadline.
+            EndpointError: No reply could be had: refused, unusable, or the server kept failing.
         """
         request = encodable(request)
         attempt = 1
+        failed: _AttemptError | None = None
         try:
             async with asyncio.timeout(self._timeout_s) as deadline:
                 while True:
                     try:
                         return await self._attempt(request)
                     except _AttemptError as failure:
+                        failed = failure
                         await self._wait(failure, attempt, deadline)
                     attempt += 1
         except TimeoutError as error:
-            raise EndpointError(
-                f"{self._url}: no complete reply within {self._timeout_s:g} s; "
-                "a slow model needs more: openai:<model>?timeout_s=1200"
+            late = f"{self._url}: no complete reply within {self._timeout_s:g} s"
+            if failed is not None:
+                raise EndpointError(f"{late}; before that: {failed}") from error
+            raise EndlessReplyError(
+                f"{late}; a slow model needs more: openai:<model>?timeout_s=1200"
             ) from error
 
     async def close(self) -> None:
@@ -188,6 +211,8 @@ class Endpoint:
         await asyncio.sleep(wait_s)
 
     async def _attempt(self, request: Mapping[str, Any]) -> Completion:
+        import openai
+
         create = self._client.chat.completions.with_streaming_response.create
         try:
             async with create(**request) as response:
@@ -199,6 +224,8 @@ class Endpoint:
             raise self._unconnected(error) from error
         try:
             return read_events(body) if streamed else read_json(body)
+        except ErrorReplyError as error:
+            raise self._errored(error) from error
         except ReplyError as error:
             cut_off = isinstance(error, CutOffError)
             raise _AttemptError(f"{self._url}: {error}", transient=cut_off) from error
@@ -215,18 +242,17 @@ class Endpoint:
             message = f"{self._url}: the reply broke off after {len(body)} bytes: {error}"
             raise _AttemptError(message, transient=True) from error
         if len(body) > MAX_REPLY_BYTES:
-            message = f"{self._url}: the reply is longer than {MAX_REPLY_BYTES} bytes"
-            raise _AttemptError(message, transient=False)
+            raise EndlessReplyError(
+                f"{self._url}: the reply is longer than {MAX_REPLY_BYTES} bytes"
+            )
         return bytes(body)
 
     def _refused(self, error: openai.APIStatusError) -> Exception:
         """Classify an answer with an error status."""
         status, said = error.status_code, _server_message(error)
         message = f"{self._url} answered {status}: {said}"
-        if status in (400, 413) and _CONTEXT.search(said):
-            return ContextLengthError(
-                f"{message}; say how much fits: openai:<model>?context_tokens=8000"
-            )
+        if refusal := _as_dialogue_error(status, error.body, said, message):
+            return refusal
         if status in (401, 403):
             message += f"; check {self._address.key_from}"
         if status == 404:
@@ -234,6 +260,14 @@ class Endpoint:
         transient = status in _TRANSIENT or status >= 500
         wait_s = _retry_after_s(error)
         return _AttemptError(message, transient=transient, wait_s=wait_s, status=status)
+
+    def _errored(self, error: ErrorReplyError) -> Exception:
+        """Classify an error that came in place of a reply, under a good status."""
+        code = error.error.get("code") if isinstance(error.error, Mapping) else None
+        status = code if type(code) is int else None
+        message = f"{self._url}: {error}"
+        refusal = _as_dialogue_error(status, error.error, str(error), message)
+        return refusal or _AttemptError(message, transient=False, status=status)
 
     def _unconnected(self, error: openai.APIConnectionError) -> _AttemptError:
         """Classify a connection that failed; one that never stood is not tried again."""
@@ -245,6 +279,19 @@ class Endpoint:
             )
             return _AttemptError(message, transient=False)
         return _AttemptError(f"{self._url}: the connection failed: {cause}", transient=True)
+
+
+def _as_dialogue_error(
+    status: int | None, body: object, said: str, message: str
+) -> DialogueError | None:
+    """Return the error of a dialogue that is refused, None where something else is."""
+    refusal = read_refusal(status, body, said)
+    if refusal is Refusal.CONTEXT:
+        hint = "say how much fits: openai:<model>?context_tokens=8000"
+        return ContextLengthError(f"{message}; {hint}", status)
+    if refusal is Refusal.CONTENT:
+        return ContentFilterError(message, status)
+    return None
 
 
 def _server_message(error: openai.APIStatusError) -> str:

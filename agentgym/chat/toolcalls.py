@@ -1,4 +1,4 @@
-"""Tool calls in OpenAI's function format: tools described, a reply read, a bad reply answered.
+"""Tool calls in OpenAI's function format: a reply read, a bad reply answered.
 
 Only what cannot become an `Action` is sent back to the model. A call that the environment would
 refuse (unknown tool, arguments against the schema) is its business to refuse, in an observation.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TypeAlias
 
-from agentgym.chat.completion import Message
-from agentgym.records import Action, Json, ToolSpec
+from agentgym.chat.completion import Function, Message
+from agentgym.records import Action, Json
 
 ChatMessage: TypeAlias = dict[str, Json]
 
@@ -19,27 +19,37 @@ class UnusableReplyError(ValueError):
     """The reply holds no tool call that can be read; the text says so to the model."""
 
 
-def describe(tool: ToolSpec) -> dict[str, Json]:
-    """Return a tool as the API's ``tools`` parameter wants it."""
-    return {
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.parameters,
-        },
-    }
+def usable_calls(message: Message, finish_reason: str = "") -> tuple[Action, ...]:
+    """Read the tool calls of a reply up to the first that cannot be read; at least one.
 
-
-def first_call(message: Message) -> Action:
-    """Read the first tool call of a reply; further calls are left out.
+    Args:
+        message: The reply.
+        finish_reason: Why it ended, for what the model is told.
 
     Raises:
-        UnusableReplyError: There is none, or it cannot be read.
+        UnusableReplyError: There is no call, or the first cannot be read.
     """
     if not message.tool_calls:
-        raise UnusableReplyError("Your reply called no tool. Call exactly one of the tools.")
-    function = message.tool_calls[0].function
+        why = _ENDINGS.get(finish_reason, "Your reply called no tool.")
+        raise UnusableReplyError(f"{why} Call exactly one of the tools.")
+    calls = []
+    for call in message.tool_calls:
+        try:
+            calls.append(_read_call(call.function))
+        except UnusableReplyError:
+            if not calls:
+                raise
+            break
+    return tuple(calls)
+
+
+_ENDINGS = {
+    "length": "Your reply was cut off at its largest length before it called a tool.",
+    "content_filter": "Your reply was stopped by a content filter before it called a tool.",
+}
+
+
+def _read_call(function: Function) -> Action:
     if not function.name:
         raise UnusableReplyError("Your tool call names no tool. Call exactly one of the tools.")
     try:
@@ -62,12 +72,17 @@ def correction(message: Message, problem: UnusableReplyError) -> list[ChatMessag
 
     The bad call is quoted as text: many servers refuse a dialogue with broken arguments in it.
     """
-    said = [message.content or ""]
-    for call in message.tool_calls or ():
-        said.append(f"{call.function.name}({call.function.arguments})")
-    text = "\n".join(part for part in said if part)
+    text = said(message)
     quoted: list[ChatMessage] = [{"role": "assistant", "content": text}] if text else []
     return [*quoted, {"role": "user", "content": str(problem)}]
+
+
+def said(message: Message) -> str:
+    """Return a reply as text, its tool calls included."""
+    parts = [message.content or "", message.refusal or ""]
+    for call in message.tool_calls or ():
+        parts.append(f"{call.function.name}({call.function.arguments})")
+    return "\n".join(part for part in parts if part)
 
 
 def _refuse_constant(name: str) -> Json:

@@ -1,7 +1,7 @@
 """The command line: one module a command, and one place where errors become words.
 
-Exit codes: 0 it ran, 1 it could not run, 2 what was typed is wrong, 130 it was interrupted,
-143 it was told to terminate.
+Exit codes: 0 it ran, 1 it could not run, 2 what was typed is wrong, 3 it ran and episodes are
+missing from its numbers, 130 it was interrupted, 143 it was told to terminate.
 """
 
 from __future__ import annotations
@@ -9,8 +9,12 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 
 from agentgym.errors import AgentGymError, ConfigError
+
+UNSCORED = 3
+"""Exit code of an evaluation some of whose episodes have no score."""
 
 
 def main() -> None:
@@ -29,16 +33,27 @@ def main() -> None:
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except BrokenPipeError:
         _leave_quietly()
+    except Exception:  # noqa: BLE001 - the boundary to the terminal
+        _confess()
+        sys.exit(1)
     finally:
         _flush()
 
 
 def complain(error: AgentGymError) -> None:
     """Print an error on stderr, in red where that is a terminal."""
-    from rich.console import Console
     from rich.text import Text
 
-    Console(stderr=True).print(Text(f"error: {error}", "red"), soft_wrap=True)
+    from agentgym.cli.console import stderr_console
+
+    stderr_console().print(Text(f"error: {error}", "red"), soft_wrap=True)
+
+
+def _confess() -> None:
+    """Print the traceback of a defect on stderr; its message may quote anybody."""
+    from agentgym.eval.printable import clean
+
+    sys.stderr.write(clean(traceback.format_exc()))
 
 
 def _flush() -> None:

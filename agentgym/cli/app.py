@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from agentgym import __version__
+from agentgym.cli.agent import app as agent
 from agentgym.cli.bench import bench
 from agentgym.cli.doctor import doctor
 from agentgym.cli.eval import evaluate
@@ -64,6 +65,7 @@ _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisat
 _add("regrade", regrade, "agentgym regrade runs/demo --episode 3")
 _add("report", report, "agentgym report runs/demo")
 app.add_typer(task, name="task")
+app.add_typer(agent, name="agent")
 app.add_typer(suite, name="suite")
 app.add_typer(verifier, name="verifier")
 _add("doctor", doctor, "agentgym doctor")

@@ -69,6 +69,7 @@ def _findings() -> Iterator[Finding]:
     yield from _tasks(sandboxes=works)
     yield docker_daemon()
     yield _browser()
+    yield from _extras()
 
 
 def providers() -> Iterator[Finding]:
@@ -153,6 +154,14 @@ def docker_daemon() -> Finding:
     if seen.returncode != 0:
         return Finding(None, "docker", "its daemon does not answer", "systemctl start docker")
     return Finding(True, "docker", f"daemon {seen.stdout.strip()}")
+
+
+def _extras() -> Iterator[Finding]:
+    from agentgym.installation import absent_extras, install_line
+
+    for extra, packages in absent_extras().items():
+        detail = f"not installed: {', '.join(packages)}"
+        yield Finding(None, f"extra {extra}", detail, install_line(extra))
 
 
 def _browser() -> Finding:

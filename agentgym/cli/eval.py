@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 import signal
-import time
-from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -39,7 +37,11 @@ def evaluate(
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", "-a", help="An agent, e.g. oracle or openai:MODEL; repeatable."),
+        typer.Option(
+            "--agent",
+            "-a",
+            help="An agent, e.g. oracle, openai:MODEL or ./my_agent.py:MyAgent; repeatable.",
+        ),
     ] = None,
     trials: Annotated[
         int | None,
@@ -112,6 +114,12 @@ def evaluate(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out and retry its errors.")
     ] = False,
+    allow_unscored: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unscored", help="Exit with 0 although episodes have no score, instead of 3."
+        ),
+    ] = False,
 ) -> None:
     """Evaluate agents on tasks and report how well they did."""
     given: dict[str, Any] = {
@@ -131,16 +139,20 @@ def evaluate(
         "keep_states_mb": keep_states_mb,
     }
     asked = {name: value for name, value in given.items() if value is not None}
+    # The first line comes before what takes time: imports, and the reading of every task.
+    begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ())}"
+    typer.echo(f"{begun} …", err=True)
     store = _open(asked, out, resume)
     try:
         _run(store, jobs, pool)
-        _conclude(store)
+        _conclude(store, allow_unscored)
     finally:
         store.close()
 
 
 def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
     from agentgym.cli.console import stderr_console
+    from agentgym.eval.evaluation import new_folder
     from agentgym.eval.plan import holds_run, resume_run, start_run
 
     if resume and out is None:
@@ -150,13 +162,7 @@ def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
             return resume_run(out, asked)
         told = f"nothing to resume in {out}, starting a new run"
         stderr_console().print(told, markup=False, soft_wrap=True)
-    return start_run(out or _new_folder(asked.get("patterns", ())), asked)
-
-
-def _new_folder(patterns: Sequence[str]) -> Path:
-    suite = patterns[0].split("/")[0] if patterns else ""
-    name = "".join(c for c in suite if c.isalnum() or c in "-_") or "tasks"
-    return Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-{name}")
+    return start_run(out or new_folder(asked.get("patterns", ())), asked)
 
 
 def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
@@ -205,10 +211,17 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
         raise typer.Exit(128 + (signal.SIGINT if interrupted else signal.SIGTERM)) from None
 
 
-def _conclude(store: RunStore) -> None:
-    """Publish the results; raises where nothing at all could be scored."""
+def _conclude(store: RunStore, allow_unscored: bool) -> None:
+    """Publish the results and say what is missing from them.
+
+    Raises:
+        AgentGymError: Nothing at all could be scored.
+        typer.Exit: Some episodes have no score; with `UNSCORED`.
+    """
+    from agentgym.cli import UNSCORED
     from agentgym.cli.console import stderr_console
     from agentgym.cli.report import publish
+    from agentgym.eval.printable import clean
 
     results = publish(store)
     for warning in results["warnings"]:
@@ -219,17 +232,23 @@ def _conclude(store: RunStore) -> None:
         return
     kinds = [episode["status"] for episode in failed]
     counts = ", ".join(f"{kinds.count(kind)} × {kind}" for kind in sorted(set(kinds)))
-    if len(failed) == sum(len(task["episodes"]) for task in results["tasks"]):
-        raise AgentGymError(
-            f"nothing could be scored: {counts}; the first: {failed[0].get('error', kinds[0])}"
-        )
+    first = clean(failed[0].get("error", kinds[0]))
+    whole = len(failed) == sum(len(task["episodes"]) for task in results["tasks"])
+    if whole and not allow_unscored:
+        raise AgentGymError(f"nothing could be scored: {counts}; the first: {first}")
     stderr_console().print(
-        f"unscored: {counts}; try them again with:\n  {_resume_command(store)}",
+        f"unscored: {counts}; the first: {first}\ntry them again with:\n  {_resume_command(store)}",
         style="yellow",
         markup=False,
         soft_wrap=True,
     )
+    if not allow_unscored:
+        raise typer.Exit(UNSCORED)
 
 
 def _resume_command(store: RunStore) -> str:
-    return f"agentgym eval --out {shlex.quote(str(store.folder))} --resume"
+    from agentgym.eval.settings import read_settings
+    from agentgym.eval.trust import words_that_name
+
+    words = words_that_name(read_settings(store))
+    return shlex.join(["agentgym", "eval", *words, "--out", str(store.folder), "--resume"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentgym.cli.vouching import TaskOption
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from agentgym.record.store import EpisodeRow, RunStore
     from agentgym.records import Grading
+    from agentgym.rollout.trust import Named
 
 SCHEMA = "agentgym.gradings/1"
 
@@ -37,6 +39,7 @@ def grade(
     history: Annotated[
         bool, typer.Option("--history", help="Grade nothing; show every grading that is kept.")
     ] = False,
+    task: TaskOption = None,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Also write the grades.", dir_okay=False),
@@ -45,18 +48,24 @@ def grade(
     """Grade the steps of recorded episodes; nothing is executed, earlier gradings are kept."""
     from agentgym.cli.console import stderr_console, stdout_console
     from agentgym.record.store import RunStore
+    from agentgym.rollout.trust import Named, named_tasks
     from agentgym.verify.steps.registry import USUAL, create
 
     if history and grader:
         raise ConfigError("--history shows what is kept and asks no --grader; drop one of them")
     graders = {} if history else {spec: create(spec) for spec in grader or USUAL}
+    named = Named(named_tasks(task or ()))
     store = RunStore.open(run, readonly=history)
     try:
         rows = chosen(store, episode)
         begun = [row for row in rows if row.first is not None]
         console, shown = stdout_console(), list[tuple["EpisodeRow", "Sequence[Grading]"]]()
+        if not history:
+            _say_refusals(begun, named)
         for row in begun:
-            gradings = store.history.gradings(row.id) if history else _grade(store, row, graders)
+            gradings = (
+                store.history.gradings(row.id) if history else _grade(store, row, graders, named)
+            )
             shown.append((row, gradings))
             _say_episode(console, row)
             console.print(grading_table(gradings, dated=history))
@@ -75,12 +84,33 @@ def chosen(store: RunStore, ids: Sequence[int] | None) -> list[EpisodeRow]:
     return [store.episode(id) for id in dict.fromkeys(ids)] if ids else store.episodes()
 
 
-def _grade(store: RunStore, row: EpisodeRow, graders: dict[str, Any]) -> Sequence[Grading]:
+def _say_refusals(rows: Sequence[EpisodeRow], named: Named) -> None:
+    """Tell which tasks are not looked at, because only the record names them."""
+    from agentgym.cli.console import stderr_console
+    from agentgym.cli.vouching import command_line, refusals
+    from agentgym.eval.printable import clean
+
+    refused = [one for one in refusals(rows, named) if one.options[0] == "--task"]
+    if not refused:
+        return
+    told = "\n".join(f"graded without its task: {one.reason}" for one in refused)
+    line = command_line([option for one in refused for option in one.options])
+    stderr_console().print(
+        clean(f"{told}\nif you trust that, run:\n  {line}"),
+        style="yellow",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _grade(
+    store: RunStore, row: EpisodeRow, graders: dict[str, Any], named: Named
+) -> Sequence[Grading]:
     import asyncio
 
     from agentgym.rollout.grading import grade_episode
 
-    return asyncio.run(grade_episode(store, row.id, graders))
+    return asyncio.run(grade_episode(store, row.id, graders, named=named))
 
 
 def _say_episode(console: Any, row: EpisodeRow) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentgym.cli.vouching import TaskOption, vouched_for
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,13 +19,14 @@ if TYPE_CHECKING:
     from agentgym.record.store import EpisodeRow, RunStore
     from agentgym.records import Verdict
     from agentgym.rollout.regrade import Regrading
+    from agentgym.rollout.trust import Named
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """How to judge."""
 
-    sandbox: str | None
+    named: Named
     jobs: int
     force: bool
     rerun: bool
@@ -38,6 +41,7 @@ def regrade(
     sandbox: Annotated[
         str | None, typer.Option("--sandbox", help="Sandbox provider; by default the recorded one.")
     ] = None,
+    task: TaskOption = None,
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", "-j", min=1, help="Episodes at a time. Default: the processors."),
@@ -60,11 +64,14 @@ def regrade(
     from agentgym.record.store import RunStore
     from agentgym.rollout.regrade import Fate
 
-    console, asked = stdout_console(), _Asked(sandbox, jobs or os.cpu_count() or 1, force, rerun)
+    console = stdout_console()
     store = RunStore.open(run, readonly=False)
     try:
+        rows = chosen(store, episode)
+        named = vouched_for([row for row in rows if row.first is not None], task, sandbox)
+        asked = _Asked(named, jobs or os.cpu_count() or 1, force, rerun)
         try:
-            done = _regrade(console, store, asked, chosen(store, episode))
+            done = _regrade(console, store, asked, rows)
         except KeyboardInterrupt:
             publish(store)
             raise typer.Exit(130) from None
@@ -89,15 +96,17 @@ def _regrade(
     from agentgym.rollout.regrade import regrade_episode
 
     providers: dict[str, SandboxProvider] = {}
-    usual = str(store.settings.get("sandbox", "bubblewrap"))
 
     async def one(row: EpisodeRow, gate: asyncio.Semaphore) -> Regrading:
         async with gate:
-            name = asked.sandbox or row.sandbox or usual
+            name = asked.named.provider(row.sandbox)
             if name not in providers:
                 providers[name] = plugins.load("agentgym.sandboxes", name)()
             done = await regrade_episode(
-                store, row, providers[name], force=asked.force, rerun=asked.rerun
+                *(store, row, providers[name]),
+                force=asked.force,
+                rerun=asked.rerun,
+                named=asked.named,
             )
             _say(console, row, done)
             return done

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from agentgym.cli.vouching import TaskOption, vouched_for
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agentgym.record.store import EpisodeRow, RunStore
     from agentgym.records import Step
     from agentgym.rollout.replay import Divergence
+    from agentgym.rollout.trust import Named
 
 T = TypeVar("T")
 
@@ -43,6 +45,7 @@ def replay(
     sandbox: Annotated[
         str | None, typer.Option("--sandbox", help="Sandbox provider; by default the recorded one.")
     ] = None,
+    task: TaskOption = None,
     timeout: Annotated[
         float | None,
         typer.Option("--timeout", min=0.1, help="Seconds --agent has. Default: the task's."),
@@ -74,9 +77,11 @@ def replay(
             return
         row = store.episode(episode)
         if verify:
-            _verify(console, store, row, sandbox or row.sandbox)
+            named = vouched_for([row], task, sandbox)
+            _verify(console, store, row, named)
         elif branch is not None and agent is not None:
-            go = _Branch(store, row, branch, agent, sandbox or row.sandbox, timeout)
+            named = vouched_for([row], task, sandbox)
+            go = _Branch(store, row, branch, agent, timeout, named)
             _branch(console, go, full)
         else:
             _show(console, store, row, full)
@@ -104,11 +109,12 @@ def _show(console: Console, store: RunStore, row: EpisodeRow, full: bool) -> Non
         console.print(f"\nfinal state: {kept}{why}", style="dim", markup=False, soft_wrap=True)
 
 
-def _verify(console: Console, store: RunStore, row: EpisodeRow, sandbox: str) -> None:
+def _verify(console: Console, store: RunStore, row: EpisodeRow, named: Named) -> None:
     from agentgym.eval.printable import clean
     from agentgym.rollout.replay import verify_episode
 
-    found = _with_provider(sandbox, lambda p: verify_episode(store, row.id, p))
+    sandbox = named.provider(row.sandbox)
+    found = _with_provider(sandbox, lambda p: verify_episode(store, row.id, p, named=named))
     if found.divergence is not None and found.first is not None:
         told = f"episode {row.id} diverged at {clean(str(found.first))}"
         console.print(told, style="red", markup=False, soft_wrap=True)
@@ -157,8 +163,8 @@ class _Branch:
     row: EpisodeRow
     k: int
     agent: str
-    sandbox: str
     timeout_s: float | None
+    named: Named
 
 
 def _branch(console: Console, asked: _Branch, full: bool) -> None:
@@ -171,11 +177,12 @@ def _branch(console: Console, asked: _Branch, full: bool) -> None:
 
     store, origin = asked.store, asked.row.id
     new = _with_provider(
-        asked.sandbox,
+        asked.named.provider(asked.row.sandbox),
         lambda provider: branch_episode(
             *(store, origin, asked.k, asked.agent, provider),
             timeout_s=asked.timeout_s,
             on_step=on_step,
+            named=asked.named,
         ),
     )
     branch = store.episode(new)

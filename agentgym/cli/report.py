@@ -29,7 +29,7 @@ def report(
 def publish(store: RunStore) -> dict[str, Any]:
     """Write the files that are made from the record, show the leaderboard, return the results."""
     from agentgym.cli.console import stdout_console
-    from agentgym.cli.leaderboard import leaderboard
+    from agentgym.cli.leaderboard import leaderboard, remarks
     from agentgym.eval.report import write_report
     from agentgym.eval.results import build_results, write_results
 
@@ -38,6 +38,8 @@ def publish(store: RunStore) -> dict[str, Any]:
     write_report(store, store.folder / "report.html")
     console = stdout_console()
     console.print(leaderboard(results))
+    for number, line in enumerate(remarks(results)):
+        console.print(f"\n{line}" if number == 0 else line, markup=False, soft_wrap=True)
     for line in _stand_ins(results):
         console.print(line, markup=False, soft_wrap=True)
     console.print(kept_states(store), markup=False, soft_wrap=True)

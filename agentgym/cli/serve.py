@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +30,13 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="For --http; 0 takes a free one.")
     ] = 8765,
+    no_token: Annotated[
+        bool,
+        typer.Option(
+            "--no-token",
+            help="With --http, ask for no token: everybody on this machine can play.",
+        ),
+    ] = False,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of every episode.")] = 0,
     max_steps: Annotated[
@@ -102,5 +111,18 @@ def serve(
         listening = stack.enter_context(take_port(port)) if http else None
         store = open_run(out or Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-mcp"), settings)
         stack.callback(store.close)
+        token = "" if no_token or not http else _token(say)
         say(f"recording into {store.folder}; afterwards: agentgym report {store.folder}")
-        asyncio.run(serve_guests(store, Terms(idle, tell, listening), say))
+        asyncio.run(serve_guests(store, Terms(idle, tell, listening, token), say))
+
+
+def _token(say: Callable[[str], None]) -> str:
+    """Return the token that clients must show; one of our own making is printed, once."""
+    from agentgym.rollout.admission import VARIABLE, new_token
+
+    if chosen := os.environ.get(VARIABLE, "").strip():
+        say(f"clients show the token of ${VARIABLE}: Authorization: Bearer …")
+        return chosen
+    token = new_token()
+    say(f"clients show this header: Authorization: Bearer {token}")
+    return token

@@ -34,16 +34,17 @@ def new(
     import shlex
 
     from agentgym.authoring.scaffold import new_task
+    from agentgym.cli.console import echo
 
     folder = new_task(name, env=env, template=template, root=at)
-    typer.echo(f"wrote {folder}:")
+    echo(f"wrote {folder}:")
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        typer.echo(f"  {file.relative_to(folder)}")
+        echo(f"  {file.relative_to(folder)}")
     # A leading dot or slash makes it a path, whatever the catalogue holds.
     path = shlex.quote(str(folder) if folder.is_absolute() else f"./{folder}")
-    typer.echo("Change them, then:")
-    typer.echo(f"  agentgym task try {path}      # act in it, see its checkpoints light up")
-    typer.echo(f"  agentgym task check {path}    # prove it sound")
+    echo("Change them, then:")
+    echo(f"  agentgym task try {path}      # act in it, see its checkpoints light up")
+    echo(f"  agentgym task check {path}    # prove it sound")
 
 
 @app.command(

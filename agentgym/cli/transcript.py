@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agentgym.eval.printable import clean
+from agentgym.eval.printable import as_text, clean
 from agentgym.record.store import EpisodeRow
 from agentgym.records import (
     Action,
@@ -23,6 +23,7 @@ from agentgym.records import (
     CheckStatus,
     Connection,
     Effect,
+    Json,
     Process,
     Step,
 )
@@ -93,6 +94,9 @@ def print_step(console: Console, step: Step, *, full: bool) -> None:
     if seen.image is not None:
         line.append(f"  image {seen.image.shape[1]}x{seen.image.shape[0]}")
     console.print(line.append(f"  {step.duration_s * 1000:.0f} ms"), soft_wrap=True)
+    for nudge in step.decision.nudges:
+        _say(console, _folded(f"replied: {nudge.said.strip() or '(nothing)'}", full), "italic dim")
+        _say(console, _folded(f"was told: {nudge.told}", full), "yellow")
     if step.decision.thought:
         _say(console, _folded(step.decision.thought.strip(), full), "italic dim")
     _say(console, _folded(_command(step.action), full), "cyan")
@@ -114,6 +118,8 @@ def print_verdict(console: Console, row: EpisodeRow, *, full: bool) -> None:
         more = "".join(f"  {n} {value:.3f}" for n, value in apart.items() if value is not None)
         word, style = ("passed", "bold green") if verdict.outcome else ("failed", "bold red")
         _say(console, f"\n{word}  score {verdict.score:.3f}{more}", style)
+        if row.error:
+            _say(console, f"the policy failed: {_folded(row.error, full)}", "yellow")
     for violation in verdict.safety_violations if verdict else ():
         _say(console, f"safety violation: {violation}", "red")
     for checkpoint in _parents_first(verdict.checkpoints) if verdict else ():
@@ -130,7 +136,7 @@ def print_verdict(console: Console, row: EpisodeRow, *, full: bool) -> None:
     if verdict is not None and verdict.verifier:
         _say(console, f"verifier {verdict.verifier}", "dim")
     if row.log:
-        _say(console, f"\n{row.log.rstrip()}", "yellow")
+        _say(console, f"\n{_folded(row.log.rstrip(), full)}", "yellow")
     if row.audit is not None:
         _print_audit(console, row.audit, full)
 
@@ -204,8 +210,8 @@ def _command(action: Action) -> str:
     return " ".join([action.tool, *arguments])
 
 
-def _value(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _value(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else as_text(value)
 
 
 def _folded(text: str, full: bool) -> str:

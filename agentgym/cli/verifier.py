@@ -46,15 +46,16 @@ def list_checks() -> None:
 @verifier.command("show", epilog="Example:  [bold]agentgym verifier show files.mode[/]")
 def show(name: Annotated[str, typer.Argument(metavar="PACK[.CHECK]")]) -> None:
     """Show the documentation of a pack or of one check."""
+    from agentgym.cli.console import echo
     from agentgym.errors import NotFoundError
     from agentgym.verify.reference import check_reference, pack_reference
 
     pack_name, _, check_name = name.partition(".")
     (pack,) = _load([pack_name])
     if not check_name:
-        typer.echo(pack_reference(pack))
+        echo(pack_reference(pack))
     elif check_name in pack.checks:
-        typer.echo(check_reference(pack.checks[check_name]))
+        echo(check_reference(pack.checks[check_name]))
     else:
         raise NotFoundError(f"check in {pack_name!r}", check_name, pack.checks)
 

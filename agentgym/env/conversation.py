@@ -36,6 +36,9 @@ from agentgym.user.slots import Slots, UnfilledError
 TURN_S: Final = 1800.0
 """The longest that any user may take for a turn: nothing hangs for ever."""
 
+MAX_WRITTEN: Final = 100_000
+"""Characters that an agent may write to its user in an episode: nobody reads without end."""
+
 _CLOSE_S: Final = 10.0
 _LEFT: Final = "[the user has left the conversation]"
 _GONE: Final = "error: nobody answers: the user has left the conversation"
@@ -56,6 +59,7 @@ class Conversation:
         self._script, self._spec = script, spec
         self._user: User | None = None
         self._left = False
+        self._written = 0
         self._recorded: UserTurn | None = None
         self.waited_s = 0.0
 
@@ -98,12 +102,21 @@ class Conversation:
         assert self._user is not None, "a conversation begins before it goes on"
         if self._left:
             return Observation(_GONE, effect=Effect.ERROR)
+        text = str(action.arguments["text"])
+        if self._written + len(text) > MAX_WRITTEN:
+            return Observation(
+                f"error: not sent: with these {len(text):,} characters you would have written "
+                f"{self._written + len(text):,} to the user; expected at most {MAX_WRITTEN:,} in "
+                "an episode. Write less, or end the episode",
+                effect=Effect.ERROR,
+            )
+        self._written += len(text)
         recorded, self._recorded = self._recorded, None
         began = time.monotonic()
         try:
             with _failing(self._spec):
                 async with asyncio.timeout(TURN_S):
-                    turn = await self._user.reply(str(action.arguments["text"]), recorded)
+                    turn = await self._user.reply(text, recorded)
         finally:
             self.waited_s += time.monotonic() - began
         self._left = turn.left
@@ -203,5 +216,9 @@ def _failing(spec: str) -> Iterator[None]:
 
 def _told(turn: UserTurn) -> str:
     calls = ", ".join(call.tool for call in turn.calls)
-    parts = [f"called {calls}" if calls else "", "left" if turn.left else ""]
+    parts = [
+        f"called {calls}" if calls else "",
+        "" if turn.understood else "did not understand",
+        "left" if turn.left else "",
+    ]
     return "; ".join(part for part in parts if part) or "answered"

@@ -10,7 +10,6 @@ import asyncio
 import io
 import json
 import tarfile
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -25,7 +24,7 @@ from agentgym.records import Audit, AuditEntry, Bounds, CheckResult, Json, RowRe
 from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.services.state import hash_from_scratch
 from agentgym.task.model import Instance
-from agentgym.task.setup import Prepared
+from agentgym.task.setup import Prepared, digest_of
 from agentgym.verify.grade import EpisodeEnd, grade
 from agentgym.verify.manifest import list_files
 from agentgym.verify.services import ServicesSeen
@@ -37,8 +36,6 @@ BOUNDS: Final = Bounds(max_bytes=32 << 20, max_entries=20_000)
 
 _FILES, _ROWS, _CALLS = "files.tar", "services.db", "calls.jsonl"
 _CALLS_BYTES: Final = 16 << 20
-_fingerprints: OrderedDict[tuple[str, ...], str] = OrderedDict()
-_REMEMBERED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +92,12 @@ class EndedEpisode:
         seen = end.services
         return {
             "format": FORMAT,
-            "setup": await fingerprint(definition, self.prepared),
+            "setup": self.prepared.digest,
             "answer": end.answer,
             "gave_up": end.gave_up,
             "latched": {id: _result_to_json(result) for id, result in self.latched.items()},
             "files": files,
-            "services": None
-            if seen is None
-            else {"before": seen.before.hash, "after": seen.hash, "now": seen.after.now},
+            "services": None if seen is None else _hashes(seen),
         }
 
     async def state(self) -> bytes:
@@ -119,26 +114,8 @@ class EndedEpisode:
             calls = "\n".join(lines).encode()
             if len(calls) > _CALLS_BYTES:
                 raise UnsupportedError(f"the calls of services have {len(calls)} bytes")
-            parts |= {_ROWS: bytes(end.services.after), _CALLS: calls}
+            parts |= {_ROWS: bytes(end.services.parts()[1]), _CALLS: calls}
         return _pack(parts)
-
-
-async def fingerprint(definition: Definition, prepared: Prepared) -> str:
-    """Return a digest of what a setup left; empty if the provider cannot tell.
-
-    Raises:
-        SandboxError: The files cannot be read.
-    """
-    key = (definition.provider.name, *prepared.snapshot.layers)
-    if key not in _fingerprints:
-        try:
-            keeper = state_keeper(definition.provider)
-        except UnsupportedError:
-            return ""
-        _fingerprints[key] = await keeper.fingerprint(prepared.snapshot)
-        if len(_fingerprints) > _REMEMBERED:
-            _fingerprints.popitem(last=False)
-    return _fingerprints[key]
 
 
 async def judge_kept(
@@ -165,15 +142,14 @@ async def judge_kept(
         AgentGymError: The task or the sandbox is broken.
     """
     prepared = await definition.prepare(instance)
-    found = await fingerprint(definition, prepared)
-    if found != evidence.get("setup"):
-        raise _other_start("files")
     parts = _unpack(state)
     services = None
     if definition.services is not None:
         begun = prepare_services(definition.services, instance)
-        prepared = replace(prepared, gold={**prepared.gold, **begun.gold})
+        prepared = with_services(prepared, begun)
         services = _services(begun, evidence, parts)
+    if prepared.digest != evidence.get("setup"):
+        raise _other_start("files")
     keeper = state_keeper(definition.provider)
     after = await keeper.load_delta(prepared.snapshot, parts[_FILES], BOUNDS)
     try:
@@ -193,6 +169,12 @@ async def judge_kept(
         raise RecordError(f"the kept end of the episode is damaged: {error}") from error
     finally:
         await definition.provider.discard(after)
+
+
+def with_services(prepared: Prepared, begun: ServicesStart) -> Prepared:
+    """Return what an episode starts from, the services included."""
+    digest = digest_of(prepared.digest + begun.snapshot.hash, begun.gold)
+    return replace(prepared, gold={**prepared.gold, **begun.gold}, digest=digest)
 
 
 def _other_start(what: str) -> ReplayError:
@@ -226,6 +208,11 @@ def _services(
         raise RecordError(f"the kept services are damaged: {error}") from error
     after = ServicesSnapshot(parts[_ROWS], now, layout, index)
     return ServicesSeen(begun.snapshot, lambda: after, calls)
+
+
+def _hashes(seen: ServicesSeen) -> dict[str, Json]:
+    before, after, _ = seen.parts()
+    return {"before": before.hash, "after": after.hash, "now": after.now}
 
 
 def _call_from_json(value: Any) -> AuditEntry:

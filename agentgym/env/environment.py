@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agentgym.env.definition import define
 from agentgym.env.ending import EndedEpisode, judge_kept
@@ -15,7 +16,17 @@ from agentgym.env.episode import Episode, OnEnd, Transition, start_episode
 from agentgym.env.world import World
 from agentgym.errors import SurfaceError
 from agentgym.protocols import Judge, Sandbox, SandboxProvider
-from agentgym.records import Audit, Happening, Json, Observation, Recipe, Snapshot, Step, Verdict
+from agentgym.records import (
+    Audit,
+    Happening,
+    Json,
+    Observation,
+    Recipe,
+    Snapshot,
+    Step,
+    Verdict,
+)
+from agentgym.surfaces.schemas import ToolForm, tool_schemas
 from agentgym.task.model import Instance, Task
 from agentgym.verify.memory import RoomMemory
 
@@ -79,6 +90,17 @@ class Environment:
         self.instance: Instance | None = None
         self.episode: Episode | None = None
         self.on_end: OnEnd | None = None
+
+    def tool_schemas(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
+        """Return all tools as the ``tools`` parameter of a model's API.
+
+        Args:
+            form: ``"openai"`` (chat completions) or ``"anthropic"`` (messages).
+
+        Raises:
+            NotFoundError: There is no such form.
+        """
+        return tool_schemas(self.tools, form)
 
     async def reset(self, seed: int) -> Observation:
         """Start a new episode and return the instruction.
@@ -191,6 +213,11 @@ class Environment:
         Times that programs in the sandbox show are not earlier, if they come from the clock.
         """
         return time.time() if self.episode is None else self.episode.began_s
+
+    @property
+    def prepared(self) -> str:
+        """Digest of what the setup left for the present episode; empty where nothing is set up."""
+        return "" if self.episode is None else self.episode.prepared
 
     @property
     def waited_s(self) -> float:

@@ -14,11 +14,21 @@ from dataclasses import dataclass, replace
 from agentgym.env.control import GIVE_UP, MESSAGE_USER, SUBMIT
 from agentgym.env.conversation import Conversation
 from agentgym.env.definition import Definition
-from agentgym.env.ending import EndedEpisode
+from agentgym.env.ending import EndedEpisode, with_services
 from agentgym.env.foreign import ForeignEpisode, foreign_episode
 from agentgym.env.hosting import prepare_services
+from agentgym.env.survival import survived
 from agentgym.env.world import World
-from agentgym.errors import ActionError, SandboxEndedError, SandboxError, SurfaceError
+from agentgym.errors import (
+    ActionError,
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    SandboxLimitError,
+    SandboxTimeoutError,
+    SurfaceEndedError,
+    SurfaceError,
+)
 from agentgym.protocols import Sandbox, Services, Site, Surface, UserWorld
 from agentgym.records import (
     Action,
@@ -31,14 +41,16 @@ from agentgym.records import (
     Step,
     Verdict,
 )
+from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
-from agentgym.verify.grade import EpisodeEnd
+from agentgym.verify.grade import EpisodeEnd, failed
 from agentgym.verify.milestones import Milestones, open_milestones
+from agentgym.verify.worker.pool import WORKERS
 
 OnEnd = Callable[[EndedEpisode, Verdict], Awaitable[None]]
 
@@ -69,14 +81,20 @@ async def start_episode(definition: Definition, instance: Instance) -> Episode:
         TaskError: The setup is broken.
         SandboxError: No sandbox could be started.
     """
+    WORKERS.warm()  # what judges loads while the world is made
     prepared = await definition.prepare(instance)
     begun = None
     if definition.services is not None:
         begun = prepare_services(definition.services, instance)
-        prepared = replace(prepared, gold={**prepared.gold, **begun.gold})
+        prepared = with_services(prepared, begun)
     milestones = await open_milestones(instance, prepared, definition.provider)
     started_s = time.perf_counter()
-    sandbox = await definition.provider.start(definition.recipe, prepared.snapshot)
+    try:
+        sandbox = await definition.provider.start(definition.recipe, prepared.snapshot)
+    except BaseException:
+        if milestones is not None:
+            milestones.close()
+        raise
     backend = None if begun is None else begun.fork()
     return Episode(definition, instance, prepared, milestones, sandbox, backend, started_s)
 
@@ -142,8 +160,18 @@ class Episode:
         if instance.task.foreign is not None:
             offline, judge = definition.offline, definition.judge
             self._foreign = foreign_episode(
-                instance.task.foreign, provider, recipe, offline=offline, judge=judge
+                instance.task.foreign,
+                provider,
+                recipe,
+                lambda: provider.start(recipe, prepared.snapshot),
+                offline=offline,
+                judge=judge,
             )
+
+    @property
+    def prepared(self) -> str:
+        """Digest of what the setup left, 64 hex digits; empty where nothing is set up."""
+        return self._prepared.digest
 
     @property
     def waited_s(self) -> float:
@@ -193,7 +221,9 @@ class Episode:
 
     async def step(self, decision: object, recorded: Sequence[Happening]) -> Transition:
         """Execute one action; see `Environment.step`."""
-        taken = decision if isinstance(decision, Decision) else Decision(_read_action(decision))
+        taken = bounded_decision(
+            decision if isinstance(decision, Decision) else Decision(_read_action(decision))
+        )
         if self._conversation is not None:
             self._conversation.expect(recorded)
         started, alive, told = time.perf_counter(), True, ""
@@ -202,13 +232,21 @@ class Episode:
         except SandboxEndedError as error:
             seen, ended = Observation(text=str(error), effect=Effect.ERROR), True
             alive = False
+        except SurfaceEndedError as error:
+            seen, ended = Observation(text=str(error), effect=Effect.ERROR), True
         step = Step(len(self.steps), taken, seen, time.perf_counter() - started)
         over = ended or step.index + 1 >= self._definition.max_steps
         if alive:
             try:
                 told = await self._pass_time(step, over)
-            except SandboxEndedError as error:
+            except SandboxDiedError as error:
+                if not isinstance(error, SandboxEndedError):
+                    raise
                 told, ended = str(error), True
+            except SandboxError as error:
+                # Nobody but the agent has been in there: what does not stop, fit or answer when it
+                # is looked at is what the agent has left, and it is judged.
+                told, ended = f"the episode ends here: {error}", True
         observation = _with_lines(seen, told)
         happened = self.world.take_happenings()
         self.steps.append(replace(step, observation=observation, happenings=happened))
@@ -223,7 +261,7 @@ class Episode:
         """Return what an action leads to, and whether it ends the episode."""
         try:
             if action.tool == "" and action.arguments.keys() == {"malformed"}:
-                raise ActionError(_short(action.arguments["malformed"]))
+                raise ActionError(str(action.arguments["malformed"])[:200])
             check_call(action, self._definition.tools)
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
@@ -232,7 +270,8 @@ class Episode:
         if action.tool == GIVE_UP.name:
             self._gave_up = str(action.arguments["reason"])
             return Observation(text="gave up"), True
-        return await self.world.call(action, self._owners[action.tool].call), False
+        call = self._owners[action.tool].call
+        return await self.world.call(action, lambda legal: survived(call, legal)), False
 
     async def _submit(self, answer: str) -> tuple[Observation, bool]:
         if self._foreign is not None:
@@ -251,7 +290,7 @@ class Episode:
         """End the episode and judge what is there now."""
         self.over = True
         try:
-            with contextlib.suppress(SandboxEndedError):
+            with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await self.sandbox.audit()
             if self._foreign is not None:
                 # Their tests meet what the agent left running, so nothing is ended before them.
@@ -272,9 +311,13 @@ class Episode:
         """Judge these files, with what else is known of the episode, and drop them."""
         provider = self._definition.provider
         try:
+            try:
+                changes = await provider.compare(self._prepared.snapshot, after)
+            except SandboxLimitError as error:
+                return failed(self.instance, f"what the episode left cannot be judged: {error}")
             end = EpisodeEnd(
                 after=after,
-                changes=await provider.compare(self._prepared.snapshot, after),
+                changes=changes,
                 audit=self.audit,
                 steps=tuple(self.steps),
                 answer=self._answer,
@@ -304,6 +347,7 @@ class Episode:
         if self._conversation is not None:
             await self._conversation.close()
         await self.sandbox.close()
+        self.world.close()
         if self._foreign is not None:
             self._foreign.close()
         if self.backend is not None:
@@ -319,13 +363,8 @@ def _with_lines(observation: Observation, told: str) -> Observation:
 
 
 def _read_action(value: object) -> Action:
-    """Read an action; what is none becomes a record of the complaint, which replays as such."""
+    """Read an action; anything else becomes a record of the complaint, which replays as such."""
     try:
         return Action.from_json(value)
     except ActionError as error:
-        return Action("", {"malformed": _short(str(error))})
-
-
-def _short(complaint: object) -> str:
-    # It may quote what the agent sent, of any length and in any characters.
-    return str(complaint).encode("ascii", "backslashreplace").decode()[:200]
+        return malformed(error)

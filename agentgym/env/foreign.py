@@ -9,15 +9,15 @@ import io
 import tarfile
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from agentgym.env.ground import computer_plan, computer_recipe, tests_want, whole_wall_s
 from agentgym.env.tau2 import Tau2Episode
 from agentgym.errors import (
-    GuestFileError,
+    SandboxDiedError,
     SandboxEndedError,
     SandboxError,
     TaskError,
@@ -42,6 +42,8 @@ from agentgym.verify.foreign.tests import Place, run_tests
 from agentgym.verify.foreign.toolkit import find_toolkit
 from agentgym.verify.foreign.verdict import broken, verdict_of
 from agentgym.verify.room import pack_artifacts
+
+Start: TypeAlias = Callable[[], Awaitable[Sandbox]]
 
 
 class ForeignEpisode(Protocol):
@@ -80,6 +82,7 @@ def foreign_episode(
     rules: ForeignRules,
     provider: SandboxProvider,
     recipe: Recipe,
+    untouched: Start,
     *,
     offline: bool,
     judge: Judge | None,
@@ -90,6 +93,7 @@ def foreign_episode(
         rules: Of the task.
         provider: Starts the sandbox of a separate verifier.
         recipe: Of the agent's sandbox.
+        untouched: Starts a sandbox like the agent's, as the setup left it.
         offline: Neither has a network, whatever the rules say.
         judge: Who decides sentences; None: whom AGENTGYM_JUDGE names.
 
@@ -98,7 +102,7 @@ def foreign_episode(
     """
     match rules:
         case SandboxRules():
-            return SandboxEpisode(rules, provider, recipe, offline=offline)
+            return SandboxEpisode(rules, provider, recipe, untouched, offline=offline)
         case Tau2Rules():
             return Tau2Episode(rules, judge)
     raise TaskError(f"expected the rules of harbor, terminal-bench or tau2, got {rules.format!r}")
@@ -111,14 +115,22 @@ class SandboxEpisode:
         rules: Of the task.
         provider: Starts the sandbox of a separate verifier.
         recipe: Of the agent's sandbox.
+        untouched: Starts a sandbox like the agent's, as the setup left it.
         offline: Neither has a network, whatever the rules say.
     """
 
     def __init__(
-        self, rules: SandboxRules, provider: SandboxProvider, recipe: Recipe, *, offline: bool
+        self,
+        rules: SandboxRules,
+        provider: SandboxProvider,
+        recipe: Recipe,
+        untouched: Start,
+        *,
+        offline: bool,
     ) -> None:
         self._rules, self._provider, self._recipe = rules, provider, recipe
-        self._offline = offline
+        self._untouched, self._offline = untouched, offline
+        self._halted = False
         self._outcomes: list[Outcome] = []
         self._broken: VerifierError | None = None
         self.services: Services | None = None
@@ -167,13 +179,21 @@ class SandboxEpisode:
         self._outcomes.append(outcome)
         if self._broken or (stage.min_reward is not None and outcome.reward < stage.min_reward):
             return None
-        await self._enter(sandbox)
+        try:
+            await self._enter(sandbox)
+        except SandboxDiedError:
+            raise
+        except SandboxError as error:
+            # The agent has acted: a folder where a file belongs is of its making.
+            self._halted = True
+            self._outcomes.append(Outcome(0.0, message=f"the step could not begin: {error}"))
+            return None
         return self._stage.instruction
 
     async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
         """Judge what the agent left, in its sandbox or in one of the verifier's own."""
         reached = len(self._outcomes)
-        stopped = reached and self._stopped_early()
+        stopped = self._halted or (reached and self._stopped_early())
         if not stopped and self._broken is None and reached < len(self._rules.stages):
             self._outcomes.append(await self._tested(sandbox))
         if self._broken is not None:
@@ -192,17 +212,45 @@ class SandboxEpisode:
         return least is not None and self._outcomes[last].reward < least
 
     async def _tested(self, sandbox: Sandbox) -> Outcome:
+        """Run the tests over what the agent left.
+
+        Where they break, they are run once more where nothing was done. There they say
+        something: then what the agent left broke them, and they are failed.
+
+        Raises:
+            SandboxDiedError: The sandbox is gone.
+        """
         try:
-            for hook in self._rules.collect:
-                with contextlib.suppress(SandboxEndedError):
-                    shell = ["/bin/bash", "-c", hook.command]
-                    await sandbox.exec(shell, timeout_s=hook.timeout_s)
-            if self._rules.verifier is None:
-                return await self._run(sandbox, self._recipe, separate=False)
-            return await self._tested_apart(sandbox)
-        except VerifierError as error:
-            self._broken = error
-            return Outcome(0.0, message=str(error))
+            return await self._tests_of(sandbox)
+        except SandboxDiedError:
+            raise
+        except (VerifierError, SandboxError) as error:
+            fault = error
+        try:
+            await self._tests_of_untouched()
+        except (VerifierError, SandboxError):
+            self._broken = VerifierError(str(fault))
+            return Outcome(0.0, message=str(fault))
+        return Outcome(0.0, message=f"the tests broke on what the agent left: {fault}")
+
+    async def _tests_of_untouched(self) -> None:
+        sandbox = await self._untouched()
+        try:
+            for folder in (AGENT_LOGS, VERIFIER_LOGS, ARTIFACTS):
+                await sandbox.write_file(f"{folder}/.keep", b"")
+            await self._enter(sandbox)
+            await self._tests_of(sandbox)
+        finally:
+            await sandbox.close()
+
+    async def _tests_of(self, sandbox: Sandbox) -> Outcome:
+        for hook in self._rules.collect:
+            with contextlib.suppress(SandboxEndedError):
+                shell = ["/bin/bash", "-c", hook.command]
+                await sandbox.exec(shell, timeout_s=hook.timeout_s)
+        if self._rules.verifier is None:
+            return await self._run(sandbox, self._recipe, separate=False)
+        return await self._tested_apart(sandbox)
 
     async def _run(self, sandbox: Sandbox, recipe: Recipe, *, separate: bool) -> Outcome:
         computer = self._rules.verifier or self._rules.computer
@@ -260,17 +308,18 @@ async def _wait_for_health(sandbox: Sandbox, check: Healthcheck | None) -> None:
 
 
 def _pack(tree: FileTree, artifacts: Sequence[Artifact]) -> bytes:
-    """Pack the artifacts that are there, without what they leave out."""
+    """Pack the artifacts that are there, without what they leave out.
+
+    Raises:
+        GuestFileError: One is of an odd kind, or too large.
+    """
     wanted = [Artifact(ARTIFACTS), *artifacts]
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as into:
         for artifact in wanted:
             if tree.stat(artifact.source, follow=False) is None:
                 continue
-            try:
-                found = io.BytesIO(pack_artifacts(tree, [artifact.source]))
-            except GuestFileError as error:
-                raise VerifierError(f"artifact {artifact.source}: {error}") from error
+            found = io.BytesIO(pack_artifacts(tree, [artifact.source]))
             with tarfile.open(fileobj=found) as archive:
                 for member in archive:
                     inner = f"/{member.name}".removeprefix(artifact.source).lstrip("/")

@@ -20,6 +20,7 @@ from agentgym.env.portal import portal
 from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.records import Action, CheckStatus, Json, Limits, Observation, Verdict
+from agentgym.surfaces.schemas import ToolForm, tool_schemas
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
@@ -135,6 +136,10 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
             info["verdict"] = _plain(asdict(done.verdict))
         observation = self._observe(done.observation)
         return observation, float(done.reward), done.terminated, done.truncated, info
+
+    def tool_schemas(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
+        """Return all tools as the ``tools`` parameter of a model's API; see `Environment`."""
+        return tool_schemas(self.environment.tools, form)
 
     def render(self) -> str | None:
         """Return the last text when the render mode is ``"ansi"``, else None."""

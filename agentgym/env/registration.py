@@ -1,28 +1,20 @@
-"""Making environments by task id, and the same tasks under ids that Gymnasium knows.
-
-``terminal/git-repair-v1`` here is ``agentgym/terminal.git-repair-v1`` in Gymnasium, whose ids
-have one slash. Tasks that appear after the import are always found by `make`.
-"""
+"""Making environments by task id; tasks that appear after the import are found, too."""
 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
-from gymnasium.envs.registration import EnvSpec
 
-from agentgym.catalogue import folders
+from agentgym.env.gymnasium_ids import spec_of
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:
     from agentgym.env.portal import Portal
     from agentgym.protocols import SandboxProvider
-
-_TASK_ID: Final = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
 
 
 def make(
@@ -90,7 +82,7 @@ def make(
         seed=seed,
         render_mode=render_mode,
     )
-    env.spec = _spec(
+    env.spec = spec_of(
         task_id,
         mcp=mcp,
         seed=seed,
@@ -125,26 +117,6 @@ def _place(mcp: str | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(mcp, str):
         return dict(mcp)
     return {"url" if mcp.startswith(("http://", "https://")) else "command": mcp}
-
-
-def register_tasks() -> None:
-    """Register every task on the search path with Gymnasium. Only folder listings are read."""
-    for task_id in folders("tasks"):
-        if _TASK_ID.fullmatch(task_id):
-            spec = _spec(task_id)
-            gymnasium.registry.setdefault(spec.id, spec)
-
-
-def _spec(task_id: str, **arguments: Any) -> EnvSpec:
-    """Describe an environment so that Gymnasium can make it, again and elsewhere."""
-    return EnvSpec(
-        f"agentgym/{task_id.replace('/', '.')}",
-        entry_point="agentgym.env.registration:make",
-        # GymEnv enforces the order of calls itself and is checked by its own tests.
-        order_enforce=False,
-        disable_env_checker=True,
-        kwargs={"task_id": task_id, **arguments},
-    )
 
 
 @functools.cache

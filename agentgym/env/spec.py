@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -117,4 +119,10 @@ def load_env_spec(name: str) -> EnvSpec:
         NotFoundError: No such folder.
         ConfigError: It does not validate; names file, line and field.
     """
-    return load_toml(catalogue.find("envs", name) / "env.toml", EnvSpec, ConfigError)
+    path = catalogue.find("envs", name) / "env.toml"
+    return _load(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _load(path: Path, changed_ns: int) -> EnvSpec:
+    return load_toml(path, EnvSpec, ConfigError)

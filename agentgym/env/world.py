@@ -72,6 +72,11 @@ class World:
         self._happenings: list[Happening] = []
         self.acting = ""
 
+    def close(self) -> None:
+        """Look at no milestone any more."""
+        if self._milestones is not None:
+            self._milestones.close()
+
     @property
     def latched(self) -> Mapping[str, CheckResult]:
         """What the milestones have come to, by checkpoint id."""

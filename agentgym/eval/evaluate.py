@@ -19,7 +19,7 @@ from agentgym.errors import AgentGymError, SandboxError
 from agentgym.eval.progress import Progress
 from agentgym.eval.queue import Ground, Queue
 from agentgym.eval.settings import Settings
-from agentgym.protocols import SandboxProvider
+from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Step, Verdict
 from agentgym.rollout.run import EpisodeResult, run_episode
@@ -45,6 +45,7 @@ async def evaluate(
     *,
     progress: Progress,
     unrunnable: Mapping[str, str] = MappingProxyType({}),
+    create: Callable[[str], Agent] = registry.create,
 ) -> PoolStatistics:
     """Run every episode of the store that is not done.
 
@@ -53,14 +54,15 @@ async def evaluate(
         settings: How it is run; who goes on with a run may have changed `jobs` and `pool`.
         progress: Hears what happens.
         unrunnable: Why a task cannot run, by task; its episodes are recorded with that.
+        create: Makes an agent from its spec.
 
     Returns:
         What the pool of sandboxes did.
     """
-    size = settings.jobs if settings.pool is None else settings.pool
+    size = min(settings.jobs if settings.pool is None else settings.pool, len(store.episodes()))
     started_by: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
     provider = PooledProvider(started_by, size=size, memory_mb=_spare_memory_mb())
-    episodes = _Episodes(store, settings, provider, unrunnable)
+    episodes = _Episodes(store, settings, provider, unrunnable, create)
 
     async def look_ahead(queue: Queue) -> None:
         await queue.look_ahead(size, episodes.prepare, provider.expect)
@@ -82,8 +84,9 @@ class _Episodes:
         settings: Settings,
         provider: SandboxProvider,
         unrunnable: Mapping[str, str],
+        create: Callable[[str], Agent],
     ) -> None:
-        self._store, self._settings = store, settings
+        self._store, self._settings, self._create = store, settings, create
         self._provider, self._unrunnable = provider, unrunnable
         self._judge = open_judge(settings.judge) if settings.judge else None
         self._tasks: dict[str, Task] = {}
@@ -101,7 +104,7 @@ class _Episodes:
                 user=settings.user,
                 offline=settings.offline,
             )
-            agent = registry.create(row.plan.agent)
+            agent = self._create(row.plan.agent)
         except AgentGymError as error:
             return _record_failure(self._store, row, settings.sandbox, error)
         try:
@@ -167,7 +170,8 @@ async def run_all(
         progress.plan(rows)
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(jobs):
+                # The number may be a record's, and a worker without an episode does nothing.
+                for _ in range(min(jobs, len(rows))):
                     group.create_task(worker())
                 await beside(waiting)
         except ExceptionGroup as failures:

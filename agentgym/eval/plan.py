@@ -7,7 +7,7 @@ their scores are paired.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -22,10 +22,11 @@ from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.judges import judge_problems, judged_tasks
 from agentgym.eval.needs import missing_commands
 from agentgym.eval.settings import Settings, read_settings
+from agentgym.eval.trust import unnamed
 from agentgym.eval.users import user_problems
-from agentgym.protocols import SandboxProvider
+from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import RunStore
-from agentgym.records import Capability
+from agentgym.rollout.trust import isolates
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
 from agentgym.user.registry import user_spec
@@ -44,12 +45,15 @@ def holds_run(folder: Path) -> bool:
     return (folder / "run.db").exists()
 
 
-def start_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
+def start_run(
+    folder: Path, asked: Mapping[str, Any], create: Callable[[str], Agent] = registry.create
+) -> RunStore:
     """Check everything, then lay down a new run; a failed check leaves no folder behind.
 
     Args:
         folder: Where the run will live.
         asked: Values of `Settings` as given by the user, with ``patterns`` in place of ``tasks``.
+        create: Makes an agent from its spec.
 
     Raises:
         ConfigError: Something asked for cannot run; the message names every problem.
@@ -67,10 +71,10 @@ def start_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
     given["agents"] = tuple(dict.fromkeys(given.get("agents", ())))
     started = datetime.now(UTC).isoformat(timespec="seconds")
     settings = with_company(Settings(**given, agentgym=__version__, started=started))
-    problems += check(settings)
+    problems += check(settings, create)
     if problems:
         raise ConfigError(listed(problems))
-    settings = replace(settings, isolated=is_isolated(settings.sandbox))
+    settings = replace(settings, isolated=isolates(settings.sandbox))
     return RunStore.create(folder, asdict(settings), settings.episodes())
 
 
@@ -83,30 +87,32 @@ def with_company(settings: Settings) -> Settings:
     return settings
 
 
-def is_isolated(sandbox: str) -> bool:
-    """Whether a sandbox provider declares that its sandboxes are."""
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", sandbox)()
-    return Capability.ISOLATION in provider.capabilities
-
-
-def resume_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
+def resume_run(
+    folder: Path, asked: Mapping[str, Any], create: Callable[[str], Agent] = registry.create
+) -> RunStore:
     """Open a run to go on with it; episodes that ended in an error are planned anew.
 
     So are those whose verdict the record has lost.
 
     Raises:
         RecordError: The run is damaged beyond that, or being written.
-        ConfigError: There is no run, or what was asked differs from what the run was started with.
+        ConfigError: There is no run, what was asked differs from what the run was started with, or
+            the record names something that only the user may name.
     """
     if not holds_run(folder):
         raise ConfigError(f"{folder} holds no run; name tasks and agents to start one there")
     store = RunStore.open(folder, readonly=False)
     try:
-        problems = _differences(read_settings(store), asked) or check(read_settings(store))
-        if problems:
-            raise ConfigError(listed(problems))
         for episode_id in store.unjudged():
             store.reset_episode(episode_id)
+        settings = read_settings(store)
+        problems = (
+            _differences(settings, asked)
+            or unnamed(folder, settings, store.episodes(), asked)
+            or check(settings, create)
+        )
+        if problems:
+            raise ConfigError(listed(problems))
         for row in store.episodes():
             if row.parent is None and row.verdict is not None and not row.verdict.scored:
                 store.reset_episode(row.id)
@@ -116,7 +122,7 @@ def resume_run(folder: Path, asked: Mapping[str, Any]) -> RunStore:
     return store
 
 
-def check(settings: Settings) -> list[str]:
+def check(settings: Settings, create: Callable[[str], Agent] = registry.create) -> list[str]:
     """Return everything that keeps these settings from running, in words; empty where they can."""
     problems = [*_bad_seed(settings)]
     tasks: list[Task] = []
@@ -137,7 +143,7 @@ def check(settings: Settings) -> list[str]:
         problems += [f"sandbox {settings.sandbox}: {p.what}; {p.fix}" for p in lacking]
     for spec in settings.agents:
         try:
-            registry.create(spec)
+            registry.check(create(spec))
         except AgentGymError as error:
             problems.append(str(error))
     problems += judge_problems(settings.judge, tasks)

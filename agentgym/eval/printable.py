@@ -6,7 +6,10 @@ both are spelled out instead, as Python spells them: ``\x1b``, ``\u202e``.
 
 from __future__ import annotations
 
+import json
 import re
+
+from agentgym.records import Json
 
 # What colours a terminal would only be noise here.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -24,3 +27,11 @@ def clean(text: str) -> str:
         'red \\x1b]0;title\\x07'
     """
     return _UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], _COLOURS.sub("", text))
+
+
+def as_text(value: Json) -> str:
+    """Return a text as it is, and any other value as JSON."""
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply to be shown)"

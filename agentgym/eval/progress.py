@@ -14,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from agentgym.eval.printable import clean
 from agentgym.record.store import EpisodeRow
 from agentgym.records import Step, Verdict
 
@@ -47,7 +48,7 @@ class Progress(Protocol):
         ...
 
     def end(self, episode: EpisodeRow, verdict: Verdict, error: str) -> None:
-        """Hear how an episode was judged; `error` says what broke where it is unscored."""
+        """Hear how an episode was judged; `error` says what broke, or how the policy failed."""
         ...
 
 
@@ -110,7 +111,7 @@ class LineProgress:
         """Print the line."""
         self._done += 1
         plan = episode.plan
-        result = _result_words(verdict) + (f": {error.splitlines()[0]}" if error else "")
+        result = _result_words(verdict) + (f": {_first_line(error)}" if error else "")
         self._say(
             f"[{self._done}/{self._total}] {plan.agent}  {plan.task}  trial {plan.trial}  {result}"
         )
@@ -169,7 +170,7 @@ class LiveProgress:
     def step(self, episode: EpisodeRow, step: Step) -> None:
         """Show the step and its tool."""
         current = self._current[episode.id]
-        current.steps, current.tool = step.index + 1, step.action.tool
+        current.steps, current.tool = step.index + 1, clean(step.action.tool)[:80]
 
     def end(self, episode: EpisodeRow, verdict: Verdict, error: str) -> None:
         """Count the episode for its agent."""
@@ -177,9 +178,8 @@ class LiveProgress:
         self._tallies[episode.plan.agent].add(verdict)
         self._ended += 1
         if error:
-            self._live.console.print(
-                Text(f"{episode.plan.agent}  {episode.plan.task}: {error.splitlines()[0]}", "red")
-            )
+            told = f"{episode.plan.agent}  {episode.plan.task}: {_first_line(error)}"
+            self._live.console.print(Text(told, "yellow" if verdict.scored else "red"))
 
     def render(self) -> Group:
         """Return the picture of this moment."""
@@ -239,6 +239,11 @@ def _result_words(verdict: Verdict) -> str:
     if not verdict.scored:
         return verdict.status
     return f"{'passed' if verdict.outcome else 'failed'}  score {verdict.score:.2f}"
+
+
+def _first_line(error: str) -> str:
+    """Return the first line of a message, which may quote what an agent wrote."""
+    return clean(error.split("\n")[0])
 
 
 def _clock_words(seconds: float) -> str:

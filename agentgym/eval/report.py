@@ -6,7 +6,6 @@ agent or a sandbox wrote is escaped, control characters are made visible, and lo
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from agentgym.eval.judges import kinship_warnings
-from agentgym.eval.printable import clean
+from agentgym.eval.printable import as_text, clean
 from agentgym.eval.results import build_results, whole_file
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.record.store import EpisodeRow, RunStore
@@ -45,6 +44,7 @@ class StepView:
     facts: Sequence[tuple[str, str]]
     image: str
     happenings: Sequence[str]
+    nudges: Sequence[tuple[str, str]]
     bad: bool
     duration_s: float
 
@@ -52,6 +52,7 @@ class StepView:
     def size(self) -> int:
         """Characters this step adds to the page."""
         texts = [self.thought, self.output, *(value for _, value in self.arguments)]
+        texts += [text for nudge in self.nudges for text in nudge]
         return sum(map(len, texts))
 
 
@@ -103,6 +104,7 @@ def _page(store: RunStore) -> dict[str, Any]:
         "marks": {agent: f"agent-{i}" for i, agent in enumerate(agents)},
         "cells": _cells(rows),
         "faulted": any(row["faulted"] for row in results["summary"].values()),
+        "failing": any(row["policy_failures"] for row in results["summary"].values()),
         "planned": len(rows),
         "done": done,
         "errors": errors,
@@ -192,14 +194,14 @@ def _step(step: Step) -> StepView:
         facts=[(_shown(name), _words(value)) for name, value in facts],
         image=f"{width} × {height}" if seen.image is not None else "",
         happenings=[_shown(f"{h.kind}: {h.id}  {h.detail}") for h in step.happenings],
+        nudges=[(_shown(nudge.said), _shown(nudge.told)) for nudge in step.decision.nudges],
         bad=seen.effect in (Effect.ERROR, Effect.TIMEOUT),
         duration_s=step.duration_s,
     )
 
 
 def _words(value: Json) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _shown(text)[:160]
+    return _shown(as_text(value))[:160]
 
 
 def _shown(text: str) -> str:

@@ -1,8 +1,11 @@
 """`results.json`, schema ``agentgym.results/1``: a pure function of the run record.
 
-Only scored episodes count in means; errors are counted apart and never as zero. Branches of
-an episode are no part of the plan and are left out. A `ci95` is null where the scored tasks
-agree, or are fewer than two: there is no spread to reckon with, which is not certainty.
+Only scored episodes count in means; errors are counted apart and never as zero. An episode whose
+policy failed is scored, and its `error` says how it failed. Where episodes are missing, `bounds`
+are what a number would be if all of them were worth 0, or all of them 1; agents are ranked by the
+lower one, so nobody gains a place by an episode that has no score. Branches of an episode are no
+part of the plan and are left out. A `ci95` is null where the scored tasks agree, or are fewer than
+two: there is no spread to reckon with, which is not certainty.
 `robustness` is the mean score of the episodes in which a fault fired, null where none did: who
 has met no trouble has not shown that it copes with any.
 """
@@ -11,7 +14,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -29,7 +33,7 @@ from agentgym.eval.statistics import (
 )
 from agentgym.record.folder import RunFolder
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import CheckpointResult, Verdict
+from agentgym.records import CheckpointResult, Happening, HappeningKind, Verdict
 
 SCHEMA = "agentgym.results/1"
 
@@ -37,7 +41,7 @@ SCHEMA = "agentgym.results/1"
 def build_results(store: RunStore) -> dict[str, Any]:
     """Return the whole of `results.json`; of a run that is not over, what is known so far.
 
-    The agents of the summary are ordered by mean score, best first.
+    The agents of the summary are ordered by the lower bound of their mean score, best first.
 
     Raises:
         RecordError: The record is damaged.
@@ -45,9 +49,11 @@ def build_results(store: RunStore) -> dict[str, Any]:
     settings = read_settings(store)  # what is written out below is then what the schema promises
     rows = [row for row in store.episodes() if row.parent is None]
     trials = 1 + max((row.plan.trial for row in rows), default=0)
-    faulted = store.faulted()
+    if not 0 < trials <= max(1, len(rows)):
+        raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
+    happenings = store.happenings()
     summary = {
-        agent: _summary([row for row in rows if row.plan.agent == agent], trials, faulted)
+        agent: _summary([row for row in rows if row.plan.agent == agent], trials, happenings)
         for agent in dict.fromkeys(row.plan.agent for row in rows)
     }
     return {
@@ -61,6 +67,7 @@ def build_results(store: RunStore) -> dict[str, Any]:
             {
                 "task": task,
                 **({"stand_ins": dict(used)} if (used := settings.stand_ins.get(task)) else {}),
+                "setups": _setups([row for row in rows if row.plan.task == task]),
                 "episodes": [
                     _episode(row, row.verdict)
                     for row in rows
@@ -79,7 +86,10 @@ def write_results(results: dict[str, Any], path: Path) -> None:
         RecordError: The disk is full or the folder cannot be written.
     """
     with whole_file(path) as file:
-        file.write(json.dumps(results, indent=2) + "\n")
+        try:
+            file.write(json.dumps(results, indent=2) + "\n")
+        except RecursionError as error:
+            raise RecordError(f"{path}: the record holds values nested too deeply") from error
 
 
 @contextmanager
@@ -99,19 +109,24 @@ def whole_file(path: Path) -> Iterator[TextIO]:
         raise RecordError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _summary(rows: Sequence[EpisodeRow], k: int, faulted: Collection[int]) -> dict[str, Any]:
+def _summary(
+    rows: Sequence[EpisodeRow], k: int, happenings: Sequence[tuple[int, Happening]]
+) -> dict[str, Any]:
     """Summarise the rows of one agent, planned with `k` trials of every task.
 
     Args:
         rows: Its episodes.
         k: How often every task was tried.
-        faulted: Ids of the episodes in which a fault fired.
+        happenings: What happened around all agents, each with the id of its episode.
     """
+    own = {row.id for row in rows}
+    faulted = {episode for episode, what in happenings if what.kind is HappeningKind.FAULT}
+    turns = [what.turn for episode, what in happenings if episode in own and what.turn is not None]
     done = [row for row in rows if row.verdict is not None]
     scored: dict[str, list[Verdict]] = {row.plan.task: [] for row in rows}
     tried: dict[str, list[float]] = {row.plan.task: [] for row in rows}
     for row in rows:
-        if row.verdict is not None and row.verdict.scored:
+        if row.verdict is not None and _is_scored(row):
             scored[row.plan.task].append(row.verdict)
             if row.id in faulted:
                 tried[row.plan.task].append(row.verdict.score)
@@ -123,6 +138,8 @@ def _summary(rows: Sequence[EpisodeRow], k: int, faulted: Collection[int]) -> di
         "unfinished": len(rows) - len(done),
         "scored": len(verdicts),
         "errors": len(done) - len(verdicts),
+        "errors_by_status": _errors(done),
+        "policy_failures": sum(bool(row.error) for row in done if _is_scored(row)),
         "k": k,
         "tasks": len(scored),
         "tasks_left_out_at_k": at_k.left_out,
@@ -130,15 +147,61 @@ def _summary(rows: Sequence[EpisodeRow], k: int, faulted: Collection[int]) -> di
         **_estimate("pass@1", estimate_pass(pass_at_k, outcomes, 1)),
         **_estimate("pass@k", at_k),
         **_estimate("pass^k", estimate_pass(pass_hat_k, outcomes, k)),
+        **_bounds(rows, k),
         "mean_bonus": _mean_bonus(scored.values()),
         "faulted": sum(map(len, tried.values())),
         **_estimate("robustness", estimate_mean(list(tried.values()))),
+        "user_turns": len(turns),
+        "user_turns_not_understood": sum(not turn.understood for turn in turns),
         "safety_violations": sum(len(verdict.safety_violations) for verdict in verdicts),
         "uncontrollable": sum(len(verdict.uncontrollable) for verdict in verdicts),
         "steps": sum(row.steps for row in done),
         "tokens": _tokens(done),
         "duration_s": round(sum(row.duration_s for row in done), 3),
     }
+
+
+def _setups(rows: Sequence[EpisodeRow]) -> dict[str, list[str]]:
+    """Return the digests of the prepared setups that a task's episodes began on, by seed.
+
+    There is one for each seed, unless the setup differs from run to run or has been changed.
+    """
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        if row.prepared:
+            found.setdefault(str(row.plan.seed), set()).add(row.prepared)
+    return {seed: sorted(of_seed) for seed, of_seed in found.items()}
+
+
+def _is_scored(row: EpisodeRow) -> bool:
+    return row.verdict is not None and row.verdict.scored
+
+
+def _errors(rows: Sequence[EpisodeRow]) -> dict[str, int]:
+    """Count the episodes without a score by what broke."""
+    counts = Counter(row.verdict.status for row in rows if row.verdict and not _is_scored(row))
+    return dict(sorted(counts.items()))
+
+
+def _bounds(rows: Sequence[EpisodeRow], k: int) -> dict[str, list[float | None]]:
+    """Return the headline numbers with every missing episode worth 0, and worth 1."""
+    ends = []
+    for missing in (Verdict("scored", False, 0.0), Verdict("scored", True, 1.0)):
+        groups: dict[str, list[Verdict]] = {row.plan.task: [] for row in rows}
+        for row in rows:
+            seen = row.verdict if row.verdict is not None and row.verdict.scored else missing
+            groups[row.plan.task].append(seen)
+        outcomes = [[verdict.outcome for verdict in group] for group in groups.values()]
+        ends.append(
+            {
+                "mean_score": estimate_mean([[v.score for v in g] for g in groups.values()]),
+                "pass@1": estimate_pass(pass_at_k, outcomes, 1),
+                "pass@k": estimate_pass(pass_at_k, outcomes, k),
+                "pass^k": estimate_pass(pass_hat_k, outcomes, k),
+            }
+        )
+    low, high = ends
+    return {f"{name}_bounds": [low[name].mean, high[name].mean] for name in low}
 
 
 def _mean_bonus(groups: Iterable[Sequence[Verdict]]) -> float | None:
@@ -148,8 +211,8 @@ def _mean_bonus(groups: Iterable[Sequence[Verdict]]) -> float | None:
 
 
 def _rank(summary: dict[str, Any]) -> tuple[bool, float]:
-    mean = summary["mean_score"]
-    return mean is None, -(mean or 0.0)
+    low, _ = summary["mean_score_bounds"]
+    return summary["mean_score"] is None, -(low or 0.0)
 
 
 def _estimate(name: str, estimate: Estimate) -> dict[str, Any]:

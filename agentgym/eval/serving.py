@@ -14,12 +14,13 @@ from agentgym import __version__, catalogue, plugins
 from agentgym.env.environment import Environment
 from agentgym.errors import ConfigError, NotFoundError, SandboxError
 from agentgym.eval.needs import build_images_of
-from agentgym.eval.plan import check, holds_run, is_isolated, listed, with_company
+from agentgym.eval.plan import check, holds_run, listed, with_company
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
 from agentgym.rollout.mcp import Reception
 from agentgym.rollout.serve import serve_http, serve_stdio
+from agentgym.rollout.trust import isolates
 from agentgym.rollout.visit import Venue
 from agentgym.task.freeplay import lay_down
 from agentgym.task.load import find_task
@@ -36,11 +37,13 @@ class Terms:
         idle_s: Seconds between two calls after which an episode is judged as it stands.
         tell: Guests hear at the end how they were judged.
         listening: Where streamable HTTP is offered; None for stdio.
+        token: What clients over HTTP must show; empty serves everybody on this machine.
     """
 
     idle_s: float = 600.0
     tell: bool = False
     listening: socket.socket | None = None
+    token: str = ""
 
 
 def find_target(name: str) -> str:
@@ -79,7 +82,7 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
     settings = with_company(settings)
     if problems := check(settings):
         raise ConfigError(listed(problems))
-    settings = replace(settings, isolated=is_isolated(settings.sandbox))
+    settings = replace(settings, isolated=isolates(settings.sandbox))
     if not holds_run(folder):
         started = datetime.now(UTC).isoformat(timespec="seconds")
         settings = replace(settings, agentgym=__version__, started=started)
@@ -135,6 +138,7 @@ async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
                 terms.listening,
                 ending,
                 lambda url: tell(f"serving {task_id} at {url}"),
+                terms.token,
             )
     finally:
         await provider.close()

@@ -8,6 +8,7 @@ implementation, ours or not, can be run against.
 from agentgym.protocols.agents import Agent, AgentFactory
 from agentgym.protocols.recording import EpisodeRecorder
 from agentgym.protocols.sandboxes import (
+    READ_BYTES,
     FileTree,
     Sandbox,
     SandboxProvider,
@@ -28,6 +29,7 @@ from agentgym.protocols.verification import (
 )
 
 __all__ = [
+    "READ_BYTES",
     "Agent",
     "AgentFactory",
     "Check",

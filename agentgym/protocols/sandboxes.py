@@ -161,6 +161,10 @@ class Sandbox(Protocol):
         ...
 
 
+READ_BYTES = 2 * 2**20
+"""What `FileTree.read` reads where nobody asks for more."""
+
+
 class FileTree(Protocol):
     """The files of a snapshot, read from outside: nothing of the guest is executed.
 
@@ -172,8 +176,17 @@ class FileTree(Protocol):
         """Return what is at a path, or None where nothing is."""
         ...
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
-        """Return a regular file's bytes. Raises GuestFileError."""
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
+        """Return a regular file's bytes.
+
+        Args:
+            path: The file.
+            max_bytes: A larger file is a GuestFileError. Who expects more says it:
+                what a check makes of a file takes many times its size.
+
+        Raises:
+            GuestFileError: It is absent, of another kind or too large.
+        """
         ...
 
     def list(self, path: str) -> Sequence[str]:
@@ -246,10 +259,6 @@ class StateKeeper(Protocol):
         Raises:
             SandboxError: The archive is damaged, or larger than the bounds.
         """
-        ...
-
-    async def fingerprint(self, snapshot: Snapshot) -> str:
-        """Return a digest of what a snapshot holds beyond its base, the times of files apart."""
         ...
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -30,6 +31,7 @@ from agentgym.records import (
     Effect,
     Image,
     Json,
+    Nudge,
     Observation,
     Phase,
     Process,
@@ -73,6 +75,10 @@ def loads(text: str) -> Any:
 # --- reading what may be damaged -----------------------------------------------------------
 
 NUMBER: Final = int | float
+_LARGEST: Final = 2**63
+"""Larger numbers are no measurement, and sums of them would overflow."""
+_DEEPEST: Final = 100
+_PIXELS: Final = 1 << 26
 
 _WORDS: Final[dict[Any, str]] = {
     bool: "true or false",
@@ -104,7 +110,9 @@ def expect(value: object, field: str, kind: Any) -> Any:
             return kind(value)
         wanted = "one of " + ", ".join(members)
     elif isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-        return value
+        if not isinstance(value, int | float) or (math.isfinite(value) and abs(value) < _LARGEST):
+            return value
+        wanted = f"{_WORDS[kind]} smaller than {_LARGEST:.0e}"
     else:
         wanted = _WORDS[kind]
     seen = json.dumps(value, default=ascii)
@@ -129,6 +137,7 @@ def fields(value: object, where: str, kinds: Mapping[str, Any]) -> dict[str, Any
 
 def decision_to_json(decision: Decision) -> dict[str, Json]:
     """Return a decision as a JSON object."""
+    nudges = [[nudge.said, nudge.told] for nudge in decision.nudges]
     return {
         "action": decision.action.to_json(),
         "thought": decision.thought,
@@ -138,6 +147,7 @@ def decision_to_json(decision: Decision) -> dict[str, Json]:
             "cached": decision.usage.cached,
         },
         "reply": decision.reply,
+        **({"nudges": nudges} if nudges else {}),
     }
 
 
@@ -155,7 +165,17 @@ def decision_from_json(value: object) -> Decision:
         thought=found["thought"],
         usage=TokenUsage(**fields(found["usage"], "decision.usage", usage)),
         reply=expect(value, "decision", dict).get("reply"),
+        nudges=_nudges(expect(value, "decision", dict).get("nudges", [])),
     )
+
+
+def _nudges(value: object) -> tuple[Nudge, ...]:
+    where = "decision.nudges"
+    pairs = [_texts(expect(pair, where, list), where) for pair in expect(value, where, list)]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise ValueError(f"{where}: expected a reply and what it was told, got {len(pair)}")
+    return tuple(Nudge(said, told) for said, told in pairs)
 
 
 def observation_to_json(observation: Observation, image: Json = None) -> dict[str, Json]:
@@ -207,7 +227,14 @@ def image_from_png(data: bytes) -> Image:
     Raises:
         OSError, ValueError, SyntaxError: It is no PNG, or a damaged one.
     """
-    with Pillow.open(io.BytesIO(data)) as picture:
+    # Other formats are not asked: one of them (EPS) runs a program over what it is given.
+    try:
+        opened = Pillow.open(io.BytesIO(data), formats=("PNG",))
+    except Pillow.DecompressionBombError as error:
+        raise ValueError(str(error)) from error
+    with opened as picture:
+        if picture.width * picture.height > _PIXELS:
+            raise ValueError(f"a picture of {picture.width} × {picture.height} pixels is too large")
         return np.array(picture.convert("RGB"))
 
 
@@ -288,6 +315,8 @@ def checkpoint_from_json(value: object) -> CheckpointResult:
         ValueError: It is something else; names the field.
     """
     found = fields(value, "checkpoint", _CHECKPOINT)
+    if not 0 <= found["depth"] <= _DEEPEST:
+        raise ValueError(f"checkpoint.depth: expected 0 to {_DEEPEST}, got {found['depth']}")
     found["channels"] = _texts(found["channels"], "checkpoint.channels")
     return CheckpointResult(**found)
 

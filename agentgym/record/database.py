@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from agentgym.errors import RecordError
+from agentgym.record.bounds import DEFENCES, QueryBounds, schema_entry, schema_made_by
 from agentgym.record.folder import RunFolder
 from agentgym.record.journal import COLUMNS, Journal, Value, read_journal
 
@@ -74,6 +75,9 @@ CREATE TABLE IF NOT EXISTS endings (
     evidence TEXT, state TEXT NOT NULL DEFAULT '', state_bytes INTEGER NOT NULL DEFAULT 0,
     unkept TEXT NOT NULL DEFAULT ''
 );
+CREATE TABLE IF NOT EXISTS setups (
+    episode INTEGER PRIMARY KEY REFERENCES episodes (id), digest TEXT NOT NULL
+);
 """
 
 # A reader's own `steps`: it stands before the table of that name and adds the journal's steps.
@@ -108,6 +112,9 @@ class Database:
         with contextlib.ExitStack() as undo:
             self._lock = None if readonly else undo.enter_context(writer_lock(folder))
             self._connection = undo.enter_context(contextlib.closing(self._connect(readonly)))
+            self._bounds = QueryBounds(self._connection, self.path)
+            with self._reported():
+                self._connection.executescript(DEFENCES)
             self._read_meta()
             self._journal = (
                 None if readonly else undo.enter_context(contextlib.closing(Journal(folder)))
@@ -131,14 +138,24 @@ class Database:
         return self.path.with_name("run.db-wal")
 
     def _read_meta(self) -> None:
-        if not self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'"):
+        found = self.rows("SELECT type, name, sql FROM main.sqlite_master")
+        known = schema_made_by(_SCHEMA + _HISTORY)
+        foreign = sorted({schema_entry(row) for row in found} - known)
+        if not any(schema_entry(row) in known and row["name"] == "meta" for row in found):
             raise RecordError(f"{self.path} is a SQLite database but holds no agentgym run")
         meta = {row["key"]: row["value"] for row in self.rows("SELECT key, value FROM meta")}
         version = meta.get("format", "(none)")
         if version != FORMAT:
             raise RecordError(
-                f"{self.path} has format {version!r} and this agentgym reads {FORMAT!r}; "
+                f"{self.path} has format {str(version)[:40]!r} and this agentgym reads {FORMAT!r}; "
                 "open it with the version of agentgym that wrote it"
+            )
+        if foreign:
+            # A view, a trigger or another table would have queries do what it says.
+            kind, name, _ = foreign[0]
+            raise RecordError(
+                f"{self.path} is no record of a run: expected the tables that agentgym makes and "
+                f"nothing else, found {kind} {name!r}"
             )
         if "settings" not in meta:
             raise RecordError(f"{self.path} is damaged: it has no settings")
@@ -165,6 +182,10 @@ class Database:
         except sqlite3.ProgrammingError:
             raise
         except sqlite3.OperationalError as error:
+            if self._bounds.exceeded:
+                raise RecordError(
+                    f"{self.path} is damaged: reading it takes more work than its size can need"
+                ) from error
             raise RecordError(f"{self.path}: {error}; what was recorded before is kept") from error
         except sqlite3.IntegrityError as error:
             raise RecordError(f"{self.path}: refused: {error}") from error
@@ -176,17 +197,20 @@ class Database:
     def execute(self, statement: str, values: Values = ()) -> int:
         """Run one statement, committed by itself; return the id of the row it inserted."""
         with self._reported():
+            self._bounds.begin()
             return self._connection.execute(statement, values).lastrowid or 0
 
     def execute_many(self, statement: str, rows: Iterable[Values]) -> None:
         """Run one statement for every row of values."""
         with self._reported():
+            self._bounds.begin()
             self._connection.executemany(statement, rows)
 
     def rows(self, query: str, values: Values = ()) -> list[sqlite3.Row]:
         """Return all rows of a query."""
         with self._reported():
-            return self._connection.execute(query, values).fetchall()
+            self._bounds.begin()
+            return self._bounds.collect(self._connection.execute(query, values))
 
     def add_step(self, *columns: Value) -> None:
         """Record a step: the columns of its row, the digest apart.

@@ -41,6 +41,7 @@ def _to_json(happening: Happening) -> dict[str, Json]:
             "left": turn.left,
             "calls": calls,
             "state": turn.state,
+            **({} if turn.understood else {"understood": False}),
         }
     return plain
 
@@ -53,4 +54,5 @@ def _from_json(item: object) -> Happening:
     turn = fields(item.get("turn"), "happenings.turn", _TURN)
     calls = [fields(call, "happenings.turn.calls", _CALL) for call in turn["calls"]]
     turn["calls"] = tuple(UserCall(**call) for call in calls)
-    return Happening(**found, turn=UserTurn(**turn))
+    understood = item["turn"].get("understood", True) is not False
+    return Happening(**found, turn=UserTurn(**turn, understood=understood))

@@ -60,7 +60,8 @@ class History:
         self._database.gather_steps()
         query = "SELECT digest FROM steps WHERE episode = ? ORDER BY step"
         rows = self._database.rows(query, (episode_id,))
-        return hashlib.sha256("\n".join(row["digest"] for row in rows).encode()).hexdigest()
+        digests = "\n".join(str(row["digest"]) for row in rows)
+        return hashlib.sha256(digests.encode(errors="replace")).hexdigest()
 
     # --- gradings --------------------------------------------------------------------------
 
@@ -102,7 +103,7 @@ class History:
         """
         present = self.trajectory(episode_id)
         newest = {row["grader"]: row for row in self._rows("gradings", episode_id, present)}
-        return [self._grading(newest[name]) for name in sorted(newest)]
+        return [self._grading(newest[name]) for name in sorted(newest, key=str)]
 
     def _grading(self, row: sqlite3.Row) -> Grading:
         with self._reading(row):
@@ -124,7 +125,7 @@ class History:
         Args:
             episode_id: An episode that is done.
             old: Its verdict.
-            old_error: Why that has no score, else empty.
+            old_error: Why that has no score, or how the policy failed, else empty.
             new: What replaces it; it has a score.
             at: When, in ISO 8601 (UTC).
             why: Why.
@@ -142,7 +143,9 @@ class History:
                     self._packing.pack(old_error),
                 ),
             )
-            write_verdict(self._database, self._packing, episode_id, new, "")
+            # How a policy failed stays true, whatever it is worth now.
+            error = old_error if old.scored else ""
+            write_verdict(self._database, self._packing, episode_id, new, error)
         self._database.fold_log()
 
     def past_verdicts(self, episode_id: int) -> list[PastVerdict]:
@@ -178,10 +181,10 @@ class History:
     def _reading(self, row: sqlite3.Row) -> Iterator[None]:
         try:
             yield
-        except (RecordError, ValueError) as error:
+        except (RecordError, ValueError, RecursionError) as error:
             raise RecordError(
                 f"{self._folder}: the history of episode {row['episode']} is damaged "
-                f"({row['at']}): {error}"
+                f"({str(row['at'])[:40]}): {error}"
             ) from error
 
 

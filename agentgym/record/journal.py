@@ -56,8 +56,11 @@ def read_journal(folder: Path) -> list[tuple[Value, ...]]:
         line, _, seal = written.decode("ascii", "replace").rpartition("\t")
         if not line.isascii() or digest(line) != seal:
             break
-        values = zip(COLUMNS.values(), line.split("\t"), strict=True)
-        rows.append((*(kind(value) for kind, value in values), seal))
+        try:
+            values = zip(COLUMNS.values(), line.split("\t"), strict=True)
+            rows.append((*(kind(value) for kind, value in values), seal))
+        except ValueError as error:
+            raise RecordError(f"{path} is damaged: line {len(rows) + 1}: {error}") from error
     return rows
 
 

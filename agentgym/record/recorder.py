@@ -84,7 +84,7 @@ class Recorder:
         Args:
             verdict: How it was judged.
             duration_s: Wall time of the whole.
-            error: Why it has no score, else empty.
+            error: Why it has no score, or how the policy failed; else empty.
             audit: What the sandbox's keepers saw.
         """
         with self._database.transaction():
@@ -116,7 +116,7 @@ def write_verdict(
         packing: How values become columns.
         episode_id: Which episode was judged.
         verdict: How.
-        error: Why it has no score, else empty.
+        error: Why it has no score, or how the policy failed; else empty.
     """
     value = codec.verdict_to_json(verdict)
     del value["checkpoints"]  # they have a table of their own

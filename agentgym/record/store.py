@@ -23,10 +23,11 @@ from agentgym.record.history import History
 from agentgym.record.journal import COLUMNS, as_line, digest
 from agentgym.record.packing import Packing
 from agentgym.record.recorder import Recorder
+from agentgym.record.setups import Setups
 from agentgym.records import (
     Audit,
     Decision,
-    HappeningKind,
+    Happening,
     Json,
     Observation,
     Step,
@@ -57,6 +58,7 @@ _TOKENS = ("prompt", "completion", "cached")
 _KINDS = {
     **{"task": str, "seed": int, "trial": int, "agent": str, "sandbox": str | None},
     **{"reset_s": codec.NUMBER, "duration_s": codec.NUMBER},
+    **{"state": str, "parent": int | None, "parent_step": int | None},
 }
 """The columns that SQLite, which takes any value anywhere, would not have kept in order."""
 
@@ -86,7 +88,7 @@ class EpisodeRow:
         sandbox: Name of the sandbox provider.
         first: The observation after reset, None before the episode began.
         verdict: How it was judged, None before it is done.
-        error: Why the episode has no score, else empty.
+        error: Why the episode has no score, or how its policy failed; else empty.
         reset_s: Wall time of the reset.
         duration_s: Wall time of the whole, of its last run where it was resumed.
         steps: Number of recorded steps.
@@ -94,6 +96,7 @@ class EpisodeRow:
         parent: ``(episode id, k)`` for a branch that shares the first `k` steps, else None.
         log: Notes on how it was run, one a line.
         audit: What the sandbox's keepers saw, None where nobody told.
+        prepared: Digest of what its setup left, empty where nobody told.
     """
 
     id: int
@@ -112,6 +115,7 @@ class EpisodeRow:
     parent: tuple[int, int] | None
     log: str = ""
     audit: Audit | None = None
+    prepared: str = ""
 
 
 class RunStore:
@@ -133,6 +137,7 @@ class RunStore:
         settings: What the run was started with.
         history: What was thought of its episodes later.
         endings: When its episodes were recorded, and what of their ends was kept.
+        setups: What its episodes began on.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
@@ -143,6 +148,7 @@ class RunStore:
         self.endings = Endings(folder, database, self._packing, blobs)
         self._recorded: dict[int, int] = {}
         self.history = History(folder, database, self._packing)
+        self.setups = Setups(database)
         with self._reading("the run"):
             settings = self._packing.unpack(database.settings, "settings")
             self.settings: Mapping[str, Json] = codec.expect(settings, "settings", dict)
@@ -247,22 +253,21 @@ class RunStore:
                     raise RecordError(f"step {index} is missing")
         return [self._step(row) for row in rows]
 
-    def faulted(self) -> set[int]:
-        """Return the episodes in which at least one fault fired.
+    def happenings(self) -> list[tuple[int, Happening]]:
+        """Return what happened around the agents, each with the id of its episode.
 
         Raises:
             RecordError: A step is damaged.
         """
         self._database.gather_steps()
-        found = set()
+        found = list[tuple[int, Happening]]()
         # Most steps have none, and need not be read.
         for row in self._database.rows(_WITH_HAPPENINGS, (self._packing.pack([]),)):
             with self._reading(f"step {row['step']} of episode {row['episode']}"):
                 happened = happenings_from_json(
                     self._packing.unpack(row["happenings"], "happenings")
                 )
-            if any(happening.kind is HappeningKind.FAULT for happening in happened):
-                found.add(row["episode"])
+            found += [(row["episode"], happening) for happening in happened]
         return found
 
     def unjudged(self) -> list[int]:
@@ -275,11 +280,12 @@ class RunStore:
         """Say of what a damaged value is a part."""
         try:
             yield
-        except (RecordError, ValueError) as error:
+        except (RecordError, ValueError, RecursionError) as error:
             raise RecordError(f"{self.folder}: {what} is damaged: {error}") from error
 
     def _step(self, row: sqlite3.Row) -> Step:
         with self._reading(f"step {row['step']} of episode {row['episode']}"):
+            codec.expect(row["step"], "step", int)
             observation = self._packing.unpack_observation(row["observation"])
             decision = self._decision(row)
             duration_s = codec.expect(row["duration_s"], "duration_s", codec.NUMBER)
@@ -313,10 +319,13 @@ class RunStore:
                 reset_s=row["reset_s"],
                 duration_s=row["duration_s"],
                 steps=row["steps"] or 0,
-                usage=TokenUsage(*(int(row[name] or 0) for name in _TOKENS)),
-                parent=None if row["parent"] is None else (row["parent"], row["parent_step"]),
+                usage=TokenUsage(
+                    *(int(codec.expect(row[name] or 0, name, codec.NUMBER)) for name in _TOKENS)
+                ),
+                parent=None if row["parent"] is None else (row["parent"], row["parent_step"] or 0),
                 log=self._value(row, "log", ""),
                 audit=self._audit(row["audit"]),
+                prepared=self.setups.find(row["id"]),
             )
 
     def _value(self, row: sqlite3.Row, field: str, absent: T) -> T:
@@ -402,6 +411,7 @@ class RunStore:
             self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
+            self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
             self._database.execute(
                 "UPDATE episodes SET state = 'planned', params = NULL, instruction = NULL,"
                 " sandbox = NULL, first = NULL, verdict = NULL, error = NULL, log = NULL,"

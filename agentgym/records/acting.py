@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentgym.errors import ActionError
 from agentgym.records.worlds import Happening
 
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
-Image: TypeAlias = NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Image: TypeAlias = NDArray[np.uint8]
+else:  # Importing numpy costs more time than the rest of a command's start.
+    Image = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,23 @@ class ToolSpec:
     name: str
     description: str
     parameters: Mapping[str, Json]
+
+    def to_openai(self) -> dict[str, Json]:
+        """Return the tool as an item of ``tools`` in OpenAI's chat-completions API."""
+        function: dict[str, Json] = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+        return {"type": "function", "function": function}
+
+    def to_anthropic(self) -> dict[str, Json]:
+        """Return the tool as an item of ``tools`` in Anthropic's messages API."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "input_schema": self.parameters,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +147,19 @@ class TokenUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class Nudge:
+    """A reply of a model that held no usable tool call, and what the model was told.
+
+    Attributes:
+        said: The reply, shortened.
+        told: The request to call a tool.
+    """
+
+    said: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What an agent answers: the action, and what is worth keeping of how it got there.
 
@@ -135,12 +168,14 @@ class Decision:
         thought: Text the policy produced beside the call.
         usage: Tokens this decision cost.
         reply: The raw assistant message, so that a resumed agent can rebuild its dialogue.
+        nudges: The replies that came before a usable one, in order.
     """
 
     action: Action
     thought: str = ""
     usage: TokenUsage = TokenUsage()
     reply: Json = None
+    nudges: tuple[Nudge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from agentgym.records.acting import Json
@@ -27,6 +27,22 @@ class UserCall:
     arguments: Mapping[str, Json] = field(default_factory=dict)
 
 
+Intent: TypeAlias = Literal[
+    "doubts", "refuses", "proposes", "offers_help", "reports", "waits", "greets", "closes"
+]
+"""What a message to a user does, beside asking:
+
+- ``doubts``: it says that something does not fit or cannot be found, or asks to check it again;
+- ``refuses``: its writer will not or may not do what was asked for;
+- ``proposes``: it asks whether its writer should go ahead;
+- ``offers_help``: it asks whether there is anything else;
+- ``reports``: it tells what has been done or is being done;
+- ``waits``: it asks for patience;
+- ``greets``: it says hello or says who is writing;
+- ``closes``: it thanks, or says goodbye.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class UserTurn:
     """What a user answers to a message.
@@ -36,12 +52,14 @@ class UserTurn:
         left: Nothing more will come from them.
         calls: What they did before, in order.
         state: Where in its scenario the user then is; empty where it has no states.
+        understood: Whether the message made sense to the user, who otherwise asks back.
     """
 
     text: str
     left: bool = False
     calls: tuple[UserCall, ...] = ()
     state: str = ""
+    understood: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from agentgym.records import (
     ToolSpec,
     Trajectory,
 )
+from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.surfaces.calls import check_call
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
@@ -38,7 +39,11 @@ _PACK = "trajectory."
 
 
 async def grade_episode(
-    store: RunStore, episode_id: int, graders: Mapping[str, StepGrader]
+    store: RunStore,
+    episode_id: int,
+    graders: Mapping[str, StepGrader],
+    *,
+    named: Named = NOTHING_NAMED,
 ) -> list[Grading]:
     """Grade the steps of an episode and keep the gradings in its record.
 
@@ -46,6 +51,7 @@ async def grade_episode(
         store: The run, open for writing.
         episode_id: An episode that has begun.
         graders: Who is asked, by the name under which the grading is kept.
+        named: What the user named beside the run.
 
     Returns:
         What each of them said; one that failed says why.
@@ -53,7 +59,7 @@ async def grade_episode(
     Raises:
         RecordError: The record is damaged or cannot be written.
     """
-    trajectory = trajectory_of(store, episode_id)
+    trajectory = trajectory_of(store, episode_id, named)
     digest = store.history.trajectory(episode_id)
     gradings = [
         replace(await grade_steps(spec, one, trajectory), trajectory=digest)
@@ -63,7 +69,7 @@ async def grade_episode(
     return gradings
 
 
-def trajectory_of(store: RunStore, episode_id: int) -> Trajectory:
+def trajectory_of(store: RunStore, episode_id: int, named: Named = NOTHING_NAMED) -> Trajectory:
     """Return what graders are shown of an episode.
 
     Raises:
@@ -72,7 +78,8 @@ def trajectory_of(store: RunStore, episode_id: int) -> Trajectory:
     row, steps = store.episode(episode_id), tuple(store.steps(episode_id))
     plain = Trajectory(row.plan.task, row.instruction, steps, row.first, row.verdict)
     try:
-        task = find_task(row.plan.task)
+        task = find_task(named.task(row.plan.task))
+        named.admit(row.plan.task, task)
         path = task.folder / "checks" / "rubric.toml"
         # A task of another format is judged without one.
         rubric = load_rubric(path) if path.exists() else Rubric(())

@@ -15,7 +15,7 @@ from typing import Any, Final
 from PIL import Image as Pictures
 
 from agentgym import __version__
-from agentgym.errors import MissingExtraError
+from agentgym.installation import missing_extra
 from agentgym.records import Action, Effect, Image, Json, ToolSpec
 from agentgym.rollout.visit import Answer, Venue, Visit
 
@@ -29,10 +29,16 @@ try:
 
     from agentgym.services.mcp import picture_of, tool_of
 except ImportError as error:
-    raise MissingExtraError("mcp", "pip install 'agentgym[mcp]'") from error
+    raise missing_extra("mcp", "mcp") from error
 
 INSTRUCTION: Final = "agentgym://instruction"
 """The resource that holds the instruction; the prompt `task` says the same."""
+
+MAX_PLAYING: Final = 64
+"""Episodes that are played at a time; each has a sandbox of its own."""
+
+MAX_SESSIONS: Final = 100_000
+"""Sessions of one server, those that are over included."""
 
 _SESSION: Final = "mcp-session-id"
 _HOW_IT_ENDS: Final = "You end the task with the tool submit, or with give_up."
@@ -83,9 +89,10 @@ class Reception:
 
         return watched
 
-    async def close(self, why: str) -> None:
-        """End every episode that is not over."""
-        await asyncio.gather(*(visit.leave(why) for visit in self._visits.values()))
+    async def close(self, why: str, *, stopped: bool = False) -> None:
+        """End every episode that is not over; see `Visit.leave`."""
+        visits = self._visits.values()
+        await asyncio.gather(*(visit.leave(why, stopped=stopped) for visit in visits))
 
     async def _leave(self, session: str) -> None:
         if visit := self._visits.pop(session, None):
@@ -96,7 +103,7 @@ class Reception:
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        visit = self._visits.setdefault(_session(context), Visit(self._venue, self._instruction))
+        visit = self._visit(_session(context))
         arguments = params.arguments or {}
         try:
             json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
@@ -104,6 +111,18 @@ class Reception:
             raise MCPError(types.INVALID_PARAMS, f"arguments: expected JSON: {error}") from None
         answer = await visit.call(Action(params.name, arguments), _guest(context))
         return result_of(answer, tell=self._tell)
+
+    def _visit(self, session: str) -> Visit:
+        if session not in self._visits:
+            playing = sum(visit.is_playing for visit in self._visits.values())
+            if playing >= MAX_PLAYING or len(self._visits) >= MAX_SESSIONS:
+                raise MCPError(
+                    types.INVALID_REQUEST,
+                    f"{playing} episodes are being played; expected fewer than {MAX_PLAYING}: "
+                    "end one, or come back later",
+                )
+            self._visits[session] = Visit(self._venue, self._instruction)
+        return self._visits[session]
 
     async def _list_tools(
         self, context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None

@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TypeVar
+from dataclasses import asdict
+from typing import Final, TypeVar
 
 from agentgym.agents.registry import is_privileged
 from agentgym.env.environment import Environment
-from agentgym.errors import AgentError
+from agentgym.errors import PolicyError
 from agentgym.protocols import Agent
 from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
+from agentgym.records.bounds import bounded_decision
+from agentgym.rollout.blame import blame
 from agentgym.task.playbook import oracle
 
 CLOSE_S = 10.0
 """How long an agent may take to let go of its connections."""
+
+_MOST_TOKENS: Final = 2**53
 
 T = TypeVar("T")
 
@@ -45,7 +50,8 @@ class Policy:
         """Brief the agent; the playbook goes to those alone that declare themselves privileged.
 
         Raises:
-            AgentError: It failed.
+            PolicyError: The policy failed.
+            AgentError: The agent cannot be asked, through no fault of its policy.
             OutOfTimeError: The deadline passed.
             TaskError: The playbook is broken.
         """
@@ -66,7 +72,8 @@ class Policy:
         What is executed is then what a replay executes, and what JSON cannot hold fails here.
 
         Raises:
-            AgentError: It failed, or its decision is none.
+            PolicyError: The policy failed, or what it returned is not a usable decision.
+            AgentError: The agent cannot be asked, through no fault of its policy.
             OutOfTimeError: The deadline passed.
         """
 
@@ -74,9 +81,10 @@ class Policy:
             history = tuple(self._env.steps)
             decision = await self._agent.act(observation, self._env.tools, history)
             if not isinstance(decision, Decision):
-                raise AgentError(f"act() must return a Decision, not {type(decision).__name__}")
-            text = codec.dumps(codec.decision_to_json(decision))
-            return codec.decision_from_json(codec.loads(text))
+                raise PolicyError(f"act() must return a Decision, not {type(decision).__name__}")
+            text = codec.dumps(codec.decision_to_json(bounded_decision(decision)))
+            _check_usage(kept := codec.decision_from_json(codec.loads(text)))
+            return kept
 
         return await self._bounded(ask)
 
@@ -96,12 +104,27 @@ class Policy:
         try:
             async with scope:
                 return await call()
+        except OutOfTimeError:
+            raise
+        except asyncio.CancelledError as error:
+            # An agent may raise this itself; only who runs the episode may end it so.
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise blame(error, self._agent) from error
+        except SystemExit as error:
+            raise blame(error, self._agent) from error
         except Exception as error:
             if scope.expired():
                 raise OutOfTimeError(self._had) from error
-            if isinstance(error, AgentError | OutOfTimeError):
-                raise
-            raise AgentError(f"{type(error).__name__}: {error}") from error
+            raise blame(error, self._agent) from error
+
+
+def _check_usage(decision: Decision) -> None:
+    """Refuse a count of tokens that the record could not hold."""
+    for name, count in asdict(decision.usage).items():
+        if not 0 <= count < _MOST_TOKENS:
+            raise PolicyError(f"usage.{name} is {count}; expected 0 to {_MOST_TOKENS - 1} tokens")
 
 
 @contextlib.asynccontextmanager

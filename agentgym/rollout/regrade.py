@@ -19,6 +19,7 @@ from agentgym.records import Audit, Verdict
 from agentgym.rollout.replay import SeenEnd, compare_ends, open_environment
 from agentgym.rollout.retrace import Divergence, recorded_periods, retrace
 from agentgym.rollout.run import failed
+from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.version import verifier_version
 
@@ -62,6 +63,7 @@ async def regrade_episode(
     *,
     force: bool = False,
     rerun: bool = False,
+    named: Named = NOTHING_NAMED,
 ) -> Regrading:
     """Judge one episode again and record the verdict, with the old one in its history.
 
@@ -71,6 +73,7 @@ async def regrade_episode(
         provider: Where the sandbox comes from.
         force: Judge it also where the present verifier has.
         rerun: Execute its actions again and judge what they leave, whatever was kept.
+        named: What the user named beside the run.
 
     Returns:
         What became of the verdict. Whatever is broken is the reason why it was kept.
@@ -84,10 +87,11 @@ async def regrade_episode(
         told = f"it is {seen}: there is no whole episode to judge; run: agentgym eval --resume"
         return Regrading(row.id, Fate.SKIPPED, told, old)
     try:
-        version = verifier_version(find_task(row.plan.task))
+        version = verifier_version(find_task(named.task(row.plan.task)))
         if old.verifier == version and not force:
             return Regrading(row.id, Fate.CURRENT, "", old)
-        judged = await (_judge_rerun if rerun else _judge_kept)(store, row, provider)
+        judge = _judge_rerun if rerun else _judge_kept
+        judged = await judge(store, row, provider, named)
     except Exception as error:  # noqa: BLE001 - the boundary that classifies it
         ending = failed(error)
         return Regrading(row.id, Fate.KEPT, f"{ending.verdict.status}: {ending.error}", old)
@@ -106,7 +110,9 @@ async def regrade_episode(
     return Regrading(row.id, Fate.REPLACED, "", old, judged)
 
 
-async def _judge_kept(store: RunStore, row: EpisodeRow, provider: SandboxProvider) -> Verdict:
+async def _judge_kept(
+    store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named
+) -> Verdict:
     """Judge what the run has kept of an episode's end.
 
     Raises:
@@ -115,7 +121,7 @@ async def _judge_kept(store: RunStore, row: EpisodeRow, provider: SandboxProvide
     kept = store.endings.find(row.id)
     if kept is None or not kept.state:
         why = "the run is older than the keeping of final states"
-        if find_task(row.plan.task).foreign is not None:
+        if find_task(named.task(row.plan.task)).foreign is not None:
             why = "a foreign task's own tests judge a live sandbox, which cannot be kept"
         elif kept is not None:
             why = kept.unkept or "it was not judged by agentgym's checks"
@@ -123,7 +129,7 @@ async def _judge_kept(store: RunStore, row: EpisodeRow, provider: SandboxProvide
             f"its final state was not kept ({why}); to execute its actions again and judge what "
             f"they leave, run: agentgym regrade {store.folder} --episode {row.id} --rerun"
         )
-    async with open_environment(store, row, provider) as env:
+    async with open_environment(store, row, provider, named) as env:
         params = env.task.instance(row.plan.seed).params
         if codec.canonical(params) != codec.canonical(row.params):
             raise ReplayError(
@@ -136,11 +142,11 @@ async def _judge_kept(store: RunStore, row: EpisodeRow, provider: SandboxProvide
 
 
 async def _judge_rerun(
-    store: RunStore, row: EpisodeRow, provider: SandboxProvider
+    store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named
 ) -> Verdict | Divergence:
     """Execute an episode's actions again and judge what they leave."""
     assert row.verdict is not None, "regrade_episode has seen to it"
-    async with open_environment(store, row, provider) as env:
+    async with open_environment(store, row, provider, named) as env:
         end = SeenEnd(recorded_periods(store, row), env)
         env.on_end = end
         first = await env.reset(row.plan.seed)

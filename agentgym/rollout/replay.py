@@ -24,6 +24,7 @@ from agentgym.records import Json, Step, Verdict
 from agentgym.rollout.policy import releasing
 from agentgym.rollout.retrace import Divergence, Trail, recorded_periods, retrace
 from agentgym.rollout.run import Rollout
+from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.manifest import differing_files
 
@@ -65,7 +66,11 @@ class Verification:
     @property
     def first(self) -> Divergence | None:
         """The first difference of any kind."""
-        return self.texts[0] if self.texts else self.divergence
+        if not self.texts:
+            return self.divergence
+        text, other = self.texts[0], self.divergence
+        # An event or a fault that differs explains what was seen in that step.
+        return other if other is not None and 0 <= other.step <= text.step else text
 
     @property
     def agreement(self) -> Agreement:
@@ -76,21 +81,28 @@ class Verification:
 
 
 async def verify_episode(
-    store: RunStore, episode_id: int, provider: SandboxProvider
+    store: RunStore, episode_id: int, provider: SandboxProvider, *, named: Named = NOTHING_NAMED
 ) -> Verification:
     """Execute an episode's actions again and say how far that agrees with the record.
 
     Verdicts are compared where the record has a score; an episode that failed or is not over
     is compared step by step only.
 
+    Args:
+        store: The run.
+        episode_id: Which of its episodes.
+        provider: Where the sandbox comes from.
+        named: What the user named beside the run.
+
     Raises:
+        UnnamedError: The record names a task that only the user may name.
         ReplayError: The episode has not begun.
         AgentGymError: The task, the sandbox or the record is broken.
     """
     row = store.episode(episode_id)
     if row.first is None:
         raise ReplayError(f"episode {episode_id} cannot be verified: it has not begun")
-    async with open_environment(store, row, provider) as env:
+    async with open_environment(store, row, provider, named) as env:
         first = await env.reset(row.plan.seed)
         end = SeenEnd(recorded_periods(store, row), env)
         env.on_end = end
@@ -155,11 +167,8 @@ def compare_ends(
             difference = Divergence(-1, field, str(left), str(right))
         else:
             files = found
-    if difference is None and trail.texts:
-        if not recorded.state_hash:
-            difference = trail.texts[0]
-        elif was.get("setup", now.get("setup")) != now.get("setup"):
-            difference = Divergence(-1, "setup", str(was["setup"]), str(now.get("setup")))
+    if difference is None and trail.texts and not recorded.state_hash:
+        difference = trail.texts[0]
     return Verification(difference, trail.texts, files)
 
 
@@ -173,6 +182,7 @@ async def branch_episode(
     timeout_s: float | None = None,
     on_step: Callable[[Step], None] | None = None,
     allow_divergence: bool = False,
+    named: Named = NOTHING_NAMED,
 ) -> int:
     """Bring a fresh sandbox to before step `k` and let another agent go on from there.
 
@@ -188,11 +198,13 @@ async def branch_episode(
         timeout_s: Wall time of the agent.
         on_step: Called with every step the agent takes.
         allow_divergence: Go on whatever differs.
+        named: What the user named beside the run.
 
     Returns:
         The id of the new episode; its log says in which text it differs from the first.
 
     Raises:
+        UnnamedError: The record names a task that only the user may name.
         ReplayError: There is no such step, the kept steps diverged or ended the episode.
     """
     row, steps = store.episode(episode_id), store.steps(episode_id)
@@ -200,7 +212,7 @@ async def branch_episode(
     if not 0 <= k <= len(steps):
         raise ReplayError(f"{refusal}: it has {len(steps)} steps, counted from 0")
     policy = create(agent)
-    async with releasing(policy), open_environment(store, row, provider) as env:
+    async with releasing(policy), open_environment(store, row, provider, named) as env:
         rollout = Rollout(env, policy, timeout_s=timeout_s, on_step=on_step)
         first = await env.reset(row.plan.seed)
         periods = recorded_periods(store, row)
@@ -208,7 +220,7 @@ async def branch_episode(
             env, first, row, steps[:k], recorded_in=periods, strict=not allow_divergence
         )
         if not allow_divergence:
-            await _check_state(store, row, provider, trail, refusal)
+            await _check_state(store, row, provider, trail, refusal, named)
         if trail.transition and trail.transition.verdict:
             raise ReplayError(f"{refusal}: it is over by then; choose an earlier step")
         branch = store.add(replace(row.plan, agent=agent), parent=(episode_id, k))
@@ -222,7 +234,12 @@ async def branch_episode(
 
 
 async def _check_state(
-    store: RunStore, row: EpisodeRow, provider: SandboxProvider, trail: Trail, refusal: str
+    store: RunStore,
+    row: EpisodeRow,
+    provider: SandboxProvider,
+    trail: Trail,
+    refusal: str,
+    named: Named,
 ) -> None:
     """Make sure that kept steps which show another text have led to the recorded state.
 
@@ -231,7 +248,7 @@ async def _check_state(
     """
     found = trail.divergence
     if found is None and trail.texts:
-        whole = await verify_episode(store, row.id, provider)
+        whole = await verify_episode(store, row.id, provider, named=named)
         found = whole.first if whole.divergence else None
     if found is not None:
         raise ReplayError(f"{refusal}: its re-execution diverged at {found}")
@@ -249,12 +266,19 @@ def _remarks(trail: Trail, *, checked: bool) -> list[str]:
 
 @asynccontextmanager
 async def open_environment(
-    store: RunStore, row: EpisodeRow, provider: SandboxProvider
+    store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named = NOTHING_NAMED
 ) -> AsyncIterator[Environment]:
-    """Open the environment of a recorded episode with the run's own bound and user."""
+    """Open the environment of a recorded episode with the run's own bound and user.
+
+    Raises:
+        UnnamedError: The record names a task that only the user may name.
+        AgentGymError: The task or its environment is broken.
+    """
+    task = find_task(named.task(row.plan.task))
+    named.admit(row.plan.task, task)
     bound, user = store.settings.get("max_steps"), store.settings.get("user")
     env = Environment(
-        find_task(row.plan.task),
+        task,
         provider,
         max_steps=bound if isinstance(bound, int) else None,
         offline=store.settings.get("offline") is True,

@@ -38,8 +38,8 @@ class Divergence:
         step: Index of the step, -1 for what belongs to none.
         field: What differs: ``happenings``, ``effect``, ``text``, ``data``, ``image`` or ``end``
             of a step;
-            before them ``params`` and ``first.text`` (…), after them ``status``,
-            ``state_hash``, ``score`` and ``outcome``.
+            before them ``prepared setup``, ``params`` and ``first.text`` (…), after them
+            ``status``, ``state_hash``, ``score`` and ``outcome``.
         recorded: What the record holds, shortened to the neighbourhood of the difference.
         seen: What was seen now, shortened alike.
         diff: Of a text: the first lines that differ, ``- `` recorded and ``+ `` seen now.
@@ -80,7 +80,7 @@ class Trail:
     @property
     def first(self) -> Divergence | None:
         """The first difference of any kind."""
-        found = [*self.texts[:1], *filter(None, [self.divergence])]
+        found = [*filter(None, [self.divergence]), *self.texts[:1]]
         return min(found, key=lambda one: one.step, default=None)
 
 
@@ -167,6 +167,10 @@ def _differs_at_start(
 ) -> Divergence | None:
     if row.first is None or env.instance is None:
         return None
+    if row.prepared and row.prepared != env.prepared:
+        # Another version of the task or of the programs it was set up with, or a setup that differs
+        # from run to run.
+        return Divergence(-1, "prepared setup", row.prepared[:12], env.prepared[:12])
     was, now = codec.canonical(row.params), codec.canonical(env.instance.params)
     if was != now:
         return Divergence(-1, "params", *_excerpts(was, now))

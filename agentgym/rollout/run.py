@@ -1,8 +1,9 @@
 """One episode with one agent, recorded as it goes, to its recorded end.
 
-Every failure belongs to one boundary and ends in a verdict that names it: a broken sandbox or
-endpoint is data, never a reward of zero. An episode that was interrupted is resumed: its
-recorded actions are executed again, then the agent goes on with the whole history.
+A policy that fails ends its episode, which is judged as it stands. Every other failure belongs to
+one boundary and ends in a verdict that names it: a broken sandbox or endpoint is data, never a
+reward of zero. An episode that was interrupted is resumed: its recorded actions are executed
+again, then the agent goes on with the whole history.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentgym.env.environment import Environment
-from agentgym.errors import AgentGymError, RecordError
+from agentgym.errors import AgentError, AgentGymError, PolicyError, RecordError
 from agentgym.protocols import Agent
 from agentgym.record.recorder import Recorder
 from agentgym.record.store import RunStore
@@ -35,7 +36,7 @@ class EpisodeResult:
         usage: Tokens of all steps.
         reset_s: Wall time of the reset.
         duration_s: Wall time of the whole.
-        error: Why it has no score, else empty.
+        error: Why it has no score, or how its policy failed; else empty.
         truncated: A bound on its steps or its wall time ended it.
     """
 
@@ -127,6 +128,8 @@ class Rollout:
         instance = self._env.instance
         store.endings.begin(episode_id, self._env.began_s)
         self._env.on_end = StateKeeping(store, episode_id)
+        if self._env.prepared:
+            store.setups.note(episode_id, self._env.prepared)
         self.recorder = store.begin(
             episode_id,
             params={} if instance is None else instance.params,
@@ -170,9 +173,20 @@ class Rollout:
         try:
             return await self._act(trail)
         except OutOfTimeError as end:
-            if self.recorder is not None:
-                self.recorder.note(f"truncated after {len(self._env.steps)} steps: {end}")
+            self._note(f"truncated after {len(self._env.steps)} steps: {end}")
             return Ending(await self._env.finish(), truncated=True)
+        except PolicyError as end:
+            self._note(f"the policy failed after {len(self._env.steps)} steps: {end}", end.detail)
+            verdict = await self._env.finish()
+            return Ending(verdict, str(end) if verdict.scored else "")
+        except AgentError as end:
+            if end.detail:
+                self._note(f"the agent failed after {len(self._env.steps)} steps", end.detail)
+            raise
+
+    def _note(self, *parts: str) -> None:
+        if self.recorder is not None:
+            self.recorder.note("\n".join(part for part in parts if part))
 
     async def _act(self, trail: Trail) -> Ending:
         env, observation, last = self._env, trail.observation, trail.transition
@@ -191,7 +205,7 @@ class Rollout:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an episode ended: judged, or failed with an error."""
+    """How an episode ended: judged, perhaps for its policy failed, or with an error."""
 
     verdict: Verdict
     error: str = ""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from agentgym.errors import ConfigError
+from agentgym.rollout.admission import Admission
 from agentgym.rollout.mcp import Reception
 from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
@@ -29,9 +30,8 @@ async def serve_stdio(reception: Reception, ending: asyncio.Event) -> None:
     waiting = asyncio.create_task(ending.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
     left = serving.done()
-    await reception.close(
-        "the client left without submit or give_up" if left else "the server was stopped"
-    )
+    why = "the client left without submit or give_up" if left else "the server was stopped"
+    await reception.close(why, stopped=not left)
     for task in (serving, waiting):
         task.cancel()
     await asyncio.gather(serving, waiting, return_exceptions=True)
@@ -59,6 +59,7 @@ async def serve_http(
     listening: socket.socket,
     ending: asyncio.Event,
     tell: Callable[[str], None],
+    token: str = "",
 ) -> None:
     """Serve any number of clients on 127.0.0.1.
 
@@ -67,10 +68,11 @@ async def serve_http(
         listening: Where, of `take_port`; its owner closes it.
         ending: Once it is set, the end comes.
         tell: Hears the address.
+        token: What clients must show; empty serves everybody on this machine.
     """
     server = _Server(
         uvicorn.Config(
-            reception.http_app(),
+            Admission(reception.http_app(), token),
             log_level="error",
             access_log=False,
             ws="none",
@@ -82,7 +84,7 @@ async def serve_http(
     tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     try:
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        await reception.close("the server was stopped")
+        await reception.close("the server was stopped", stopped=True)
     finally:
         server.should_exit = True
         waiting.cancel()

@@ -1,8 +1,8 @@
 """An agent from outside: whoever calls the tools, from wherever, acts in a recorded episode.
 
 The episode is `run_episode`'s as it is, with an agent whose `act` waits for the next call. One who
-leaves early is an agent that failed, so the episode has no score; one who has had their time is
-judged by what is there.
+leaves early, or has had their time, is judged by what is there: leaving is a guest's own doing. An
+episode that the server ends has no score.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.env.environment import Environment
-from agentgym.errors import AgentError, AgentGymError
+from agentgym.errors import AgentError, AgentGymError, PolicyError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
     Action,
@@ -28,6 +28,9 @@ from agentgym.records import (
 )
 from agentgym.rollout.policy import OutOfTimeError
 from agentgym.rollout.run import EpisodeResult, run_episode
+
+MAX_WAITING: Final = 100
+"""Calls of one guest that wait for those before them."""
 
 _END_S: Final = 60.0
 """How long an episode whose guest has left may take to be recorded."""
@@ -96,17 +99,21 @@ class Visitor:
     def __init__(self, idle_s: float) -> None:
         self.instruction = ""
         self._idle_s = idle_s
-        self._calls: asyncio.Queue[_Call | str] = asyncio.Queue()
+        self._calls: asyncio.Queue[_Call | AgentError] = asyncio.Queue()
         self._open: _Call | None = None
 
     def ask(self, action: Action) -> asyncio.Future[Observation]:
         """Have something done; the future gets what it showed, unless it ended the episode."""
         call = _Call(action, asyncio.get_running_loop().create_future())
-        self._calls.put_nowait(call)
+        if self._calls.qsize() >= MAX_WAITING:
+            told = f"error: {MAX_WAITING} calls wait for their turn already; this one was not done"
+            call.answer(Observation(told, effect=Effect.ERROR))
+        else:
+            self._calls.put_nowait(call)
         return call.shown
 
-    def leave(self, why: str) -> None:
-        """End the episode once what is under way is done."""
+    def leave(self, why: AgentError) -> None:
+        """End the episode once what is under way is done; a PolicyError has it judged."""
         self._calls.put_nowait(why)
 
     def is_answering(self, shown: asyncio.Future[Observation]) -> bool:
@@ -123,7 +130,8 @@ class Visitor:
         """Answer the last call and return the next.
 
         Raises:
-            AgentError: The guest has left.
+            PolicyError: The guest has left.
+            AgentError: The server was stopped.
             OutOfTimeError: No call came in time.
         """
         if self._open is not None:
@@ -139,8 +147,8 @@ class Visitor:
     async def _next(self) -> _Call:
         while True:
             call = await self._calls.get()
-            if isinstance(call, str):
-                raise AgentError(call)
+            if isinstance(call, AgentError):
+                raise call
             if not call.shown.cancelled():
                 return call
 
@@ -162,6 +170,11 @@ class Visit:
         self._visitor = Visitor(venue.idle_s)
         self._playing: asyncio.Task[EpisodeResult] | None = None
         self._env: Environment | None = None
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether its episode has begun and is not over."""
+        return self._playing is not None and not self._playing.done()
 
     async def call(self, action: Action, guest: str) -> Answer:
         """Do something and return what it led to. Calls are done one after the other.
@@ -188,11 +201,16 @@ class Visit:
             return self._ended("the episode ended before this call")
         return self._ended("")
 
-    async def leave(self, why: str) -> None:
-        """End the episode where it is not over. Never raises."""
+    async def leave(self, why: str, *, stopped: bool = False) -> None:
+        """End the episode where it is not over. Never raises.
+
+        Args:
+            why: For the record.
+            stopped: The server ends it, so it has no score; else the guest has, and it is judged.
+        """
         if self._playing is None or self._playing.done():
             return
-        self._visitor.leave(why)
+        self._visitor.leave(AgentError(why) if stopped else PolicyError(why))
         await asyncio.wait({self._playing}, timeout=_END_S)
         self._playing.cancel()
         with contextlib.suppress(asyncio.CancelledError, AgentGymError):

@@ -13,7 +13,7 @@ from socket import socket
 from typing import NoReturn
 
 from agentgym.errors import GuestFileError, UnsupportedError
-from agentgym.protocols import FileTree, Shell
+from agentgym.protocols import READ_BYTES, FileTree, Shell
 from agentgym.records import (
     Audit,
     Bounds,
@@ -45,7 +45,7 @@ class NoFiles:
         """Find nothing."""
         return None
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
         """Raise GuestFileError."""
         raise GuestFileError(f"{path}: no such file; the environment has no sandbox")
 
@@ -181,10 +181,6 @@ class NoSandboxProvider:
     async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
         """Return the one state there is."""
         return NOTHING
-
-    async def fingerprint(self, snapshot: Snapshot) -> str:
-        """Return nothing."""
-        return ""
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the one state there is: it never has to be prepared."""

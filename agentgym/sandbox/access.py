@@ -8,17 +8,31 @@ one long-lived child does the work there.
 from __future__ import annotations
 
 import base64
+import contextlib
+import errno
 import json
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
-from agentgym.errors import SandboxError
+from agentgym.errors import SandboxError, SandboxLimitError
 from agentgym.sandbox import delta, layers
 
 _OPERATIONS = {**layers.OPERATIONS, **delta.OPERATIONS}
+
+
+@contextlib.contextmanager
+def layers_bounded() -> Iterator[None]:
+    """Turn the end of what is looked through in layers into a SandboxLimitError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EOVERFLOW:
+            raise SandboxLimitError(str(error.strerror)) from None
+        raise
 
 
 class LayerAccess:

@@ -11,7 +11,6 @@ Standard library only, and nothing imported from this package: see `access.py`.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 import tarfile
@@ -365,47 +364,7 @@ def _set_attribute(path: str, key: str, value: str) -> None:
     os.setxattr(path, key, value.encode("utf-8", "surrogateescape"), follow_symlinks=False)
 
 
-# --- what a layer is ---------------------------------------------------------------------------
-
-
-def fingerprint(layers: list[str], opaque: str) -> str:
-    """Return a SHA-256 over what layers hold: names, kinds, modes, links and bytes; no times."""
-    digest = hashlib.sha256()
-    for layer in layers:
-        digest.update(b"layer\n")
-        for path, name, info in _entries(layer, _Budget(1 << 62, 1 << 62)):
-            target = os.readlink(path) if stat.S_ISLNK(info.st_mode) else ""
-            hides = stat.S_ISDIR(info.st_mode) and _is_opaque(path, opaque)
-            entry = (os.fsencode(name), info.st_mode, os.fsencode(target), hides)
-            digest.update(repr(entry).encode())
-            if stat.S_ISREG(info.st_mode):
-                with open(path, "rb") as file:
-                    _hash_file(digest, file, info.st_size)
-    return digest.hexdigest()
-
-
-def _hash_file(digest: hashlib._Hash, file: IO[bytes], size: int) -> None:
-    """Hash the bytes of a file; zeros count by their number, whether they are a hole or not."""
-    zeros = bytes(_BLOCK)
-    digest.update(b"%d\n" % size)
-    for start, length in list(_parts(file.fileno(), size, _Budget(1 << 62, 1 << 62))):
-        file.seek(start)
-        at, end = start, start + length
-        while at < end and (data := file.read(min(end - at, _BLOCK))):
-            if data != zeros[: len(data)]:
-                digest.update(b"%d " % at + data)
-            at += len(data)
-
-
-def _is_opaque(path: str, opaque: str) -> bool:
-    try:
-        return os.getxattr(path, opaque, follow_symlinks=False) == b"y"
-    except OSError:
-        return False
-
-
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "pack": pack,
     "unpack": unpack,
-    "fingerprint": fingerprint,
 }

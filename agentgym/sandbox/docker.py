@@ -98,11 +98,6 @@ class DockerProvider:
         image = await asyncio.to_thread(store.load_delta, own, data, bounds)
         return Snapshot(self.name, (image,))
 
-    async def fingerprint(self, snapshot: Snapshot) -> str:
-        """Return a digest of what a snapshot holds beyond its base, the times of files apart."""
-        store = await self._ready()
-        return await asyncio.to_thread(store.fingerprint, self._own(snapshot))
-
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""
         store = await self._ready()

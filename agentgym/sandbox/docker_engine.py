@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from agentgym.errors import MissingExtraError, SandboxError, UnsupportedError
+from agentgym.errors import SandboxError, UnsupportedError
+from agentgym.installation import install_line, missing_extra
 from agentgym.records import Limits, Problem
 from agentgym.sandbox.launch import CAPABILITIES, FIRST_PROCESS, memory_file_systems
 from agentgym.sandbox.runtime import ENVIRONMENT
@@ -27,7 +28,7 @@ _MASKED = (
     *("/proc/iomem", "/proc/ioports", "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags"),
     *("/proc/pagetypeinfo", "/proc/slabinfo", "/proc/vmallocinfo"),
 )
-_INSTALL = "pip install 'agentgym[docker]'"
+_LOG = {"max-size": "1m", "max-file": "1"}
 _SDK = "the Docker SDK for Python"
 
 
@@ -55,7 +56,7 @@ class Engine:
         try:
             import docker
         except ImportError:
-            raise MissingExtraError(_SDK, _INSTALL) from None
+            raise missing_extra(_SDK, "docker") from None
         settings = docker.utils.kwargs_from_env()
         _knock(settings.get("base_url", "unix:///var/run/docker.sock"))
         with _reported("be reached"):
@@ -183,6 +184,8 @@ class Engine:
                 },
                 shm_size=shm_bytes,
                 network_mode="none",
+                # What it prints is kept on the host; the supervisor prints a few lines.
+                log_config={"Type": "json-file", "Config": _LOG},
                 cap_drop=["ALL"],
                 cap_add=[name.removeprefix("CAP_") for name in CAPABILITIES],
                 security_opt=["no-new-privileges"],
@@ -261,7 +264,7 @@ def sdk_problems() -> list[Problem]:
     try:
         import docker  # noqa: F401
     except ImportError:
-        return [Problem(f"{_SDK} is not installed", _INSTALL)]
+        return [Problem(f"{_SDK} is not installed", install_line("docker"))]
     return []
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 import socket
 import stat
 import struct
 import tarfile
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -24,8 +26,9 @@ from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
 from agentgym.sandbox import layers
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
-from agentgym.sandbox.docker_layer import add_file, reached, uncover
+from agentgym.sandbox.docker_layer import Allowance, add_file, reached, uncover
 from agentgym.sandbox.docker_store import ImageStore, host_folders, is_over_host
+from agentgym.sandbox.hidden import hidden_folders
 from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack
 from agentgym.sandbox.runtime import RUNTIME
 from agentgym.sandbox.seccomp import filter_program
@@ -33,6 +36,10 @@ from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import unlinked_bytes
 from agentgym.sandbox.watch import ended
 
+_log = logging.getLogger(__name__)
+
+_LAYER_BYTES = 16 << 30
+_SLACK_BYTES = 1 << 20
 _CREDENTIALS = struct.Struct("3i")
 _START_S = 30.0
 _LOOK_S = 1.0
@@ -125,6 +132,10 @@ class DockerSandbox(Supervised):
         store, image = self._store, self._store.engine.image(self._image)
         below = list(image.folders)
         binds = [f"{path}:{path}:ro" for path in (host_folders() if is_over_host(image) else ())]
+        if binds and (hidden := hidden_folders()):
+            empty = self._room / "empty"
+            empty.mkdir(mode=0o755, exist_ok=True)
+            binds += [f"{empty}:{path}:ro" for path in hidden]
         binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/door:{_DOOR}:ro"]
         command = [*store.runtime.command(), f"{_DOOR}/socket"]
         program = filter_program()
@@ -170,8 +181,13 @@ class DockerSandbox(Supervised):
         return text or "no reason given; see: agentgym doctor"
 
     def _written(self) -> int:
+        # Holes count: an image has none, so a snapshot of the files would fill them.
+        size = layers.size(self._upper, apparent=True)
+        with contextlib.suppress(FileNotFoundError):
+            # Mounted into the container, so it can be written to there.
+            size += self._hostname.stat().st_blocks * 512
         # PID 1 may be in a process namespace that is not ours.
-        return layers.size(self._upper) + (unlinked_bytes(self._init) if self._init else 0)
+        return size + (unlinked_bytes(self._init) if self._init else 0)
 
     def _end(self, reason: str) -> None:
         """End the sandbox: a limit is over that Docker does not watch."""
@@ -262,26 +278,45 @@ class DockerSandbox(Supervised):
 
     async def _snapshot(self) -> Snapshot:
         async with self._frozen():
-            finish = await asyncio.to_thread(self._freeze)
+            finish = await self._freeze_aside()
         return await self._as_snapshot(finish)
 
     async def seal(self) -> Snapshot:
         """End everything inside, keep the files as a snapshot, and close."""
         await self._halt()
-        snapshot = await self._as_snapshot(await asyncio.to_thread(self._freeze))
+        snapshot = await self._as_snapshot(await self._freeze_aside())
         await self.close()
         return snapshot
 
+    async def _freeze_aside(self) -> Callable[[], str]:
+        """Freeze in a thread, which ends soon after whoever waits for it."""
+        stopped = threading.Event()
+        try:
+            return await asyncio.to_thread(self._freeze, stopped)
+        finally:
+            stopped.set()
+
     @reached()
-    def _freeze(self) -> Callable[[], str]:
+    def _freeze(self, stopped: threading.Event) -> Callable[[], str]:
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
 
+        limit_mb = self.recipe.limits.disk_mb
+        limit_bytes = _LAYER_BYTES if limit_mb is None else limit_mb * 2**20 + _SLACK_BYTES
+        allowance = Allowance(limit_bytes, stopped.is_set)
+
         def hostname(archive: tarfile.TarFile) -> None:
-            add_file(archive, self._hostname, _HOSTNAME.lstrip("/"))
+            add_file(archive, self._hostname, _HOSTNAME.lstrip("/"), allowance)
 
         extra = hostname if self._hostname_kind() else None
-        return self._store.freeze(self._image, self._upper, extra)
+        finish = self._store.freeze(self._image, self._upper, extra, allowance)
+        if allowance.left_out:
+            _log.warning(
+                "warning: sandbox %s: its files hold more than %d MB, holes included; %d of them "
+                "are kept empty, the first: %r",
+                *(self.id, limit_bytes >> 20, len(allowance.left_out), allowance.left_out[0][:200]),
+            )
+        return finish
 
     async def _as_snapshot(self, finish: Callable[[], str]) -> Snapshot:
         image = await asyncio.to_thread(finish)

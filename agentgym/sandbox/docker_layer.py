@@ -31,6 +31,7 @@ COVERED = ("/.dockerenv", "/etc/hosts", "/etc/mtab", "/etc/resolv.conf")
 _WHITEOUT = ".wh."
 _OPAQUE_ENTRY = ".wh..wh..opq"
 _BLOCK = tarfile.BLOCKSIZE
+_HOLE = 4096
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -46,13 +47,59 @@ def reached() -> Iterator[None]:
 # --- from a directory to an image ------------------------------------------------------------
 
 
-def pack(folder: str, archive: tarfile.TarFile, *, opaque: str = TRUSTED_OPAQUE) -> None:
+class Allowance:
+    """How much the files of a new layer may hold, holes included: an image has no holes.
+
+    Args:
+        limit_bytes: In all.
+        stopped: Whether nobody waits for the layer any more.
+
+    Attributes:
+        left_out: Names of the files that did not fit; the layer has them empty.
+    """
+
+    def __init__(self, limit_bytes: int, stopped: Callable[[], bool] = lambda: False) -> None:
+        self.left_out: list[str] = []
+        self._left = limit_bytes
+        self._stopped = stopped
+
+    def take(self, name: str, size: int) -> bool:
+        """Whether a file fits; what fits is counted.
+
+        Raises:
+            SandboxError: Nobody waits for the layer any more.
+        """
+        self.go_on()
+        fits = size <= self._left
+        if fits:
+            self._left -= size
+        else:
+            self.left_out.append(name)
+        return fits
+
+    def go_on(self) -> None:
+        """Raise a SandboxError if nobody waits for the layer any more."""
+        if self._stopped():
+            raise SandboxError("freezing the files was stopped")
+
+
+def pack(
+    folder: str,
+    archive: tarfile.TarFile,
+    *,
+    opaque: str = TRUSTED_OPAQUE,
+    allowance: Allowance | None = None,
+) -> None:
     """Add the content of a layer directory to an archive.
 
     Args:
         folder: The directory.
         archive: Written to.
         opaque: The attribute of directories that hide what is below.
+        allowance: How much the files may hold; None for any amount.
+
+    Raises:
+        SandboxError: It was stopped.
     """
     todo = [(folder, "")]
     while todo:
@@ -61,7 +108,7 @@ def pack(folder: str, archive: tarfile.TarFile, *, opaque: str = TRUSTED_OPAQUE)
             # In the format such a name is a deletion; a file that a guest calls so is left out.
             if not name.startswith(_WHITEOUT):
                 below, member = f"{path}/{name}", f"{prefix}{name}"
-                _pack(below, member, info, archive, opaque)
+                _pack(below, member, info, archive, opaque, allowance)
                 if stat.S_ISDIR(info.st_mode):
                     todo.append((below, f"{member}/"))
 
@@ -72,6 +119,7 @@ def _pack(
     info: os.stat_result,
     archive: tarfile.TarFile,
     opaque: str,
+    allowance: Allowance | None = None,
 ) -> None:
     """Add one file to an archive, or the sign that it is deleted."""
     if is_whiteout(info):
@@ -87,13 +135,26 @@ def _pack(
         f"SCHILY.xattr.{key}": value.decode("utf-8", "surrogateescape")
         for key, value in _attributes(path, opaque).items()
     }
+    if member.isreg() and allowance is not None and not allowance.take(name, member.size):
+        member.size = 0
     if not member.isreg():
         archive.addfile(member)
     else:
         with open(path, "rb") as file:
-            archive.addfile(member, file)
+            archive.addfile(member, _Watched(file, allowance) if allowance else file)
     if member.isdir() and is_opaque(path, opaque):
         archive.addfile(tarfile.TarInfo(f"{name}/{_OPAQUE_ENTRY}"))
+
+
+class _Watched(io.RawIOBase):
+    """A file that can be left in the middle."""
+
+    def __init__(self, file: IO[bytes], allowance: Allowance) -> None:
+        self._file, self._allowance = file, allowance
+
+    def read(self, size: int = -1) -> bytes:
+        self._allowance.go_on()
+        return self._file.read(size)
 
 
 def _attributes(path: str, opaque: str) -> dict[str, bytes]:
@@ -176,6 +237,10 @@ class _Digest(io.RawIOBase):
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
         self._hash.update(data)
+        if len(data) >= _HOLE and data.count(0) == len(data):
+            # The archive waits on this disk for the daemon: holes of a guest's files stay holes.
+            self._file.seek(len(data), os.SEEK_CUR)
+            return len(data)
         return self._file.write(data)
 
     def hexdigest(self) -> str:
@@ -233,6 +298,6 @@ def is_untouched(upper: str, image: Iterable[str]) -> bool:
     return True
 
 
-def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
+def add_file(archive: tarfile.TarFile, path: Path, name: str, allowance: Allowance) -> None:
     """Add one file of the host to a layer archive under another name."""
-    _pack(str(path), name, path.lstat(), archive, TRUSTED_OPAQUE)
+    _pack(str(path), name, path.lstat(), archive, TRUSTED_OPAQUE, allowance)

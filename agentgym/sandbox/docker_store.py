@@ -32,10 +32,10 @@ from typing import IO
 from agentgym.errors import SandboxError
 from agentgym.records import Bounds, Change, ChangeKind
 from agentgym.sandbox import delta, layers
-from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, noted, sweep
 from agentgym.sandbox.docker_engine import OWNER, Engine, Image
-from agentgym.sandbox.docker_layer import is_untouched, pack, reached, write_image
+from agentgym.sandbox.docker_layer import Allowance, is_untouched, pack, reached, write_image
 from agentgym.sandbox.hostroot import (
     build_foundation,
     build_host_layer,
@@ -190,7 +190,11 @@ class ImageStore:
         return len({label[_BASE] for label in labels}) == 1
 
     def freeze(
-        self, parent: str, upper: str, extra: Callable[[tarfile.TarFile], None] | None
+        self,
+        parent: str,
+        upper: str,
+        extra: Callable[[tarfile.TarFile], None] | None,
+        allowance: Allowance | None = None,
     ) -> Callable[[], str]:
         """Copy an upper directory; the result, called, makes it an image and returns its id.
 
@@ -200,13 +204,17 @@ class ImageStore:
             parent: The image that the container was made from.
             upper: The container's upper directory.
             extra: Writes what is to be in the layer and is not in the directory.
+            allowance: How much the files may hold; None for any amount.
+
+        Raises:
+            SandboxError: It was stopped.
         """
         image = self.engine.image(parent)
         if extra is None and is_untouched(upper, image.folders):
             return lambda: parent
 
         def write(archive: tarfile.TarFile) -> None:
-            pack(upper, archive)
+            pack(upper, archive, allowance=allowance)
             if extra is not None:
                 extra(archive)
 
@@ -290,17 +298,11 @@ class ImageStore:
         """Return what an image, below more layer directories, changes against another."""
         old, new = (self.engine.image(image) for image in (before, after))
         now = [*upper, *new.folders]
-        found = layers.changes(list(old.folders), now, _binds(new), TRUSTED_OPAQUE)
+        with layers_bounded():
+            found = layers.changes(list(old.folders), now, _binds(new), TRUSTED_OPAQUE)
         return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     # --- kept states ---
-
-    @reached()
-    def fingerprint(self, image: str) -> str:
-        """Return a digest of what an image holds above its base."""
-        found = self.engine.image(image)
-        own = list(found.folders[: len(found.folders) - int(found.labels[_DEPTH])])
-        return delta.fingerprint(own, TRUSTED_OPAQUE)
 
     def save_delta(self, before: str, after: str, bounds: Bounds) -> bytes:
         """Return what an image has above another as an archive (see `delta.py`).

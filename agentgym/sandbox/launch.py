@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgym.records import Limits, Problem, Recipe
+from agentgym.sandbox.hidden import hidden_folders
 from agentgym.sandbox.runtime import ENVIRONMENT, RUNTIME, Runtime
 from agentgym.sandbox.runtime import problems as runtime_problems
 from agentgym.sandbox.seccomp import filter_fd
@@ -128,7 +129,9 @@ class Launch:
         """Return the whole command line."""
         filtered = () if filter_fd is None else ("--seccomp", str(filter_fd))
         capabilities = [part for name in CAPABILITIES for part in ("--cap-add", name)]
-        usr = ("--ro-bind", "/usr", "/usr", "--bind", f"{_MOUNT_POINT}/usr/local", "/usr/local")
+        usr = ["--ro-bind", "/usr", "/usr", "--bind", f"{_MOUNT_POINT}/usr/local", "/usr/local"]
+        for folder in hidden_folders() if self.host_usr else ():
+            usr += ["--size", "4096", "--perms", "0755", "--tmpfs", folder, "--remount-ro", folder]
         run_bytes, shm_bytes = memory_file_systems(self.recipe.limits)
         # A device where devices are not allowed: it cannot even be opened.
         masks = [part for path in FIRST_PROCESS for part in ("--ro-bind", "/dev/null", path)]

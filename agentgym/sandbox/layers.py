@@ -31,6 +31,9 @@ TRUSTED_OPAQUE = "trusted.overlay.opaque"
 MAX_LINKS = 40
 # An empty file takes no block, and yet a disk has only so many: it counts like one of a byte.
 ENTRY_BYTES = 4096
+MOST_CHANGES = 100_000
+MOST_PATH_BYTES = 16 * 2**20
+"""Of the names that one stack may have beside another's, and of their paths together."""
 Found = tuple[str, os.stat_result]
 
 
@@ -187,13 +190,17 @@ def scan(folder: str) -> list[tuple[str, os.stat_result]]:
     A guest can nest deeper than a path can name. Such a directory is listed, and nothing
     below it.
     """
+    return list(_entries(folder))
+
+
+def _entries(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     try:
         with os.scandir(folder) as entries:
-            return [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
+            for entry in entries:
+                yield entry.name, entry.stat(follow_symlinks=False)
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            return []
-        raise
+        if error.errno != errno.ENAMETOOLONG:
+            raise
 
 
 def _lstat(path: str) -> os.stat_result | None:
@@ -225,7 +232,12 @@ def changes(
 
     Only the layers that the two do not share are looked through. A file that overlayfs copied
     up and nobody altered (same bytes, same mode) is no change.
+
+    Raises:
+        OSError: EOVERFLOW: there is more to look through than `MOST_CHANGES` names, or their paths
+            are longer than `MOST_PATH_BYTES`. A name takes no room on the disk that a limit sees.
     """
+    budget = _Budget()
     shared = len(os.path.commonprefix([before[::-1], after[::-1]]))
     own = [*before[: len(before) - shared], *after[: len(after) - shared]]
     old, new = Stack(before, binds, opaque), Stack(after, binds, opaque)
@@ -233,7 +245,7 @@ def changes(
     todo = [("", own, before, after)]
     while todo:
         here, own, was_in, now_in = todo.pop()
-        for name, hides in _own_names(own, opaque).items():
+        for name, hides in _own_names(own, opaque, here, budget).items():
             path = f"{here}/{name}"
             was, now = old.step(was_in, name, path), new.step(now_in, name, path)
             kind = compare(was, now)
@@ -247,11 +259,29 @@ def changes(
     return sorted(found.items())
 
 
-def _own_names(folders: list[str], opaque: str) -> dict[str, bool]:
+class _Budget:
+    """What may be looked through in all."""
+
+    def __init__(self) -> None:
+        self._names, self._bytes = MOST_CHANGES, MOST_PATH_BYTES
+
+    def take(self, path_bytes: int) -> None:
+        self._names -= 1
+        self._bytes -= path_bytes
+        if self._names < 0 or self._bytes < 0:
+            said = (
+                f"more than {MOST_CHANGES:,} names were changed, or their paths have more than "
+                f"{MOST_PATH_BYTES >> 20} MiB"
+            )
+            raise OSError(errno.EOVERFLOW, said)
+
+
+def _own_names(folders: list[str], opaque: str, here: str, budget: _Budget) -> dict[str, bool]:
     """Return the names in directories of single layers, and which of them hide what is below."""
     names: dict[str, bool] = {}
     for folder in folders:
-        for name, info in scan(folder):
+        for name, info in _entries(folder):
+            budget.take(len(here) + 1 + len(name))
             is_dir = stat.S_ISDIR(info.st_mode)
             hides = not is_dir or is_opaque(f"{folder}/{name}", opaque)
             names[name] = names.get(name, False) or hides
@@ -292,8 +322,13 @@ def _acl(path: str) -> list[bytes]:
     return values
 
 
-def size(layer: str) -> int:
-    """Return the bytes that the files of one layer occupy on disk, each at least `ENTRY_BYTES`."""
+def size(layer: str, *, apparent: bool = False) -> int:
+    """Return the bytes that the files of one layer occupy on disk, each at least `ENTRY_BYTES`.
+
+    Args:
+        layer: Its folder.
+        apparent: Count holes as well, which occupy nothing until the files are copied.
+    """
     total, todo, linked = 0, [layer], set()
     while todo:
         folder = todo.pop()
@@ -306,7 +341,8 @@ def size(layer: str) -> int:
                     if (info.st_dev, info.st_ino) in linked:
                         continue
                     linked.add((info.st_dev, info.st_ino))
-                total += max(info.st_blocks * 512, ENTRY_BYTES)
+                holes = info.st_size if apparent and stat.S_ISREG(info.st_mode) else 0
+                total += max(info.st_blocks * 512, holes, ENTRY_BYTES)
     return total
 
 

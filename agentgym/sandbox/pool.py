@@ -178,10 +178,6 @@ class PooledProvider:
         """Return the snapshot of which `save_delta` made an archive."""
         return await self._provider.load_delta(before, data, bounds)
 
-    async def fingerprint(self, snapshot: Snapshot) -> str:
-        """Return a digest of what a snapshot holds beyond its base."""
-        return await self._provider.fingerprint(snapshot)
-
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""
         return await self._provider.find(key)

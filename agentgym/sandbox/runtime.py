@@ -20,9 +20,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.records import Problem
-from agentgym.sandbox import supervisor
+from agentgym.sandbox import layers, supervisor
 
 RUNTIME = "/run/agentgym/runtime"
 # With a C locale of its own Python looks for none in the guest's files; it speaks UTF-8 anyway.
@@ -118,8 +119,25 @@ def program_python() -> list[str]:
     return [part for part in isolated if part != "-I"]
 
 
+def runtimes_dir() -> Path:
+    """Return the folder of assembled runtimes, which every store of this user links to.
+
+    Default: below `agentgym.catalogue.cache_dir()`; ``AGENTGYM_RUNTIMES`` names another one, which
+    several caches may share.
+
+    Raises:
+        ConfigError: As `agentgym.catalogue.cache_dir`.
+    """
+    if chosen := os.environ.get("AGENTGYM_RUNTIMES"):
+        return Path(chosen).expanduser().absolute()
+    return catalogue.cache_dir() / "runtimes"
+
+
 def find_runtime(root: Path) -> Runtime:
-    """Return the runtime in a folder, assembled where it is not there yet.
+    """Return the runtime of a store, which is linked from `runtimes_dir` on first use.
+
+    Args:
+        root: Folder of the store. Sandboxes reach the runtime by a path relative to it.
 
     Raises:
         SandboxError: No Python of this machine can be used.
@@ -128,18 +146,31 @@ def find_runtime(root: Path) -> Runtime:
     for python in candidates():
         layer = root / f"runtime-{_digest(python)}"
         if not layer.is_dir():
-            with _sole_builder(root):
-                try:
-                    if not layer.is_dir():
-                        _assemble(python, layer)
-                except (OSError, ValueError, subprocess.SubprocessError) as error:
-                    refused.append(f"{python}: {_reason(error)}")
-                    continue
+            try:
+                _make_layer(python, layer)
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                refused.append(f"{python}: {_reason(error)}")
+                continue
         return Runtime(layer, os.readlink(_inside(layer) / "loader"))
     raise SandboxError(
         f"no Python here can be taken into sandboxes ({'; '.join(refused) or 'there is none'}); "
         "run: apt-get install -y python3"
     )
+
+
+def remove_old_runtimes() -> int:
+    """Remove what `runtimes_dir` holds of other versions and return the bytes that freed.
+
+    No live sandbox needs them: every store has links of its own.
+    """
+    current = {f"runtime-{_digest(python)}" for python in candidates()}
+    old = [path for path in runtimes_dir().glob("runtime-*") if path.name not in current]
+    freed = 0
+    for layer in filter(Path.is_dir, old):
+        with _sole_builder(runtimes_dir()):
+            freed += layers.size(str(layer))
+            shutil.rmtree(layer, ignore_errors=True)
+    return freed
 
 
 def candidates() -> list[Path]:
@@ -175,6 +206,27 @@ def _sole_builder(root: Path) -> Iterator[None]:
         for draft in root.glob(".runtime-*"):
             shutil.rmtree(draft)
         yield
+
+
+def _make_layer(python: Path, layer: Path) -> None:
+    """Link a runtime into a store; assemble it in the shared folder where it is not there yet."""
+    source = runtimes_dir() / layer.name
+    source.parent.mkdir(parents=True, exist_ok=True)
+    with _sole_builder(source.parent), _sole_builder(layer.parent):
+        if layer.is_dir():
+            return
+        if not source.is_dir():
+            _assemble(python, source)
+        draft = layer.with_name(f".{layer.name}")
+        shutil.copytree(source, draft, symlinks=True, copy_function=_link_or_copy)
+        os.rename(draft, layer)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _assemble(python: Path, layer: Path) -> None:

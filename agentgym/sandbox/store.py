@@ -28,7 +28,7 @@ from pathlib import Path
 from agentgym.errors import SandboxError
 from agentgym.records import Bounds
 from agentgym.sandbox import layers as overlay
-from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, noted, sweep
 from agentgym.sandbox.control_group import remove_abandoned_groups, remove_groups_of
 from agentgym.sandbox.hostroot import (
@@ -38,7 +38,7 @@ from agentgym.sandbox.hostroot import (
     host_layer_name,
 )
 from agentgym.sandbox.images import Image, all_images
-from agentgym.sandbox.runtime import find_runtime
+from agentgym.sandbox.runtime import find_runtime, remove_old_runtimes
 from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.unpack import unpack
 from agentgym.sandbox.watch import DiskWatch
@@ -175,10 +175,14 @@ class LayerStore:
         return (self.copy(layers[: -len(base)]), *base)
 
     def changes(self, before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
-        """Return (path, kind of change) of one stack of layers against another."""
-        found: list[tuple[str, str]] = self._access.call(
-            "changes", self.paths(before), self.paths(after), binds_of(after)
-        )
+        """Return (path, kind of change) of one stack of layers against another.
+
+        Raises:
+            SandboxLimitError: More was changed than is looked through.
+        """
+        stacks = self.paths(before), self.paths(after)
+        with layers_bounded():
+            found: list[tuple[str, str]] = self._access.call("changes", *stacks, binds_of(after))
         return found
 
     def size(self, layer: str) -> int:
@@ -228,12 +232,6 @@ class LayerStore:
         finally:
             archive.unlink(missing_ok=True)
         return layer
-
-    def fingerprint(self, layers: Sequence[str]) -> str:
-        """Return a digest of what a stack holds above its base."""
-        own = self.paths(layers[: len(layers) - len(base_of(layers))])
-        digest: str = self._access.call("fingerprint", own, overlay.OPAQUE)
-        return digest
 
     def is_empty(self, layer: str) -> bool:
         """Whether nothing was written to a layer."""
@@ -431,7 +429,7 @@ class LayerStore:
                 if f"l/{runtime.name}" not in needed:
                     freed += overlay.size(str(runtime))
                     overlay.remove(str(runtime))
-        return freed
+        return freed + remove_old_runtimes()
 
     def _kept(self, key: str) -> Path:
         return self.root / "kept" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"

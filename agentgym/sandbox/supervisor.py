@@ -733,7 +733,7 @@ class Shell:
 
     def _pass_on(self, command: bytes) -> None:
         try:
-            os.makedirs(os.path.dirname(self.file), exist_ok=True)
+            make_folders(os.path.dirname(self.file))
             # Always a new file: the guest may have left a FIFO here.
             if os.path.lexists(self.file):
                 os.unlink(self.file)
@@ -957,7 +957,7 @@ def op_make(server: Server, request: Request, body: bytes) -> Result:
     """Make a directory (kept if there) or a symbolic link (replaced if there)."""
     path = request["path"]
     if request["kind"] == "dir":
-        os.makedirs(path, exist_ok=True)
+        make_folders(path)
         if request.get("mode") is not None:
             os.chmod(path, request["mode"])
     else:
@@ -970,10 +970,31 @@ def op_make(server: Server, request: Request, body: bytes) -> Result:
 
 def make_parents(path: str) -> None:
     try:
-        os.makedirs(os.path.dirname(path) or "/", exist_ok=True)
+        make_folders(os.path.dirname(path) or "/")
     except FileExistsError:
         # A file is in the way; whoever opens the path is told what is wrong with it.
         pass
+
+
+def make_folders(path: str) -> None:
+    """Make a folder and those above it. Not os.makedirs: it recurses, and a path may be deep."""
+    missing = []
+    while not os.path.isdir(path):
+        try:
+            os.mkdir(path)
+            break
+        except FileNotFoundError:
+            above = os.path.dirname(path.rstrip("/"))
+            if above == path or not above:
+                raise
+            missing.append(path)
+            path = above
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            # The guest made it meanwhile; if it is a file, the next one says so.
+            pass
 
 
 # --- the network --------------------------------------------------------------------------------

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from agentgym.errors import GuestFileError, SandboxError
-from agentgym.protocols import FileTree
+from agentgym.protocols import READ_BYTES, FileTree
 from agentgym.records import FileStat
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.layers import OPAQUE
+
+Place: TypeAlias = tuple[list[str], dict[str, str], str]
+"""Layers, topmost first; guest directory to host directory; the attribute that hides."""
 
 
 class LayerTree:
@@ -32,6 +36,10 @@ class LayerTree:
     ) -> None:
         self._access, self._layers, self._binds, self._opaque = access, layers, binds, opaque
 
+    def place(self) -> Place:
+        """Return where the files lie, for another process of this host to read them."""
+        return self._layers, self._binds, self._opaque
+
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
         """Return what is at a path, or None where nothing is."""
         try:
@@ -40,7 +48,7 @@ class LayerTree:
             return None
         return FileStat(*found) if found is not None else None
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
         """Return a regular file's bytes."""
         data: bytes = self._call("read", path, max_bytes)
         return data
@@ -73,12 +81,21 @@ class LiveTree:
         self._tree, self._open = tree, True
         self._reading = threading.Lock()
 
+    def place(self) -> Place | None:
+        """Return where the files lie, None where they are in no layers.
+
+        Whoever reads them there is to be done before the tree is closed.
+        """
+        with self._reading:
+            held = self._held()
+        return held.place() if isinstance(held, LayerTree) else None
+
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
         """Return what is at a path, or None where nothing is."""
         with self._reading:
             return self._held().stat(path, follow=follow)
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
         """Return a regular file's bytes."""
         with self._reading:
             return self._held().read(path, max_bytes=max_bytes)

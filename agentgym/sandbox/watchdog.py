@@ -91,11 +91,6 @@ class WatchedProvider:
         loading = state_keeper(self._provider).load_delta(before, data, bounds)
         return await self.state("load a state", loading)
 
-    async def fingerprint(self, snapshot: Snapshot) -> str:
-        """Return a digest of what a snapshot holds beyond its base."""
-        reading = state_keeper(self._provider).fingerprint(snapshot)
-        return await self.state("read a snapshot", reading)
-
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key."""
         return await self.state("look for a snapshot", self._provider.find(key))

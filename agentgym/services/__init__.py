@@ -1,7 +1,7 @@
 """Stateful services: typed state in SQLite, tools that read or change it, one way in.
 
 What a service's author needs is here; the transports are `agentgym.services.http` and
-`agentgym.services.mcp`, which need ``pip install 'agentgym[mcp]'``.
+`agentgym.services.mcp`, which need the extra `mcp`.
 """
 
 from agentgym.errors import ServiceError

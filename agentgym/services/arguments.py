@@ -7,8 +7,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from agentgym.errors import ServiceError
+
 Email = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@[a-z0-9-]+(\.[a-z0-9-]+)+$")
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=254
+    ),
 ]
 """An e-mail address; its domain is in small letters."""
 
@@ -24,7 +29,30 @@ Limit = Annotated[int, Field(ge=1, le=100)]
 Offset = Annotated[int, Field(ge=0, le=100_000)]
 """How many to leave out first."""
 
+MAX_WORDS = 20
+MAX_SEARCH = 1_000
+
 _SPELT_OUT = {ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("ł"): "l"}
+
+
+def search_words(text: str, field: str = "text") -> list[str]:
+    """Return the words of a search, each of which costs a look at every row.
+
+    Example:
+        >>> search_words(" blue  kettle ")
+        ['blue', 'kettle']
+
+    Raises:
+        ServiceError: They are too many, or too long.
+    """
+    if len(text) > MAX_SEARCH:
+        raise ServiceError(
+            "invalid", f"{len(text):,} characters; expected at most {MAX_SEARCH:,}", field
+        )
+    words = text.split()
+    if len(words) > MAX_WORDS:
+        raise ServiceError("invalid", f"{len(words)} words; expected at most {MAX_WORDS}", field)
+    return words
 
 
 def plain_letters(name: str) -> str:

@@ -21,6 +21,12 @@ BOUND: Final = 64 * 1024
 """Characters of arguments or of a result that an entry keeps."""
 
 
+KEPT: Final = 64 * 2**20
+"""Characters of arguments and results that all entries keep; from there on their beginnings."""
+
+_BEGINNING: Final = 1024
+
+
 class Audit:
     """The entries of one state, oldest first.
 
@@ -31,6 +37,7 @@ class Audit:
 
     def __init__(self, file: Path | None = None, entries: Sequence[AuditEntry] = ()) -> None:
         self._entries = list(entries)
+        self._kept = sum(len(e.arguments_json) + len(e.result_json) for e in self._entries)
         self._descriptor: int | None = None
         if file is not None:
             _drop_torn_line(file)
@@ -40,10 +47,19 @@ class Audit:
     def append(self, entry: AuditEntry) -> None:
         """Add an entry; with a file, it is out of this process when this returns."""
         self._entries.append(entry)
+        self._kept += len(entry.arguments_json) + len(entry.result_json)
         if self._descriptor is not None:
             line = memoryview(json.dumps(entry.to_json()).encode() + b"\n")
             while line:
                 line = line[os.write(self._descriptor, line) :]
+
+    def bounded(self, text: str) -> str:
+        """Return JSON text as the next entry keeps it: whole, or its beginning with its digest."""
+        if len(text) <= (BOUND if self._kept < KEPT else _BEGINNING):
+            return text
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        cut = {"cut": text[:_BEGINNING], "characters": len(text), "sha256": digest}
+        return json.dumps(cut, ensure_ascii=False)
 
     def close(self) -> None:
         """Close the file; entries can still be read."""
@@ -89,12 +105,3 @@ def _drop_torn_line(file: Path) -> None:
         whole = kept.rfind(b"\n") + 1
         if whole < len(kept):
             os.truncate(file, whole)
-
-
-def bounded(text: str) -> str:
-    """Return JSON text as an entry keeps it: whole, or its beginning with its digest."""
-    if len(text) <= BOUND:
-        return text
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    cut = {"cut": text[:1024], "characters": len(text), "sha256": digest}
-    return json.dumps(cut, ensure_ascii=False)

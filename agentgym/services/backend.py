@@ -13,6 +13,7 @@ from typing import Final
 from agentgym.errors import ServiceError
 from agentgym.records import Actor, AuditEntry, Json, Reply, RowRef, ToolSpec
 from agentgym.services.audit import Audit
+from agentgym.services.budget import LIMITS, Budget, CallLimits
 from agentgym.services.dispatch import dispatch, row_refs
 from agentgym.services.functions import Function, functions_of
 from agentgym.services.image import Image, Images
@@ -31,12 +32,14 @@ class ServiceSet:
 
     Args:
         services: Class by name.
+        limits: What one call of an agent or a user may cost.
 
     Raises:
         ServiceError: A service is broken (code ``internal``).
     """
 
-    def __init__(self, services: Mapping[str, type[Service]]) -> None:
+    def __init__(self, services: Mapping[str, type[Service]], limits: CallLimits = LIMITS) -> None:
+        self.limits = limits
         self.classes = _in_order(services)
         self.functions: dict[str, Function] = {}
         for name, service in self.classes.items():
@@ -126,7 +129,8 @@ class Backend:
     ) -> None:
         snapshot = services.empty() if snapshot is None else snapshot
         self.services = services
-        self.state = State(snapshot)
+        self.budget = Budget(services.limits)
+        self.state = State(snapshot, self.budget.step, services.limits.state_bytes)
         self.now = snapshot.now
         self.actor: Actor = "agent"
         self.audit = Audit() if audit is None else audit

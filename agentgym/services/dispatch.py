@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from agentgym.errors import ServiceError, close_matches
 from agentgym.records import Actor, AuditEntry, Json, Reply, RowChangeKind, RowRef
-from agentgym.services.audit import bounded
+from agentgym.records.bounds import MAX_DEPTH, MAX_VALUES, flaw_of
+from agentgym.services.budget import WATCHDOG, OverBudgetError, over_budget
 from agentgym.services.functions import Function
 from agentgym.services.hashing import RowPatch
 from agentgym.services.image import Handling
@@ -20,6 +22,8 @@ from agentgym.services.layout import Layout
 
 if TYPE_CHECKING:
     from agentgym.services.backend import Backend
+
+T = TypeVar("T")
 
 MAX_CHARACTERS: Final = 2**20
 
@@ -56,8 +60,10 @@ def dispatch(
                 now=backend.now,
                 actor=actor,
                 tool=tool[:200] if isinstance(tool, str) else repr(tool)[:200],
-                arguments_json=bounded(text or _encode({"unfit": reprlib.repr(arguments)})),
-                result_json=bounded(reply.result_json),
+                arguments_json=backend.audit.bounded(
+                    text or _encode({"unfit": reprlib.repr(arguments)})
+                ),
+                result_json=backend.audit.bounded(reply.result_json),
                 code=error.code if error else "",
                 error=error.message if error else "",
                 field=(error.field or "") if error else "",
@@ -88,7 +94,8 @@ def _call(backend: Backend, tool: str, text: str, actor: Actor) -> tuple[Reply, 
     state = backend.state
     state.begin()
     try:
-        result = function.give(method(**taken), handling)
+        result = _within_budget(backend, actor, lambda: function.give(method(**taken), handling))
+        _check_size(backend, result)
         patches = _patches(backend, function)
     except ServiceError as error:
         state.rollback()
@@ -104,6 +111,48 @@ def _call(backend: Backend, tool: str, text: str, actor: Actor) -> tuple[Reply, 
         raise
     state.commit(patches)
     return Reply(result, images=tuple(handling.shown)), patches
+
+
+def _within_budget(backend: Backend, actor: Actor, run: Callable[[], T]) -> T:
+    """Run a call, held to its budget; the world's own calls have none.
+
+    Raises:
+        ServiceError: It costs too much.
+    """
+    budget = backend.budget
+    if actor in ("world", "setup"):
+        return run()
+    watched = None
+    budget.begin()
+    try:
+        try:
+            watched = WATCHDOG.watch(budget.limits, backend.state.interrupt)
+            return run()
+        finally:
+            WATCHDOG.leave(watched)
+    except ServiceError:
+        raise
+    except (Exception, OverBudgetError) as error:
+        # The watchdog may have struck while it was being left. And a callback of the database
+        # may have made another exception of what was raised.
+        WATCHDOG.leave(watched)
+        if isinstance(error, sqlite3.OperationalError) and "is full" in str(error):
+            most = budget.limits.state_bytes
+            raise ServiceError(
+                "conflict", f"there is no room for more: the services hold {most:,} bytes"
+            ) from error
+        over = budget.over or (watched.over if watched else "")
+        if over:
+            raise over_budget(over) from error
+        raise
+    finally:
+        budget.end()
+
+
+def _check_size(backend: Backend, result: str) -> None:
+    most = backend.budget.limits.result_bytes
+    if backend.actor not in ("world", "setup") and len(result) > most:
+        raise over_budget(f"a result of {len(result):,} bytes, more than {most:,}")
 
 
 def _patches(backend: Backend, function: Function) -> list[RowPatch]:
@@ -130,6 +179,10 @@ def _as_json(arguments: object) -> str:
         raise ServiceError(
             "invalid", f"the arguments are {size} bytes of JSON; expected at most {MAX_CHARACTERS}"
         )
+    # Only a text with so many brackets or commas can hold so deep or so many values.
+    suspect = text.count("[") + text.count("{") > MAX_DEPTH or text.count(",") > MAX_VALUES - 2
+    if suspect and (flaw := flaw_of(arguments)):
+        raise ServiceError("invalid", f"the arguments are out of bounds: {flaw}")
     # The escape also stands where a text spells it out, so the values have the last word.
     if "\\u0000" in text and _has_nul(json.loads(text)):
         raise ServiceError("invalid", "NUL characters are not allowed")
@@ -145,6 +198,10 @@ def _plain(value: object) -> object:
 _encode = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, default=_plain
 ).encode
+
+
+def _unfit(arguments: object) -> str:
+    return _encode({"unfit": reprlib.repr(arguments)})
 
 
 def _has_nul(value: object) -> bool:

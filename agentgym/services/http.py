@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from agentgym.errors import MissingExtraError, ServiceError
+from agentgym.errors import ServiceError
+from agentgym.installation import missing_extra
 from agentgym.records import Actor, Reply
 from agentgym.services.backend import Backend
 from agentgym.services.dispatch import MAX_CHARACTERS
@@ -31,7 +32,7 @@ try:
 
     from agentgym.services.loopback import Loopback
 except ImportError as error:
-    raise MissingExtraError("starlette or uvicorn", "pip install 'agentgym[mcp]'") from error
+    raise missing_extra("starlette or uvicorn", "mcp") from error
 
 
 def http_app(backend: Backend, actor: Actor = "agent") -> Starlette:

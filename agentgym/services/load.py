@@ -7,6 +7,7 @@ stands beside it (``from .people import NAMES``).
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
 from agentgym import catalogue
@@ -38,21 +39,20 @@ def load_services(*folders: Path) -> ServiceSet:
 
 
 def find_services(env: str) -> ServiceSet:
-    """Return the services of an environment on the search path, the last that has any.
+    """Return the services of an environment on the search path.
 
     Raises:
         NotFoundError: No environment of this name has services.
+        ConfigError: Several have, and the last may not replace the others.
         ServiceError: One of them is broken (code ``internal``).
     """
-    known: dict[str, Path] = {}
-    for root in catalogue.search_path():
-        for path in sorted(root.glob("envs/*/services")):
-            if any(path.glob("*/service.py")):
-                known[path.parent.name] = path
-    if env not in known:
-        hint = "services are folders with service.py below envs/<env>/services/"
-        raise NotFoundError("environment with services", env, known, hint)
-    return load_services(known[env])
+    roots = catalogue.search_path()
+    there = [root / "envs" / env / "services" for root in roots if "/" not in env]
+    if found := [folder for folder in there if any(folder.glob("*/service.py"))]:
+        return load_services(catalogue.sole("envs", env, found))
+    known = {path.parts[-4] for root in roots for path in root.glob("envs/*/services/*/service.py")}
+    hint = "services are folders with service.py below envs/<env>/services/"
+    raise NotFoundError("environment with services", env, known, hint)
 
 
 @functools.lru_cache(maxsize=32)
@@ -61,8 +61,9 @@ def _load_set(folders: tuple[tuple[Path, int], ...]) -> ServiceSet:
 
 
 def _changed(folder: Path) -> int:
-    files = [path for pattern in ("*.py", "*.sql", "*.json") for path in folder.glob(pattern)]
-    return hash(tuple((path.name, path.stat().st_mtime_ns) for path in sorted(files)))
+    with os.scandir(folder) as entries:
+        files = [each for each in entries if each.name.endswith((".py", ".sql", ".json"))]
+        return hash(tuple(sorted((each.name, each.stat().st_mtime_ns) for each in files)))
 
 
 def _load(folder: Path) -> type[Service]:

@@ -10,7 +10,7 @@ import base64
 import json
 from typing import Any
 
-from agentgym.errors import MissingExtraError
+from agentgym.installation import missing_extra
 from agentgym.records import Actor, ToolSpec
 from agentgym.services.backend import Backend
 from agentgym.services.functions import Function
@@ -22,7 +22,7 @@ try:
     from mcp.server.stdio import stdio_server
     from starlette.applications import Starlette
 except ImportError as error:
-    raise MissingExtraError("mcp", "pip install 'agentgym[mcp]'") from error
+    raise missing_extra("mcp", "mcp") from error
 
 
 def mcp_server(backend: Backend, actor: Actor = "agent", name: str = "agentgym") -> Server[Any]:

@@ -63,6 +63,17 @@ class Service:
         """Whether the caller is the world or whoever sets it up, whom no right binds."""
         return self.actor in ("world", "setup")
 
+    def spend(self, operations: int) -> None:
+        """Count what a call costs, where its arguments decide how much that is.
+
+        An operation is about a microsecond of Python: a cell looked at, a pair compared. SQL is
+        counted by itself.
+
+        Raises:
+            ServiceError: The call has used up its budget; all that it did is undone.
+        """
+        self._backend.budget.spend(operations)
+
     def fill(self, rng: random.Random) -> None:
         """Make the seeded data; the same generator gives the same rows."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from agentgym.errors import ServiceError
+from agentgym.services.budget import STEPS_AT_A_TIME
 from agentgym.services.hashing import RowPatch, StateHash, row_digest
 from agentgym.services.layout import CHANGED, UNSTEADY, Layout, quoted
 
@@ -122,15 +123,18 @@ class State:
 
     Args:
         snapshot: What it begins as.
+        step: Called every `STEPS_AT_A_TIME` steps of a statement; True interrupts it.
+        most_bytes: What the database may grow to.
 
     Attributes:
         rows: What services see of it.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, step: Callable[[], bool], most_bytes: int) -> None:
         self.layout = snapshot.layout
+        self._step, self._most_bytes = step, most_bytes
         self._index = snapshot.index.copy()
-        self._connection, self._noted = _open(snapshot)
+        self._connection, self._noted = _open(snapshot, step, most_bytes)
         self.rows = Rows(self._connection)
 
     @property
@@ -175,11 +179,15 @@ class State:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Become what a snapshot holds."""
-        connection, noted = _open(snapshot)
+        connection, noted = _open(snapshot, self._step, self._most_bytes)
         self.close()
         self._connection, self._noted = connection, noted
         self._index = snapshot.index.copy()
         self.rows = Rows(connection)
+
+    def interrupt(self) -> None:
+        """End the statement that another thread runs."""
+        self._connection.interrupt()
 
     def close(self) -> None:
         """Let the memory go."""
@@ -203,7 +211,9 @@ def hash_from_scratch(layout: Layout, data: bytes) -> StateHash:
         connection.close()
 
 
-def _open(snapshot: Snapshot) -> tuple[sqlite3.Connection, list[tuple[int, int]]]:
+def _open(
+    snapshot: Snapshot, step: Callable[[], bool], most_bytes: int
+) -> tuple[sqlite3.Connection, list[tuple[int, int]]]:
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.deserialize(snapshot.data)
     noted: list[tuple[int, int]] = []
@@ -211,6 +221,9 @@ def _open(snapshot: Snapshot) -> tuple[sqlite3.Connection, list[tuple[int, int]]
     connection.create_function(CHANGED, 2, _noting(noted))
     for pragma in ("foreign_keys = ON", "recursive_triggers = ON", "cache_size = -64"):
         connection.execute(f"PRAGMA {pragma}")
+    page_bytes: int = connection.execute("PRAGMA page_size").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {most_bytes // page_bytes}")
+    connection.set_progress_handler(step, STEPS_AT_A_TIME)
     return connection, noted
 
 

@@ -2,22 +2,29 @@
 
 Owns what becomes of ``$ref``, of older drafts (4 to 2019-09) and of what cannot be used here. A
 part that cannot be used accepts everything: who wrote the schema checks the call once more.
+A schema is hostile input: its size, its depth and what checking against it costs are bounded.
 """
 
 from __future__ import annotations
 
-import copy
-import re
+import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator, SchemaError
 
 from agentgym.records import Json
+from agentgym.surfaces.pattern import is_linear
 
-_MOST_PARTS: Final = 2_000
-"""References are written out, which can make much of little."""
+_MOST_PARTS: Final = 1_000
+"""Subschemas and values in all. References are written out, which can make much of little."""
+
+_MOST_TEXT: Final = 64_000
+"""Characters in all of a schema's texts."""
+
+_MOST_LENGTH: Final = 10_000
+"""Of what a schema may demand: drawing a call at random makes as much."""
 
 _MOST_DEPTH: Final = 40
 _ONE: Final = ("additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",
@@ -26,6 +33,14 @@ _SEVERAL: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _NAMED: Final = ("properties", "patternProperties", "dependentSchemas")
 _TOLD: Final = {"title", "description", "default", "examples", "deprecated", "$comment"}
 """Keywords that constrain nothing: those beside a reference win over those behind it."""
+
+_MOST_ITEMS: Final = 100
+_MOST_ARRAYS: Final = 6
+"""Of arrays in arrays, whose lengths multiply."""
+
+_DEMANDS: Final = ("minLength", "minItems", "minProperties", "minContains")
+_COSTLY: Final = ("uniqueItems",)
+"""Keywords that take quadratic time."""
 
 _UNUSABLE: Final = object()
 _BELONGS_TO_REFERENCES: Final = (
@@ -47,27 +62,42 @@ def adapt(schema: object) -> dict[str, Json]:
     Args:
         schema: As the tool's author wrote it; what is no usable schema admits any object.
     """
-    adapted: Any = _Adapter(schema).part(schema, (), 0) if isinstance(schema, Mapping) else {}
-    adapted = adapted if isinstance(adapted, dict) else {}
-    adapted["type"] = "object"
-    try:
-        Draft202012Validator.check_schema(adapted)
-    except (SchemaError, RecursionError):
+    adapted = adapt_result(schema)
+    if adapted is None:
         return {"type": "object", "additionalProperties": True}
+    adapted["type"] = "object"
     if "additionalProperties" not in adapted:
         named_elsewhere = {"patternProperties", *_SEVERAL[:3], "if", "unevaluatedProperties"}
         adapted["additionalProperties"] = (
             "properties" not in adapted or not named_elsewhere.isdisjoint(adapted)
         )
-    return cast("dict[str, Json]", adapted)
+    return adapted
+
+
+def adapt_result(schema: object) -> dict[str, Json] | None:
+    """Return the schema of a tool's results; None if it is no usable schema."""
+    adapter = _Adapter(schema)
+    try:
+        adapted = adapter.part(schema, (), 0) if isinstance(schema, Mapping) else {}
+        adapted = adapted if isinstance(adapted, dict) and not adapter.exhausted else {}
+        Draft202012Validator.check_schema({"type": "object", **adapted})
+    except (SchemaError, RecursionError):
+        return None
+    return adapted
 
 
 class _Adapter:
-    """One schema on its way into the present draft."""
+    """One schema on its way into the present draft.
+
+    Attributes:
+        exhausted: Whether there was too much of it.
+    """
 
     def __init__(self, root: object) -> None:
         self._root = root
-        self._parts = 0
+        self._parts = self._text = 0
+        self._demanded, self._arrays = 1, 0
+        self.exhausted = False
 
     def part(self, schema: object, within: tuple[str, ...], depth: int) -> Any:
         """Return a subschema rewritten.
@@ -77,10 +107,11 @@ class _Adapter:
             within: References that led here, so that one which leads back to itself is cut.
             depth: How deep it stands.
         """
-        self._parts += 1
+        if not self._spend(parts=1) or depth > _MOST_DEPTH:
+            return {}
         if isinstance(schema, bool):
             return schema
-        if not isinstance(schema, Mapping) or self._parts > _MOST_PARTS or depth > _MOST_DEPTH:
+        if not isinstance(schema, Mapping):
             return {}
         referred = self._referred(schema, within, depth)
         own = {key: v for key, v in schema.items() if key not in _BELONGS_TO_REFERENCES}
@@ -89,9 +120,66 @@ class _Adapter:
         def inner(value: object) -> Any:
             return self.part(value, within, depth + 1)
 
-        written = {key: _rewritten(key, value, inner) for key, value in own.items()}
+        written = {key: self._rewritten(key, value, inner) for key, value in own.items()}
         written = {key: value for key, value in written.items() if value is not _UNUSABLE}
         return _both(referred, written)
+
+    def _spend(self, parts: int = 0, text: int = 0) -> bool:
+        self._parts += parts
+        self._text += text
+        self.exhausted |= self._parts > _MOST_PARTS or self._text > _MOST_TEXT
+        return not self.exhausted
+
+    def _rewritten(self, key: str, value: Any, inner: Callable[[object], Any]) -> Any:
+        """Return the value of a keyword, `_UNUSABLE` where it has none that can be used."""
+        if not self._spend(text=len(key)) or key in _COSTLY:
+            return _UNUSABLE
+        if key == "items":
+            self._arrays += 1
+            try:
+                return inner(value) if self._arrays <= _MOST_ARRAYS else _UNUSABLE
+            finally:
+                self._arrays -= 1
+        if key in _ONE:
+            return inner(value)
+        if key in _SEVERAL:
+            return [inner(one) for one in value] if isinstance(value, list) and value else _UNUSABLE
+        if key in _NAMED:
+            if not isinstance(value, Mapping):
+                return _UNUSABLE
+            usable = [n for n in value if key != "patternProperties" or is_linear(n)]
+            return {n: inner(value[n]) for n in usable if self._spend(text=len(n))}
+        if key == "pattern" and not is_linear(value):
+            return _UNUSABLE
+        if key in _DEMANDS and not self._affords(key, value):
+            return _UNUSABLE
+        return self._copied(value, 0)
+
+    def _affords(self, key: str, demand: object) -> bool:
+        """Whether a value of at least that length can still be drawn."""
+        if key != "minItems":
+            return isinstance(demand, int) and demand <= _MOST_LENGTH
+        if not isinstance(demand, int) or demand * self._demanded > _MOST_ITEMS:
+            return False
+        self._demanded *= max(1, demand)
+        return True
+
+    def _copied(self, value: Any, depth: int) -> Any:
+        """Return a value that is no schema, such as a default; None in place of too much."""
+        text = len(value) if isinstance(value, str) else 0
+        if not self._spend(parts=1, text=text) or depth > _MOST_DEPTH:
+            return None
+        if isinstance(value, Mapping):
+            return {
+                str(name): self._copied(one, depth + 1)
+                for name, one in value.items()
+                if self._spend(text=len(name))
+            }
+        if isinstance(value, list):
+            return [self._copied(one, depth + 1) for one in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        return value
 
     def _referred(self, schema: Mapping[str, Any], within: tuple[str, ...], depth: int) -> Any:
         """Return what a ``$ref`` refers to, rewritten; everything where that cannot be known."""
@@ -113,31 +201,6 @@ class _Adapter:
             else:
                 return True
         return found
-
-
-def _rewritten(key: str, value: Any, inner: Callable[[object], Any]) -> Any:
-    """Return the value of a keyword, `_UNUSABLE` where it has none that can be used."""
-    if key in _ONE:
-        return inner(value)
-    if key in _SEVERAL:
-        return [inner(one) for one in value] if isinstance(value, list) and value else _UNUSABLE
-    if key in _NAMED:
-        if not isinstance(value, Mapping):
-            return _UNUSABLE
-        usable = {n for n in value if key != "patternProperties" or _is_pattern(n)}
-        return {name: inner(one) for name, one in value.items() if name in usable}
-    if key == "pattern" and not _is_pattern(value):
-        return _UNUSABLE
-    return copy.deepcopy(value)
-
-
-def _is_pattern(value: object) -> bool:
-    """Whether Python can use a regular expression that was written for JavaScript."""
-    try:
-        re.compile(cast("str", value))
-    except (re.error, TypeError, RecursionError, OverflowError):
-        return False
-    return True
 
 
 def _from_older_drafts(schema: dict[str, Any]) -> None:

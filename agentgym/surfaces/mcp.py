@@ -25,6 +25,10 @@ from agentgym.surfaces.peer import Address, Refusal, Session, offer_of, read_pla
 from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
 
 _NAME_CHARS: Final = 64
+_DESCRIPTION_CHARS: Final = 8_000
+_MAX_PARTS: Final = 100
+"""Of a result that are shown."""
+
 _TAKEN: Final = ("submit", "give_up", "message_user")
 """Names that environments give to tools of their own."""
 
@@ -69,6 +73,7 @@ class McpSurface:
 
     name = "mcp"
     pictures = True
+    reaches_out = True
 
     def __init__(self, fittings: Fittings) -> None:
         options = _read(fittings.options)
@@ -76,8 +81,8 @@ class McpSurface:
         offer = offer_of(self._address)
         if not offer.tools:
             raise SurfaceError(f"MCP server {self._address}: it offers no tools")
-        self.instructions = offer.instructions
-        self._server = offer.name or str(self._address)
+        self.instructions = bounded(offer.instructions)
+        self._server = offer.name[:200] or str(self._address)
         self._theirs = _named(offer.tools, options.prefix)
         self._tools = tuple(_described(name, tool) for name, tool in self._theirs.items())
         self._session: Session | None = None
@@ -87,7 +92,7 @@ class McpSurface:
         await self.close()
         self._session = Session(self._address)
         await self._session.open()
-        # What a tool promises of its results is checked by the SDK, which has to know it.
+        # What a tool promises of its results is checked, so it has to be known.
         await self._session.offer()
 
     def tools(self) -> Sequence[ToolSpec]:
@@ -100,7 +105,8 @@ class McpSurface:
         What the server refuses, and what takes it too long, are observations.
 
         Raises:
-            SurfaceError: The server is gone.
+            SurfaceEndedError: The server that was started for this session has ended.
+            SurfaceError: A server that others share is gone.
         """
         session, tool = self._live(), self._theirs[action.tool]
         try:
@@ -174,7 +180,8 @@ def _named(tools: Sequence[types.Tool], prefix: str) -> dict[str, types.Tool]:
     """Return the tools by names that every model API takes, each once."""
     named: dict[str, types.Tool] = {}
     for tool in tools:
-        stem = re.sub(r"[^A-Za-z0-9_-]", "_", prefix + tool.name)[:_NAME_CHARS] or "tool"
+        given = f"{prefix}{tool.name}"[:_NAME_CHARS]
+        stem = re.sub(r"[^A-Za-z0-9_-]", "_", given) or "tool"
         name, number = stem, 1
         while name in named or name in _TAKEN:
             number += 1
@@ -185,8 +192,10 @@ def _named(tools: Sequence[types.Tool], prefix: str) -> dict[str, types.Tool]:
 
 def _described(name: str, tool: types.Tool) -> ToolSpec:
     said = (tool.description or tool.title or "").strip()
+    if len(said) > _DESCRIPTION_CHARS:
+        said = f"{said[:_DESCRIPTION_CHARS]}\n[cut: {len(said) - _DESCRIPTION_CHARS} characters]"
     return ToolSpec(
-        name, said or f"{tool.name}, of which the server says nothing.", adapt(tool.input_schema)
+        name, said or f"{name}, of which the server says nothing.", adapt(tool.input_schema)
     )
 
 
@@ -204,8 +213,11 @@ def observation_of(result: types.CallToolResult, effect: Effect) -> Observation:
         result: The server's.
         effect: What the call did, unless the server says that it failed.
     """
-    pictures = [picture for part in result.content if (picture := _picture(part)) is not None]
-    text = "\n".join(_told(part) for part in result.content)
+    parts = result.content[:_MAX_PARTS]
+    pictures = [picture for part in parts if (picture := _picture(part)) is not None]
+    text = "\n".join(_told(part) for part in parts)
+    if len(result.content) > len(parts):
+        text += f"\n[{len(result.content) - len(parts)} more parts, not shown]"
     structured = result.structured_content
     data: dict[str, Json] = {}
     if structured is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import math
 import os
 import shlex
@@ -21,22 +22,31 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from agentgym.errors import ConfigError, MissingExtraError, SurfaceError
+from agentgym.errors import ConfigError, SurfaceEndedError, SurfaceError
+from agentgym.installation import missing_extra
+from agentgym.surfaces.inherited import inherited_variables
 
 try:
     import anyio
     import httpx2
-    from mcp import Client, MCPError, StdioServerParameters, stdio_client
+    from jsonschema import Draft202012Validator
+    from mcp import Client, MCPError, StdioServerParameters
     from mcp import types as types
     from mcp.client.streamable_http import streamable_http_client
+
+    from agentgym.surfaces.dialect import adapt_result
+    from agentgym.surfaces.transport import BoundedTransport, over_stdio
 except ImportError as error:
-    raise MissingExtraError("mcp", "pip install 'agentgym[mcp]'") from error
+    raise missing_extra("mcp", "mcp") from error
 
 _CLOSE_S: Final = 15.0
 """The SDK ends a server within about seven seconds: a wait, SIGTERM, a wait, SIGKILL."""
 
 _CONNECT_S: Final = 30.0
 _PAGES: Final = 100
+_MOST_TOOLS: Final = 1_000
+_MOST_CHECKED: Final = 200_000
+"""Characters of a result that is compared with what its tool promises."""
 _STDERR_BYTES: Final = 2_000
 _ALL_TOGETHER: Final = """
 "$@"
@@ -57,8 +67,8 @@ class Address:
     Attributes:
         command: Starts it, on this machine and with this user's rights; empty where it is a URL.
         url: Of its streamable HTTP endpoint; empty where it is a command.
-        env: Variables of the command beside PATH, HOME, TMPDIR and a few more; ``$NAME`` stands for
-            a variable of this process.
+        env: Variables of the command beside PATH, HOME, TMPDIR and those of `inherited`; ``$NAME``
+            stands for a variable of this process.
         headers: Headers of every HTTP request, likewise.
         start_s: Seconds until it must have answered the handshake and told its tools.
         call_s: Seconds a call may take.
@@ -143,6 +153,7 @@ class Session:
         self._holder: asyncio.Task[None] | None = None
         self._failure = self._said = ""
         self._folder: TemporaryDirectory[str] | None = None
+        self._promises: dict[str, dict[str, Any] | None] = {}
 
     async def open(self) -> None:
         """Start the server, or connect to it, and shake hands.
@@ -175,6 +186,8 @@ class Session:
                 for _ in range(_PAGES):
                     page = await client.list_tools(cursor=cursor)
                     tools += page.tools
+                    if len(tools) > _MOST_TOOLS:
+                        raise self._broken(f"offers more than {_MOST_TOOLS} tools")
                     cursor = page.next_cursor
                     if not cursor:
                         break
@@ -182,6 +195,10 @@ class Session:
             raise self._broken(f"told no tools within {self._address.start_s:g} s") from None
         except (MCPError, ValueError) as error:
             raise self._broken(f"its tools cannot be listed: {error}") from error
+        self._promises = {tool.name: tool.output_schema for tool in tools}
+        # The SDK would check results against the server's own schemas, whose patterns may be
+        # made to run for ever.
+        setattr(client.session, "validate_tool_result", self._keep_promise)  # noqa: B010
         info = client.server_info
         return Offer(info.name if info else "", client.instructions or "", tuple(tools))
 
@@ -191,7 +208,8 @@ class Session:
         Raises:
             TimeoutError: It took too long; the session goes on.
             Refusal: The server answered with an error instead of a result.
-            SurfaceError: The server is gone.
+            SurfaceEndedError: The server that was started for this session has ended.
+            SurfaceError: A server that others share is gone.
         """
         client = self._live()
         try:
@@ -202,13 +220,31 @@ class Session:
             if error.code == types.REQUEST_TIMEOUT:
                 raise TimeoutError from error
             if error.code == types.CONNECTION_CLOSED or await self._is_lost(error):
-                raise self._broken(f"is gone: {error}") from error
+                raise self._gone(f"is gone: {error}") from error
             raise Refusal(str(error)) from error
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            raise self._broken("is gone") from error
-        except (ValueError, RuntimeError) as error:
+            raise self._gone("is gone") from error
+        except (ValueError, RuntimeError, RecursionError) as error:
             # What came is not of the protocol, or not what the tool itself promises.
             raise Refusal(f"the server's answer cannot be used: {error}") from error
+
+    async def _keep_promise(self, name: str, result: types.CallToolResult) -> None:
+        """Compare a result with what its tool promises, as far as that can be checked quickly.
+
+        Raises:
+            RuntimeError: It is something else.
+        """
+        promised = self._promises.get(name)
+        if promised is None or (schema := adapt_result(promised)) is None:
+            return
+        if result.structured_content is None:
+            raise RuntimeError(f"tool {name[:80]} promises structured content and returned none")
+        if len(json.dumps(result.structured_content)) > _MOST_CHECKED:
+            return
+        found = next(Draft202012Validator(schema).iter_errors(result.structured_content), None)
+        if found is not None:
+            said = f"{found.json_path[:200]}: {found.message[:400]}"
+            raise RuntimeError(f"tool {name[:80]} returned other content than it promises: {said}")
 
     async def close(self) -> None:
         """End the session and the server's process, with all that it started. Never raises."""
@@ -255,6 +291,15 @@ class Session:
             raise SurfaceError(f"MCP server {self._address}: the session is closed; open it first")
         return self._client
 
+    def _gone(self, what: str) -> SurfaceError:
+        """Return the error for a session that broke off in a call.
+
+        A server of this session alone has met nobody but this agent, whose calls ended it.
+        """
+        if self._address.url:
+            return self._broken(what)
+        return SurfaceEndedError(str(self._broken(what)))
+
     def _broken(self, what: str) -> SurfaceError:
         return SurfaceError(f"MCP server {self._address} {what}{self._last_words()}")
 
@@ -277,10 +322,10 @@ class Session:
         started = StdioServerParameters(
             command="/bin/sh",
             args=["-c", _ALL_TOGETHER, self._folder.name, os.path.abspath(program), *arguments],
-            env={"HOME": str(home), "TMPDIR": str(temporary), **given},
+            env={**inherited_variables(), "HOME": str(home), "TMPDIR": str(temporary), **given},
             cwd=home,
         )
-        return _over_stdio(started, Path(self._folder.name, "stderr"))
+        return over_stdio(started, Path(self._folder.name, "stderr"))
 
     def _last_words(self) -> str:
         """Return the end of what the server wrote to its standard error."""
@@ -298,18 +343,13 @@ class Refusal(Exception):
 
 
 @asynccontextmanager
-async def _over_stdio(started: StdioServerParameters, stderr: Path) -> AsyncIterator[Any]:
-    with stderr.open("w", encoding="utf-8") as said:
-        async with stdio_client(started, errlog=said) as streams:
-            yield streams
-
-
-@asynccontextmanager
 async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
     # A stream may be silent for as long as a call takes, which has a deadline of its own.
     patient = httpx2.Timeout(_CONNECT_S, read=None)
     async with (
-        httpx2.AsyncClient(headers=dict(headers), timeout=patient) as client,
+        httpx2.AsyncClient(
+            headers=dict(headers), timeout=patient, transport=BoundedTransport()
+        ) as client,
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams

@@ -10,6 +10,7 @@ whatever happens to the program, each call was whole.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import secrets
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from agentgym.errors import SandboxError, ServiceError
 from agentgym.protocols import Sandbox, Services
 from agentgym.records import ExecResult, Json, Reply, ToolSpec
 from agentgym.sandbox.runtime import program_python
+from agentgym.surfaces.aside import aside
 
 MAX_CALLS: Final = 1000
 """How many calls one program may make."""
@@ -137,12 +139,17 @@ async def _serve(
     try:
         while (frame := await _read(reader)) is not None:
             if "tool" not in frame:
-                talk.value, talk.written = frame.get("value"), str(frame.get("written", ""))
+                written = frame.get("written")
+                talk.value, talk.written = (
+                    frame.get("value"),
+                    written if isinstance(written, str) else "",
+                )
                 return
             if talk.calls == MAX_CALLS:
                 talk.closed = f"a program may make {MAX_CALLS} calls"
                 return
-            reply = _answer(services, tools, frame, talk)
+            # A call may take as long as its budget allows, and other episodes share the loop.
+            reply = await aside(functools.partial(_answer, services, tools, frame, talk))
             writer.write(reply.json.encode() + b"\n")
             await writer.drain()
     except ValueError as error:

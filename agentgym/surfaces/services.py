@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -10,6 +9,7 @@ from fnmatch import fnmatchcase
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
 from agentgym.protocols import Services, Site
 from agentgym.records import Action, Effect, Fittings, Image, Json, Observation, Reply, ToolSpec
+from agentgym.surfaces.aside import aside
 from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
 
 
@@ -40,10 +40,9 @@ class ServicesSurface:
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call; what the service refuses is an observation."""
+        # A call may take as long as its budget allows, and other episodes share the loop.
         services = self._live()
-        if services.waits:
-            return await asyncio.to_thread(_called, services, action)
-        return _called(services, action)
+        return await aside(lambda: _called(services, action))
 
     async def observe(self) -> Observation:
         """Return the logical time."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
 from agentgym.protocols import Sandbox, Shell, Site
 from agentgym.records import Action, Effect, Fittings, Json, Observation, ShellResult, ToolSpec
+from agentgym.surfaces.shown import MAX_MESSAGE, bounded
 
 DEFAULT_TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 600.0
@@ -116,7 +117,7 @@ class ShellSurface:
         try:
             return await self._calls[action.tool](**action.arguments)
         except (GuestFileError, SandboxLimitError) as error:
-            return _failure(str(error))
+            return _failure(bounded(str(error), most=MAX_MESSAGE))
 
     async def observe(self) -> Observation:
         """Return the working directory."""
@@ -185,6 +186,7 @@ class ShellSurface:
     async def _read(self, path: str, offset: int = 1, limit: int | None = None) -> Observation:
         text = await self._text(self._absolute(path))
         lines = text.splitlines(keepends=True)
+        offset = min(offset, len(lines) + 1)
         last = len(lines) if limit is None else min(len(lines), offset - 1 + limit)
         view = "".join(lines[offset - 1 : last]).replace("\0", "\u2400")
         if len(view) > _MAX_VIEW_CHARS:
@@ -204,12 +206,18 @@ class ShellSurface:
         path = self._absolute(path)
         text = await self._text(path)
         count = text.count(old)
+        size = len(text.encode()) + count * (len(new.encode()) - len(old.encode()))
         if count == 0:
             return _failure(f"{path}: the old text does not occur; nothing was changed")
         if count > 1 and not replace_all:
             return _failure(
                 f"{path}: the old text occurs {count} times; add context to make it unique, "
                 "or set replace_all. Nothing was changed"
+            )
+        if size > _MAX_FILE_BYTES:
+            return _failure(
+                f"{path}: {count} replacements would make it {size} bytes; expected at most "
+                f"{_MAX_FILE_BYTES}. Nothing was changed; use bash for larger files"
             )
         await self._files().write_file(path, text.replace(old, new).encode())
         effect = Effect.NO_CHANGE if old == new else Effect.CHANGED

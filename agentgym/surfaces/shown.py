@@ -8,12 +8,15 @@ from typing import Final
 
 import numpy as np
 from PIL import Image as Pictures
-from PIL import UnidentifiedImageError
 
 from agentgym.records import Image, Json
+from agentgym.records.bounds import flaw_of
 
 MAX_TEXT: Final = 32_000
 """Characters of a text."""
+
+MAX_MESSAGE: Final = 2_000
+"""Characters of what says that a call was refused."""
 
 MAX_DATA: Final = 60_000
 """Bytes of structured parts as ASCII JSON."""
@@ -26,12 +29,22 @@ _MOST_PIXELS: Final = 40_000_000
 
 
 def readable(result: Json) -> str:
-    """Return a result as text: text as it is, anything else as JSON on lines of its own."""
-    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=1)
+    """Return a result as text: text as it is, anything else as JSON on lines of its own.
+
+    A value beyond the bounds of `agentgym.records.bounds` is named and not shown.
+    """
+    text = result if isinstance(result, str) else ""
+    if not isinstance(result, str):
+        flaw = flaw_of(result)
+        text = f"[not shown: {flaw}]" if flaw else _indented(result)
     return text.encode("utf-8", "replace").decode()
 
 
-def bounded(text: str, tail: int = 0) -> str:
+def _indented(result: Json) -> str:
+    return json.dumps(result, ensure_ascii=False, indent=1)
+
+
+def bounded(text: str, tail: int = 0, most: int = MAX_TEXT) -> str:
     """Return a text as an observation may hold it: NULs made visible, of bounded length.
 
     Where it is longer, a line says how much was left out.
@@ -39,17 +52,20 @@ def bounded(text: str, tail: int = 0) -> str:
     Args:
         text: Of any length.
         tail: How many characters of its end are kept; the rest is of its beginning.
+        most: How many characters are kept.
     """
     text = text.replace("\0", "\u2400")
-    if len(text) <= MAX_TEXT:
+    if len(text) <= most:
         return text
-    cut = f"[cut: {len(text) - MAX_TEXT} more characters]"
+    cut = f"[cut: {len(text) - most} more characters]"
     end = f"\n{text[-tail:]}" if tail else ""
-    return f"{text[: MAX_TEXT - tail]}\n{cut}{end}"
+    return f"{text[: most - tail]}\n{cut}{end}"
 
 
 def bounded_data(name: str, value: Json) -> dict[str, Json]:
-    """Return a value under a name, or how long its JSON is where that is too long to show."""
+    """Return a value under a name, or why it is left out where it is too large to show."""
+    if flaw := flaw_of(value):
+        return {"omitted": flaw}
     data: dict[str, Json] = {name: value}
     size = len(json.dumps(data))
     return data if size <= MAX_DATA else {"omitted_bytes": size}
@@ -58,7 +74,7 @@ def bounded_data(name: str, value: Json) -> dict[str, Json]:
 def pixels(data: bytes) -> Image | None:
     """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB.
 
-    None where there is none, or one of more than 40 million pixels.
+    None if there is none, if it cannot be decoded, or if it has more than 40 million pixels.
     """
     try:
         with Pictures.open(io.BytesIO(data)) as image:
@@ -67,5 +83,5 @@ def pixels(data: bytes) -> Image | None:
             shown = image.convert("RGB")
             shown.thumbnail((MAX_SIDE, MAX_SIDE))
             return np.asarray(shown)
-    except (UnidentifiedImageError, OSError, ValueError, Pictures.DecompressionBombError):
+    except Exception:  # noqa: BLE001 - decoders raise what they like at odd files
         return None

@@ -72,7 +72,7 @@ def lay_down(
     files = _files(env, instruction, answer, options or {})
     digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:12]
     suite = f"play-{digest}"
-    folder = catalogue.cache_dir() / "play" / suite / "play"
+    folder = _home() / suite / "play"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
@@ -82,6 +82,15 @@ def lay_down(
                 path.write_text(text.replace(_SUITE, suite, 1), encoding="utf-8")
             _move(Path(scratch, "play"), folder)
     return folder
+
+
+def is_laid_down(folder: Path) -> bool:
+    """Whether a folder lies where `lay_down` writes: this user's own agentgym made it."""
+    return folder.is_relative_to(_home())
+
+
+def _home() -> Path:
+    return catalogue.cache_dir() / "play"
 
 
 def _files(

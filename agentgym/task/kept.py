@@ -18,12 +18,21 @@ from agentgym.records import Json
 
 @dataclass(frozen=True, slots=True)
 class KeptSetup:
-    """One prepared setup; without a task where nobody noted what it is."""
+    """One prepared setup; without a task where nobody noted what it is.
+
+    Attributes:
+        key: What it is kept under.
+        provider: Name of the provider that has its snapshot.
+        task: Id of its task.
+        params: What the task's slots were filled with.
+        digest: Of what it left, files and gold.
+    """
 
     key: str
     provider: str = ""
     task: str = ""
     params: Mapping[str, Json] | None = None
+    digest: str = ""
 
 
 def gold_folder(key: str) -> Path:
@@ -36,14 +45,19 @@ def note(gold: Path, setup: KeptSetup) -> None:
     gold.with_suffix(".json").write_text(json.dumps(asdict(setup)))
 
 
+def noted(gold: Path) -> KeptSetup:
+    """Return what is noted of the setup whose gold is in a folder."""
+    try:
+        return KeptSetup(**json.loads(gold.with_suffix(".json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return KeptSetup(gold.name)
+
+
 def kept_setups() -> Iterator[KeptSetup]:
     """Yield every setup whose gold is here."""
     for folder in sorted(gold_folder("").glob("*")):
         if folder.is_dir() and not folder.suffix:
-            try:
-                yield KeptSetup(**json.loads(folder.with_suffix(".json").read_text()))
-            except (OSError, ValueError, TypeError):
-                yield KeptSetup(folder.name)
+            yield noted(folder)
 
 
 def forget(setup: KeptSetup) -> None:

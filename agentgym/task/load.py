@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from agentgym import catalogue
@@ -38,6 +39,7 @@ def load_folder(folder: Path) -> Task:
     Raises:
         TaskError: It is broken.
     """
+    catalogue.keep_private(folder)
     return load_foreign(folder) if is_foreign(folder) else load_task(folder)
 
 
@@ -53,6 +55,22 @@ def load_task(folder: Path) -> Task:
     folder = Path(os.path.abspath(folder))
     if not folder.is_dir():
         raise TaskError(f"{show_path(folder)}: expected a task folder, found none")
+    return _load(folder, tuple(_files(folder)))
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
+    """Yield what tells that a file below a folder has changed, by path."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            found = os.lstat(path)
+            yield path, found.st_mtime_ns, found.st_size, found.st_ino
+
+
+@lru_cache(maxsize=1024)
+def _load(folder: Path, files: tuple[tuple[str, int, int, int], ...]) -> Task:
+    """Read a task folder; a command asks for the same task several times."""
     problems = list(_layout(folder))
     try:
         manifest = load_toml(folder / "task.toml", TaskManifest, TaskError)

@@ -20,7 +20,7 @@ from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
 from agentgym.task.world import ClockManifest, EventManifest, FaultManifest
 
-_FINGERPRINT = "agentgym.fingerprint/1"
+_FINGERPRINT = "agentgym.fingerprint/2"
 """Raise it when the same setup folder would be prepared differently."""
 
 PLAYBOOK_SUFFIXES = (".sh", ".jsonl")

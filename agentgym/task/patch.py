@@ -42,8 +42,8 @@ def read_lines(path: Path, error: type[AgentGymError]) -> list[Line]:
     Raises:
         AgentGymError: As `error`; it cannot be read.
     """
-    texts = read_text(path, error).split("\n")
-    return [Line(text, show_path(path), number) for number, text in enumerate(texts, start=1)]
+    texts, shown = read_text(path, error).split("\n"), show_path(path)
+    return [Line(text, shown, number) for number, text in enumerate(texts, start=1)]
 
 
 def apply_patch(patch: Sequence[Line], original: Sequence[Line]) -> list[Line]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agentgym.errors import ActionError, AgentGymError, TaskError
 from agentgym.manifest import show_path
-from agentgym.records import Action, Json
+from agentgym.records import Action, Json, Step
 from agentgym.task.foreign.solution import playbook as foreign_playbook
 from agentgym.task.model import Instance, Task
 from agentgym.task.patch import Line, apply_patch, read_lines
@@ -22,6 +22,8 @@ from agentgym.task.template import canonical, environment, fill_json
 
 _SCRIPT_TIMEOUT_S = 300
 _SUBMIT = Action("submit")
+_ANSWER_FILE = "/dev/shm/agentgym-answer"  # in memory: no part of the state that is judged
+_READ_ANSWER = Action("bash", {"command": f"cat {_ANSWER_FILE} 2>/dev/null; rm -f {_ANSWER_FILE}"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,24 @@ def oracle(instance: Instance) -> tuple[Action, ...]:
     if instance.task.foreign is not None:
         return foreign_playbook(instance.task.foreign)
     return read_playbook(solution(instance.task), instance)
+
+
+def answered(action: Action, history: Sequence[Step]) -> Action:
+    """Return a `submit` with the answer that a script has left for it; any other action as it is.
+
+    Args:
+        action: The next action of a playbook.
+        history: The steps taken; the last one may have read ``$AGENTGYM_ANSWER``.
+    """
+    if action != _SUBMIT or not history or not reads_answer(history[-1].action):
+        return action
+    answer = history[-1].observation.text.rstrip("\n")
+    return replace(action, arguments={"answer": answer}) if answer else action
+
+
+def reads_answer(action: Action) -> bool:
+    """Say whether a call is the one that reads what a script has left as its answer."""
+    return action == _READ_ANSWER
 
 
 def solution(task: Task) -> Path:
@@ -85,8 +105,9 @@ def read_actions(
 ) -> list[Action]:
     """Return the actions of a file.
 
-    A ``.sh`` file is one `bash` call. A ``.jsonl`` file holds one action a line; lines that
-    begin with ``#`` are comments.
+    A ``.sh`` file is one `bash` call, and where it names ``$AGENTGYM_ANSWER`` another that reads
+    that file, and a `submit`, whose answer `answered` fills in. A ``.jsonl`` file holds one action
+    a line; lines that begin with ``#`` are comments.
 
     Args:
         path: The file.
@@ -113,7 +134,8 @@ def _cues(
 ) -> list[Cue]:
     if suffix == ".sh":
         text = "\n".join(line.text for line in lines)
-        return [Cue(_script(text, params or {}), lines[0].where)] if text.strip() else []
+        calls = _script(text, params or {}) if text.strip() else ()
+        return [Cue(call, lines[0].where) for call in calls]
     return [
         Cue(_action(line, params, error), line.where)
         for line in lines
@@ -121,10 +143,16 @@ def _cues(
     ]
 
 
-def _script(text: str, params: Mapping[str, Json]) -> Action:
+def _script(text: str, params: Mapping[str, Json]) -> tuple[Action, ...]:
+    """Return the calls that run a script, and read its answer where it may leave one."""
     variables = environment(params) if params else {}
+    answers = "AGENTGYM_ANSWER" in text
+    if answers:
+        variables = {**variables, "AGENTGYM_ANSWER": _ANSWER_FILE}
     exports = [f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()]
-    return Action("bash", {"command": "".join(exports) + text, "timeout_s": _SCRIPT_TIMEOUT_S})
+    arguments: dict[str, Json] = {"command": "".join(exports) + text}
+    run = Action("bash", {**arguments, "timeout_s": _SCRIPT_TIMEOUT_S})
+    return (run, _READ_ANSWER, _SUBMIT) if answers else (run,)
 
 
 def _action(line: Line, params: Mapping[str, Json] | None, error: type[AgentGymError]) -> Action:

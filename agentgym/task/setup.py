@@ -12,22 +12,26 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 from weakref import WeakValueDictionary
 
 from agentgym.errors import ConfigError, SandboxError, TaskError
 from agentgym.manifest import show_path
 from agentgym.protocols import Sandbox, SandboxProvider
-from agentgym.records import ExecResult, Recipe, Snapshot
-from agentgym.task.kept import KeptSetup, gold_folder, note
+from agentgym.records import Change, ExecResult, Recipe, Snapshot
+from agentgym.task.kept import KeptSetup, gold_folder, note, noted
 from agentgym.task.model import Instance, Task
 from agentgym.task.needs import install_command
+from agentgym.task.state import state_hash
 from agentgym.task.template import canonical, environment
 
 _SETUP = "/run/agentgym/setup"
 _GOLD = "/run/agentgym/gold"
 _TAIL_LINES = 40
+_USE_UP = "i=0; while [ $i -lt $1 ]; do (:); i=$((i+1)); done"
+_WITH_PROGRAMS = 'PATH="$0/bin:$PATH" PYTHONPATH="$0/python${PYTHONPATH:+:$PYTHONPATH}" exec "$@"'
 _POLL_S = 0.02
 
 _locks: WeakValueDictionary[tuple[asyncio.AbstractEventLoop, str], asyncio.Lock] = (
@@ -42,9 +46,48 @@ class Prepared:
     Attributes:
         snapshot: The files as the setup left them.
         gold: What the setup left for the checks, by name; it never is in a sandbox.
+        digest: Of both, in hexadecimal; empty where nothing has been set up.
     """
 
     snapshot: Snapshot
+    gold: Mapping[str, bytes]
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a setup runs in that must make no difference to what it leaves.
+
+    Attributes:
+        env: Variables beside the setup's own.
+        programs: Host folder that the guest has at `place` while the setup runs; its `bin` comes
+            first on PATH, its `python` on PYTHONPATH. None: there is none.
+        processes: How many process ids are used up before the setup begins.
+    """
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    programs: Path | None = None
+    processes: int = 0
+
+    place: ClassVar[str] = "/run/agentgym/surroundings"
+
+
+PLAIN = Surroundings()
+"""How a setup runs whose result is kept."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What one run of a setup left.
+
+    Attributes:
+        snapshot: The files.
+        changes: Which of them differ from the recipe's own.
+        gold: What it left for the checks, by name.
+    """
+
+    snapshot: Snapshot
+    changes: tuple[Change, ...]
     gold: Mapping[str, bytes]
 
 
@@ -71,7 +114,9 @@ def setup_key(instance: Instance, provider: str, recipe: Recipe) -> str:
     identity = {name: value for name, value in asdict(recipe).items() if name != "limits"}
     # Needs are checked only where a state is built: others than it was built for are a new one.
     needs = sorted(set(instance.task.manifest.needs))
-    content = canonical([instance.fingerprint(), provider, identity, needs])
+    # The digest that is kept beside a state leaves these out.
+    volatile = list(instance.task.manifest.replay.volatile_paths)
+    content = canonical([instance.fingerprint(), provider, identity, needs, volatile])
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -80,7 +125,9 @@ async def _kept(provider: SandboxProvider, key: str) -> Prepared | None:
     if not folder.is_dir():
         return None
     snapshot = await provider.find(key)
-    return None if snapshot is None else Prepared(snapshot, _read_gold(folder))
+    if snapshot is None or not (digest := noted(folder).digest):
+        return None
+    return Prepared(snapshot, _read_gold(folder), digest)
 
 
 @asynccontextmanager
@@ -123,25 +170,62 @@ async def _build(
     instance: Instance, provider: SandboxProvider, recipe: Recipe, key: str
 ) -> Prepared:
     gold = gold_folder(key)
+    staged = gold.with_suffix(".new")
+    shutil.rmtree(staged, ignore_errors=True)
+    left = await run_setup(instance, provider, recipe, staged)
+    tree = await provider.open_tree(left.snapshot)
+    volatile = instance.task.manifest.replay.volatile_paths
+    files = await asyncio.to_thread(state_hash, left.changes, tree, volatile)
+    digest = digest_of(files, left.gold)
+    shutil.rmtree(gold, ignore_errors=True)
+    staged.rename(gold)
+    note(gold, KeptSetup(key, provider.name, instance.task.id, instance.params, digest))
+    return Prepared(await provider.keep(key, left.snapshot), left.gold, digest)
+
+
+async def run_setup(
+    instance: Instance,
+    provider: SandboxProvider,
+    recipe: Recipe,
+    staged: Path,
+    surroundings: Surroundings = PLAIN,
+) -> Left:
+    """Run the setup of an instance, whatever is kept; nothing of the result is.
+
+    Args:
+        instance: Whose setup it is.
+        provider: Starts the sandbox.
+        recipe: What the sandbox is made of.
+        staged: Where the gold goes; does not exist yet.
+        surroundings: What it runs in.
+
+    Raises:
+        TaskError: A needed command is missing, or the setup failed.
+        SandboxError: The sandbox cannot start or died.
+    """
     # A setup makes what the agent's user then finds.
     sandbox = await provider.start(replace(recipe, user="root"))
     try:
         await _check_needs(sandbox, instance.task)
-        staged = gold.with_suffix(".new")
-        shutil.rmtree(staged, ignore_errors=True)
         if instance.task.setup is not None:
-            await _run_setup(sandbox, instance, instance.task.setup)
+            if surroundings.programs is not None:
+                await sandbox.upload(surroundings.programs, surroundings.place)
+            await _run_script(sandbox, instance, instance.task.setup, surroundings)
             await sandbox.download(_GOLD, staged)
-            await _succeed(sandbox, ["rm", "-rf", _SETUP, _GOLD])
+            await _succeed(sandbox, ["rm", "-rf", _SETUP, _GOLD, surroundings.place])
         else:
             staged.mkdir()
-        shutil.rmtree(gold, ignore_errors=True)
-        staged.rename(gold)
-        note(gold, KeptSetup(key, provider.name, instance.task.id, instance.params))
-        snapshot = await provider.keep(key, await sandbox.seal())
+        changes = tuple(await sandbox.changes())
+        snapshot = await sandbox.seal()
     finally:
         await sandbox.close()
-    return Prepared(snapshot, _read_gold(gold))
+    return Left(snapshot, changes, _read_gold(staged))
+
+
+def digest_of(state: str, gold: Mapping[str, bytes]) -> str:
+    """Return the digest of a prepared state: 64 hex digits over its hash and the gold."""
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in gold.items()}
+    return hashlib.sha256(canonical([state, digests]).encode()).hexdigest()
 
 
 async def _check_needs(sandbox: Sandbox, task: Task) -> None:
@@ -154,13 +238,21 @@ async def _check_needs(sandbox: Sandbox, task: Task) -> None:
         )
 
 
-async def _run_setup(sandbox: Sandbox, instance: Instance, folder: Path) -> None:
+async def _run_script(
+    sandbox: Sandbox, instance: Instance, folder: Path, surroundings: Surroundings
+) -> None:
     timeout_s = instance.task.manifest.setup.timeout_s
     await sandbox.upload(folder, _SETUP)
     await _succeed(sandbox, ["mkdir", _GOLD])
+    own = {"AGENTGYM_SETUP": _SETUP, "AGENTGYM_GOLD": _GOLD}
+    argv = ["/bin/bash", f"{_SETUP}/setup.sh"]
+    if surroundings.programs is not None:
+        argv = ["/bin/bash", "-c", _WITH_PROGRAMS, surroundings.place, *argv]
+    if surroundings.processes:
+        await _succeed(sandbox, ["/bin/sh", "-c", _USE_UP, "sh", str(surroundings.processes)])
     result = await sandbox.exec(
-        ["/bin/bash", f"{_SETUP}/setup.sh"],
-        env={**environment(instance.params), "AGENTGYM_SETUP": _SETUP, "AGENTGYM_GOLD": _GOLD},
+        argv,
+        env={**environment(instance.params), **own, **surroundings.env},
         timeout_s=timeout_s,
     )
     if result.timed_out or result.exit_code:

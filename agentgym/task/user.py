@@ -23,7 +23,7 @@ from pydantic import (
 
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import Location, Manifest, load_toml, locate, read_text, show_path
-from agentgym.records import Json
+from agentgym.records import Intent, Json
 from agentgym.task.template import fill_json
 
 FILE = "user.toml"
@@ -154,6 +154,7 @@ class Rule(Doing):
     """What the user does when a message comes and all conditions of the rule hold.
 
     Attributes:
+        intent: The message has one of these intents (`agentgym.records.Intent`).
         said: One of these regular expressions is found in the message.
         unsaid: And none of these.
         called: This call has been made.
@@ -166,6 +167,7 @@ class Rule(Doing):
         leave: The user then leaves.
     """
 
+    intent: tuple[Intent, ...] = ()
     said: tuple[Pattern, ...] = ()
     unsaid: tuple[Pattern, ...] = ()
     called: CalledCondition | None = None

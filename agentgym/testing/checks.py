@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from agentgym.errors import GuestFileError, UnsupportedError
-from agentgym.protocols import Judge, Room
+from agentgym.protocols import READ_BYTES, Judge, Room
 from agentgym.records import Actor, Change, ChangeKind, Connection, FileStat, Json, Process, Step
 from agentgym.services.backend import Backend, ServiceSet
 from agentgym.verify.evidence import EpisodeEvidence
@@ -94,7 +94,7 @@ class MemoryTree:
             case Device(mode):
                 return FileStat("other", mode)
 
-    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+    def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
         """Return a regular file's bytes."""
         entry = self.entries.get(self._real(path, follow=True))
         if entry is None:

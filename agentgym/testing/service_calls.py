@@ -29,6 +29,9 @@ HOSTILE: Final = (
 )
 """Texts that break what takes text for anything else."""
 
+MADE_UP: Final = "seven grey kettles"
+"""A harmless text that is no key of any row."""
+
 _ATTEMPTS = 200
 
 

@@ -1,7 +1,7 @@
 """The contract suite of services: what every set of service folders keeps.
 
 Subclass `ServiceContract` in a test module; pytest finds the inherited tests. Calls are made
-up from the schemas and from the seeded data. The transports need ``agentgym[mcp]``.
+up from the schemas and from the seeded data. The transports need the extra `mcp`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agentgym.records import Json
 from agentgym.services import AuditEntry, Backend, ServiceSet, diff
 from agentgym.services.functions import Function
 from agentgym.services.state import Rows, Value, hash_from_scratch
-from agentgym.testing.service_calls import HOSTILE, CallSampler, free_texts, wrong_calls
+from agentgym.testing.service_calls import HOSTILE, MADE_UP, CallSampler, free_texts, wrong_calls
 
 Call = tuple[str, Mapping[str, Json]]
 
@@ -161,23 +161,38 @@ class ServiceContract:
             assert error is not None and (error.code, error.field) == ("invalid", "tool")
 
     def test_hostile_texts_are_texts(self) -> None:
-        """SQL, paths, markup and orders are stored as they are, and break nothing."""
+        """SQL, paths, markup and orders are stored as they are, and break nothing.
+
+        An argument with which a made-up text changes nothing is a key: such texts name no row.
+        """
         backend = self._backend()
         kept = set[str]()
         takes_text = False
         for function in backend.services.functions.values():
             texts = free_texts(function)
+            contents = {name for name in texts if self._is_content(backend, function, name)}
+            takes_text |= bool(contents)
             for text in HOSTILE if texts else ():
                 trial = backend.fork()
                 legal = self._accepted(trial, function)
                 for name in texts:
                     reply = trial.call(function.spec.name, {**legal, name: text})
                     assert reply.error is None or reply.error.code != "internal", reply.error
-                    if function.writes:
-                        takes_text = True
+                    if name in contents:
                         kept |= _stored(trial, text)
                 trial.close()
         assert not takes_text or kept == set(HOSTILE)
+
+    def _is_content(self, backend: Backend, function: Function, name: str) -> bool:
+        """Whether a text that nobody has seen before is taken for an argument and changes a row."""
+        if not function.writes:
+            return False
+        trial = backend.fork()
+        legal = self._accepted(trial, function)
+        reply = trial.call(function.spec.name, {**legal, name: MADE_UP})
+        content = reply.error is None and bool(trial.audit[-1].changed)
+        trial.close()
+        return content
 
     def test_the_same_calls_give_the_same_state(self) -> None:
         """Data and calls depend on their seeds and on nothing else."""

@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentgym.records import Intent
+from agentgym.user.intents import intents
+
 _QUOTES: Final = str.maketrans("‘’ʼ`´“”„«»–—\u2011", "'''''\"\"\"\"\"---")
 _SENTENCE: Final = re.compile(r"(?<=[.!?;？。])\s+")
 _POINT: Final = re.compile(r"\s*(?:[-*•·]|\(?\w{1,2}[.)])\s+\S")
@@ -26,6 +29,7 @@ _REQUEST: Final = re.compile(
     r"(?:can|could|would|will|may|might) (?:you|i|we)|if you (?:can|could|would)|please|kindly"
     r"|provide|share|tell (?:me|us)|give (?:me|us)|send (?:me|us)|let (?:me|us) (?:know|have)"
     r"|(?:is|are) (?:still |also )?(?:required|needed|necessary)"
+    r"|(?:have|need|must|got|like) to ask|must ask"
     r"|(?:i|we)(?:'ll| will|'d| would)? (?:also |still |only |just )?"
     r"(?:need|require|want|like) (?:to know|to have|to ask|the|your|a|an|some|you to)"
     r"|confirm|verify|specify|state (?:the|your)|remind (?:me|us)|what(?:'s| is| are)|which|"
@@ -63,10 +67,12 @@ class Message:
     Attributes:
         text: Of it all: composed characters, plain quotes and blanks.
         asking: Its sentences that ask for something.
+        intents: What else it does; see `agentgym.user.intents`.
     """
 
     text: str
     asking: tuple[str, ...]
+    intents: frozenset[Intent] = frozenset()
 
     def says(self, patterns: Sequence[re.Pattern[str]]) -> bool:
         """Whether one of these is found in it."""
@@ -90,16 +96,17 @@ def read(message: str) -> Message:
         ('Could you give me the order number?',)
     """
     plain = _plain(message)
-    asking: list[str] = []
+    asking, sentences = list[str](), list[str]()
     listing = False
     for line in _unwrapped(plain):
+        sentences += _SENTENCE.split(line)
         if listing and _POINT.match(line):
             asking.append(line)
             continue
         found = _questions(_SENTENCE.split(line))
         asking += found
         listing = line.endswith(":") and bool(found)
-    return Message(_one_space(plain), tuple(asking))
+    return Message(_one_space(plain), tuple(asking), intents(sentences, bool(asking)))
 
 
 def _unwrapped(text: str) -> list[str]:

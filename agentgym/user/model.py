@@ -16,14 +16,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentgym.chat.completion import Message
-from agentgym.chat.endpoint import Address, Endpoint, EndpointError
+from agentgym.chat.endpoint import Address, ContextLengthError, Endpoint, EndpointError
 from agentgym.chat.spec import read_model
 from agentgym.chat.toolcalls import (
     ChatMessage,
     UnusableReplyError,
     correction,
-    describe,
-    first_call,
+    usable_calls,
 )
 from agentgym.errors import ConfigError, UserError
 from agentgym.manifest import show_path
@@ -40,6 +39,11 @@ ASKS = 3
 MOST_CALLS = 8
 """Calls of their own tools in a turn."""
 
+_BEGINNINGS = 1_000
+"""Characters that are left of each message, where the whole dialogue is too long for the model."""
+
+_CUT = " […]"
+_TOO_MUCH = "This is far more than I can read. I am leaving this chat."
 _BEGINNING = "(The chat begins. You write first.)"
 EXAMPLE = "openai:gpt-x?temperature=0"
 PREFIX = "AGENTGYM_USER"
@@ -120,7 +124,7 @@ class ModelUser:
             return recorded
         try:
             async with asyncio.timeout(self._options.turn_s):
-                return await self._turn()
+                return await self._turn_of_what_fits()
         except TimeoutError as error:
             raise UserError(
                 f"user {self._model}: no answer within {self._options.turn_s:g} s; a slow model "
@@ -128,6 +132,41 @@ class ModelUser:
             ) from error
         except (EndpointError, ConfigError) as error:
             raise UserError(f"user {self._model}: {error}") from error
+
+    async def _turn_of_what_fits(self) -> UserTurn:
+        """Take a turn; if the assistant wrote too much for the model, it reads the beginnings.
+
+        How much it writes is the assistant's doing. If even the beginnings are too long, the user
+        leaves as a person does who is sent books. Only a part that does not fit on its own is a
+        failure of the user.
+        """
+        try:
+            return await self._turn()
+        except ContextLengthError as error:
+            if not self._shorten():
+                raise
+            too_long = error
+        try:
+            return await self._turn()
+        except ContextLengthError:
+            if self._written() < len(str(self._dialogue[0]["content"])):
+                raise too_long from None
+            self._say(Answer(text=_TOO_MUCH, leave=True))
+            return UserTurn(_TOO_MUCH, True)
+
+    def _messages(self) -> list[ChatMessage]:
+        """Return what the assistant wrote, in the dialogue."""
+        return [message for message in self._dialogue if message["role"] == "user"]
+
+    def _written(self) -> int:
+        return sum(len(str(message["content"])) for message in self._messages())
+
+    def _shorten(self) -> bool:
+        """Cut the assistant's messages to their beginnings; False if there is nothing to cut."""
+        long = [m for m in self._messages() if len(str(m["content"])) > _BEGINNINGS + len(_CUT)]
+        for message in long:
+            message["content"] = str(message["content"])[:_BEGINNINGS] + _CUT
+        return bool(long)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -159,7 +198,7 @@ class ModelUser:
         request: dict[str, Any] = {
             "model": self._model,
             "messages": [*self._dialogue, *corrections],
-            "tools": [describe(tool) for tool in (ANSWER_TOOL, *self._tools)],
+            "tools": [tool.to_openai() for tool in (ANSWER_TOOL, *self._tools)],
         }
         if self._options.temperature is not None:
             request["temperature"] = self._options.temperature
@@ -170,7 +209,7 @@ class ModelUser:
         return (await self._endpoint.complete(request)).message
 
     def _chosen(self, message: Message) -> Action:
-        action = first_call(message)
+        action = usable_calls(message)[0]
         known = [ANSWER, *(tool.name for tool in self._tools)]
         if action.tool not in known:
             raise UnusableReplyError(f"You have no such tool. Call one of: {', '.join(known)}.")

@@ -1,8 +1,9 @@
 """The scripted user: a state machine over what they know and want. The same words, the same answer.
 
-Owns how a message is answered. First every fact that it asks for is told, in whatever state; then
-the first rule applies whose conditions hold, of the state's own and then of those that always
-hold; where neither has anything to say they do not follow. What leads nowhere costs patience.
+Owns how a message is answered. First every fact that it asks for is told, in whatever state, or the
+fact that it doubts; then the first rule applies whose conditions hold, of the state's own and then
+of those that always hold. A message that no fact, rule or intent fits is not understood: the user
+asks back. What leads nowhere costs patience.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class ScriptedUser:
         self._states = {state.id: state for state in script.state}
         self._turns = 0
         self._told: Counter[str] = Counter()
+        self._last_told = ""
         self._applied: Counter[int] = Counter()
         self._lost: Counter[str] = Counter()
         self._useless = 0
@@ -89,13 +91,14 @@ class ScriptedUser:
                 useful |= first or rule.to not in (None, self.state)
                 left = rule.leave
                 self._follow(rule)
+        understood = bool(spoken or heard.intents)
         self._useless = 0 if useful else self._useless + 1
         if not left and self._useless >= self._script.patience:
             spoken.append(self._slots.text(self._script.lines.farewell))
             left = True
         if not spoken:
             spoken.append(self._puzzled(heard))
-        return UserTurn(" ".join(spoken), left, tuple(self._calls), self.state)
+        return UserTurn(" ".join(spoken), left, tuple(self._calls), self.state, understood)
 
     async def close(self) -> None:
         """Nothing to release."""
@@ -106,20 +109,29 @@ class ScriptedUser:
         """Return the answers to what is asked for, and whether one of them is news."""
         answers, repeated = list[str](), list[str]()
         news = False
-        for fact in self._known():
-            if not heard.asks(self._slots.patterns(fact.patterns)):
-                continue
+        for fact in self._asked(heard):
             times = self._told[fact.id]
             said = self._speak(fact, fact.say, times)
             old = said.worked and times >= len(fact.say)
             (repeated if old else answers).append(said.text)
             if said.worked:
                 self._told[fact.id] += 1
+                self._last_told = fact.id
                 news |= not old
         if repeated:
             again = self._slots.text(self._script.lines.again)
             answers.append(" ".join([again, *repeated]))
         return answers, news
+
+    def _asked(self, heard: Message) -> list[Fact]:
+        """Return the facts that a message asks for, or else the one that it asks to check."""
+        known = list(self._known())
+        asked = [fact for fact in known if heard.asks(self._slots.patterns(fact.patterns))]
+        if asked or "doubts" not in heard.intents or not heard.asking:
+            return asked
+        told = [fact for fact in known if self._told[fact.id]]
+        named = [fact for fact in told if heard.says(self._slots.patterns(fact.patterns))]
+        return named or [fact for fact in told if fact.id == self._last_told]
 
     def _known(self) -> Iterator[Fact]:
         """Yield what can be asked for now, of each id the first."""
@@ -141,6 +153,7 @@ class ScriptedUser:
         return (
             (rule.most is None or self._applied[id(rule)] < rule.most)
             and (rule.turns is None or self._turns >= rule.turns)
+            and (not rule.intent or not heard.intents.isdisjoint(rule.intent))
             and (not rule.said or heard.says(patterns(rule.said)))
             and not heard.says(patterns(rule.unsaid))
             and all(self._told[fact] for fact in rule.told)
@@ -193,7 +206,7 @@ class ScriptedUser:
         phrases, idle = self._script.lines, self._states[self.state].idle
         if heard.asks_openly:
             kind, lines = "unknown", phrases.unknown
-        elif idle:
+        elif idle and heard.intents:
             kind, lines = f"idle {self.state}", idle
         else:
             kind, lines = "unfit", phrases.unfit

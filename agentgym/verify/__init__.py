@@ -5,6 +5,6 @@ Check packs may use `path_matches` beside the public names of `agentgym`.
 
 from __future__ import annotations
 
-from agentgym.verify.state import path_matches
+from agentgym.task.state import path_matches
 
 __all__ = ["path_matches"]

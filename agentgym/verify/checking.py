@@ -9,9 +9,10 @@ import dataclasses
 import functools
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias, cast
+from typing import cast
 
 from agentgym.errors import (
     GuestFileError,
@@ -21,10 +22,10 @@ from agentgym.errors import (
     VerifierError,
 )
 from agentgym.protocols import Evidence
-from agentgym.records import CheckResult, CheckStatus
+from agentgym.records import CheckResult, CheckStatus, Json
 from agentgym.task.model import Instance
 from agentgym.task.template import fill_json
-from agentgym.verify.evidence import CommonEvidence, WatchedEvidence
+from agentgym.verify.evidence import WatchedEvidence
 from agentgym.verify.packs import check_arguments, find_check
 from agentgym.verify.rehearsal import rehearse
 from agentgym.verify.rubric import Checkpoint, Condition, Rubric, load_rubric, show_place
@@ -32,7 +33,72 @@ from agentgym.verify.rubric import Checkpoint, Condition, Rubric, load_rubric, s
 _MESSAGE_CHARS = 600
 
 OWN = "checks."
-BoundCheck: TypeAlias = Callable[[CommonEvidence], CheckResult]
+_GRADERS_OWN = (ImportError, NameError)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A check that came to no result.
+
+    Attributes:
+        what: How it ended.
+        by_grader: Nothing that an agent left can be the reason.
+        spent: The process it ran in is no place for another check.
+        channels: What it had looked at.
+    """
+
+    what: str
+    by_grader: bool = False
+    spent: bool = False
+    channels: tuple[str, ...] = ()
+
+    def as_error(self) -> CheckResult:
+        """Return the result of a check that is itself at fault."""
+        return CheckResult(CheckStatus.ERROR, self.what, channels=self.channels)
+
+
+def blame_grader(error: BaseException) -> BaseException:
+    """Mark an exception that a check may meet: nothing that an agent left is the reason."""
+    vars(error)["of_grader"] = True
+    return error
+
+
+class BoundCheck:
+    """A check with its arguments.
+
+    Args:
+        leaf: Where the rubric asks for it.
+        check: The function, arguments filled in.
+    """
+
+    def __init__(self, leaf: Checkpoint | Condition, check: Callable[[Evidence], object]) -> None:
+        self._leaf, self._check = leaf, check
+
+    def attempt(self, evidence: object) -> CheckResult | Broken:
+        """Run the check, classify how it ended and note what it looked at."""
+        seen = WatchedEvidence(evidence)
+        try:
+            result = _read_result(self._leaf, self._check(cast(Evidence, seen)))
+        except (GuestFileError, SandboxEndedError, SandboxLimitError) as error:
+            # The file the agent should have left is not there or not what it should be, or what
+            # it left used up a clean room.
+            result = CheckResult(CheckStatus.FAIL, str(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an author's function may raise anything
+            what = traceback.format_exception_only(error)[-1].strip()
+            return Broken(
+                tidy(f"{self._leaf.use}: {what} ({_raised_at(error)})"),
+                by_grader=_is_graders(error),
+                spent=isinstance(error, (MemoryError, RecursionError)),
+                channels=seen.channels,
+            )
+        return dataclasses.replace(
+            result, message=tidy(str(result.message)), channels=seen.channels
+        )
+
+    def __call__(self, evidence: object) -> CheckResult:
+        """Run the check in this process; one that breaks is in error."""
+        found = self.attempt(evidence)
+        return found.as_error() if isinstance(found, Broken) else found
 
 
 def bind_checks(instance: Instance) -> tuple[Rubric, dict[str, BoundCheck]]:
@@ -42,20 +108,27 @@ def bind_checks(instance: Instance) -> tuple[Rubric, dict[str, BoundCheck]]:
         VerifierError: The rubric is broken, a check does not exist, or it does not take the
             arguments that the rubric gives it.
     """
-    folder = instance.task.folder / "checks"
-    path = folder / "rubric.toml"
-    rubric = load_rubric(path)
-    asked: list[Checkpoint | Condition] = [*rubric.conditions, *rubric.leaves()]
-    return rubric, {one.id: _bind(one, folder, instance) for one in asked}
+    return bind_folder(instance.task.folder / "checks", instance.params)
 
 
-def _bind(leaf: Checkpoint | Condition, folder: Path, instance: Instance) -> BoundCheck:
+def bind_folder(folder: Path, params: Mapping[str, Json]) -> tuple[Rubric, dict[str, BoundCheck]]:
+    """Do as `bind_checks` with a task's ``checks`` folder and parameters."""
+    rubric = load_rubric(folder / "rubric.toml")
+    return rubric, {one.id: _bind(one, folder, params) for one in asked_of(rubric)}
+
+
+def asked_of(rubric: Rubric) -> list[Checkpoint | Condition]:
+    """Return what has a check in a rubric."""
+    return [*rubric.conditions, *rubric.leaves()]
+
+
+def _bind(leaf: Checkpoint | Condition, folder: Path, params: Mapping[str, Json]) -> BoundCheck:
     field = "use"
     try:
         check = find_check(leaf.use, folder)
         field = "with"
         check_arguments(leaf.use, check, leaf.arguments)
-        arguments = fill_json(leaf.arguments, instance.params, leaf.use)
+        arguments = fill_json(leaf.arguments, params, leaf.use)
         assert isinstance(arguments, Mapping)
         if not leaf.use.startswith(OWN):
             # A pack's check looks at its arguments first; what an author's own does is anybody's
@@ -65,35 +138,32 @@ def _bind(leaf: Checkpoint | Condition, folder: Path, instance: Instance) -> Bou
         # Looked up only now: it reads the file once more, and most rubrics can be bound.
         where = show_place(folder / "rubric.toml", leaf, field)
         raise VerifierError(f"{where}: {error}") from None
-    return functools.partial(_run, leaf, functools.partial(check, **arguments))
+    return BoundCheck(leaf, functools.partial(check, **arguments))
 
 
 class LeafResults(dict[str, CheckResult]):
     """Results by id of leaf or condition; a check runs when its result is first looked up.
 
     Args:
-        checks: Check by id.
-        evidence: What they look at.
+        run: Runs the check of an id.
         known: What needs no check any more: the milestones.
         after_check: Called after every check that ran.
     """
 
     def __init__(
         self,
-        checks: Mapping[str, BoundCheck],
-        evidence: CommonEvidence,
+        run: Callable[[str], CheckResult],
         known: Mapping[str, CheckResult] = MappingProxyType({}),
         after_check: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(known)
-        self._after_check = after_check
-        self._checks, self._evidence = checks, evidence
+        self._run, self._after_check = run, after_check
         self._stopped = ""
 
     def __missing__(self, leaf_id: str) -> CheckResult:
         result = None
         if not self._stopped:
-            result = self._checks[leaf_id](self._evidence)
+            result = self._run(leaf_id)
             self._after_check()
         if result is None or self._stopped:
             result = CheckResult(CheckStatus.ERROR, self._stopped)
@@ -105,21 +175,16 @@ class LeafResults(dict[str, CheckResult]):
         self._stopped = why
 
 
-def _run(
-    leaf: Checkpoint | Condition, check: Callable[[Evidence], object], evidence: CommonEvidence
-) -> CheckResult:
-    """Run one check, classify how it ended and note what it looked at."""
-    seen = WatchedEvidence(evidence)
-    try:
-        result = _read_result(leaf, check(cast(Evidence, seen)))
-    except (GuestFileError, SandboxEndedError, SandboxLimitError) as error:
-        # The file the agent should have left is not there or not what it should be, or what it
-        # left used up a clean room: were that an error, an agent could unscore its failures.
-        result = CheckResult(CheckStatus.FAIL, str(error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - an author's function may raise anything
-        what = traceback.format_exception_only(error)[-1].strip()
-        result = CheckResult(CheckStatus.ERROR, f"{leaf.use}: {what} ({_raised_at(error)})")
-    return dataclasses.replace(result, message=tidy(result.message), channels=seen.channels)
+def _is_graders(error: BaseException) -> bool:
+    """Whether nothing that an agent left can have raised this."""
+    if isinstance(error, _GRADERS_OWN) and not isinstance(error, UnboundLocalError):
+        return True
+    raised: BaseException | None = error
+    while raised is not None:
+        if "of_grader" in vars(raised):
+            return True
+        raised = raised.__cause__ or raised.__context__
+    return False
 
 
 def _raised_at(error: BaseException) -> str:

@@ -18,7 +18,8 @@ from datetime import date, time
 from typing import Any
 from xml.parsers import expat
 
-from agentgym.errors import GuestFileError, MissingExtraError, VerifierError, close_matches
+from agentgym.errors import GuestFileError, VerifierError, close_matches
+from agentgym.installation import missing_extra
 
 FORMATS = ("json", "jsonl", "yaml", "csv", "tsv", "toml", "xml")
 MOST_BYTES: Mapping[str, int] = {"yaml": 2**18, "toml": 2**18}
@@ -194,7 +195,7 @@ def _yaml(text: str) -> object:
     try:
         import yaml
     except ImportError:
-        raise MissingExtraError("PyYAML", "pip install 'agentgym[data]'") from None
+        raise missing_extra("PyYAML", "data") from None
 
     merged: set[yaml.MappingNode] = set()
 

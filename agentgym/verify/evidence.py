@@ -19,6 +19,7 @@ from agentgym.records import (
     Change,
     Connection,
     Criterion,
+    Exhibit,
     Json,
     Judgement,
     Process,
@@ -39,6 +40,26 @@ CHANNELS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Attribute of the evidence to its channel; what says only which task it is has none."""
+
+
+_INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        # Comparing all files would take too long at every step.
+        "changes": "compare `before` and `after` where it matters",
+        # A clean room is built from a snapshot, which a running world has not.
+        "room": "leave out when, so that it is judged at the end",
+        # A model takes seconds to answer, and the guest stands still meanwhile.
+        "judge": "leave out when, so that it is judged at the end",
+    }
+)
+
+
+def refusal(checkpoint: str, what: str) -> VerifierError:
+    """Return what a milestone's check is told that asks for what takes a finished world."""
+    return VerifierError(
+        f"checkpoint {checkpoint!r} is looked at after every step (when = 'every_step'), "
+        f"where there is no `{what}`: {_INSTEAD[what]}"
+    )
 
 
 @dataclass(kw_only=True)
@@ -142,13 +163,21 @@ class EpisodeEvidence(CommonEvidence):
         if self.judge_with is None:
             raise VerifierError(f"this check asks a judge and none is set; {HOW}")
         asked = Criterion(criterion) if isinstance(criterion, str) else criterion
+        return self.decide(asked, gather(cast(Evidence, self), show), votes=votes, top_k=top_k)
+
+    def decide(
+        self, criterion: Criterion, exhibits: Sequence[Exhibit], *, votes: int, top_k: int
+    ) -> Judgement:
+        """Have the judge decide, as long as grading lasts.
+
+        Raises:
+            VerifierError: It gave no usable answer.
+        """
+        assert self.judge_with is not None
         left_s = self.judge_until_s - time.monotonic()
+        timeout_s = None if math.isinf(left_s) else left_s
         return self.judge_with.decide(
-            asked,
-            gather(cast(Evidence, self), show),
-            votes=votes,
-            top_k=top_k,
-            timeout_s=None if math.isinf(left_s) else left_s,
+            criterion, exhibits, votes=votes, top_k=top_k, timeout_s=timeout_s
         )
 
 

@@ -6,19 +6,14 @@ Owns the worker thread the checks run on and the deadline.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-import contextvars
-import functools
 import hashlib
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeVar
 
 from agentgym.errors import ConfigError, VerifierError
-from agentgym.protocols import Judge, SandboxProvider
+from agentgym.protocols import FileTree, Judge, SandboxProvider
 from agentgym.records import (
     Audit,
     Change,
@@ -34,25 +29,28 @@ from agentgym.records import (
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.verify.algebra import evaluate
-from agentgym.verify.checking import LeafResults, bind_checks, tidy
+from agentgym.verify.checking import Broken, LeafResults, tidy
 from agentgym.verify.evidence import EpisodeEvidence
 from agentgym.verify.judge.needs import judged_checks
 from agentgym.verify.judge.opening import judge_from_environment
 from agentgym.verify.memory import RoomMemory
-from agentgym.verify.room import CleanRooms
-from agentgym.verify.rubric import Rubric
+from agentgym.verify.room import STARTING_S, CleanRooms
+from agentgym.verify.rubric import Rubric, load_rubric
 from agentgym.verify.services import ServicesSeen
-from agentgym.verify.state import state_hash
+from agentgym.verify.thread import in_thread
 from agentgym.verify.version import verifier_version
+from agentgym.verify.worker.host import Answers
+from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 60.0
+UNTOUCHED_S = 30.0
+"""For a check that broke, in the world in which nothing was done."""
 _COMMANDS_SHARE = 0.9
+_SLACK_S = 60.0
 _UNWATCHED = CheckResult(CheckStatus.ERROR, "nobody looked at this milestone after every step")
 
 _rooms_opened: dict[str, int] = {}
 """By version of the verifier, how many rooms its last grading opened in this process."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +102,10 @@ async def grade(
         recipe: What clean rooms are made of.
         latched: The finished results of milestones by id: passed, with the step at which each
             first held, or failed. One that is absent was not watched, which is an error.
-        deadline_s: For the whole grading; checks that have no result by then are in error. Where
-            a check asks a judge, it is longer by the judge's `grading_s`.
+        deadline_s: For the whole grading. A check that is still running then has failed on what
+            the agent left, and those after it too, unless it takes as long in the untouched
+            world: then they are in error. Where a check asks a judge, it is longer by the judge's
+            `grading_s`.
         judge: Who decides the criteria of checks that ask for it; None: whom AGENTGYM_JUDGE names.
         memory: What clean rooms answered when other endings of the task were graded.
 
@@ -120,22 +120,51 @@ async def grade(
     version = verifier_version(instance.task)
     before = await provider.open_tree(prepared.snapshot)
     after = await provider.open_tree(end.after)
-    try:
-        rubric, checks = bind_checks(instance)
-        judge = _judge_of(instance, judge)
-    except (VerifierError, ConfigError) as error:
-        return replace(_broken(str(error)), verifier=version)
-    if judge is not None:
-        deadline_s += judge.grading_s
-    commands_s = _COMMANDS_SHARE * deadline_s
-    rooms = CleanRooms(
-        *(provider, recipe, prepared.snapshot, after),
-        commands_s=commands_s,
-        # With a memory it is not known how many rooms start at all.
-        expected=0 if memory is not None else _rooms_opened.get(version, 0),
-        memory=memory,
-    )
-    evidence = EpisodeEvidence(
+    with CheckRunner(instance) as runner:
+        try:
+            rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
+            await in_thread(runner.open)
+            judge = _judge_of(instance, judge)
+        except (VerifierError, ConfigError) as error:
+            return replace(_broken(str(error)), verifier=version)
+        if judge is not None:
+            deadline_s += judge.grading_s
+        rooms = CleanRooms(
+            *(provider, recipe, prepared.snapshot, after),
+            commands_s=_COMMANDS_SHARE * deadline_s,
+            # With a memory it is not known how many rooms start at all.
+            expected=0 if memory is not None else _rooms_opened.get(version, 0),
+            memory=memory,
+        )
+        evidence = _evidence(instance, end, prepared, before, after, rooms)
+        evidence.judge_with = judge
+        evidence.judge_until_s = time.monotonic() + deadline_s
+        milestones = {leaf.id: latched.get(leaf.id, _UNWATCHED) for leaf in rubric.milestones()}
+        judging = _Judging(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s)
+        results = LeafResults(judging.run, milestones, rooms.retire)
+        volatile = instance.task.manifest.replay.volatile_paths
+        try:
+            runner.see(evidence)
+            verdict = await judging.judge(rubric, results, volatile)
+        finally:
+            runner.stop()
+            await rooms.close()
+            _rooms_opened[version] = rooms.opened
+    if end.gave_up is not None and not instance.task.manifest.abstain:
+        verdict = replace(verdict, outcome=False)
+    digest = _with_services(verdict.state_hash, end.services)
+    return replace(verdict, verifier=version, state_hash=digest)
+
+
+def _evidence(
+    instance: Instance,
+    end: EpisodeEnd,
+    prepared: Prepared,
+    before: FileTree,
+    after: FileTree,
+    rooms: CleanRooms,
+) -> EpisodeEvidence:
+    return EpisodeEvidence(
         task=instance.task.id,
         seed=instance.seed,
         params=instance.params,
@@ -151,55 +180,81 @@ async def grade(
         open_room=rooms.open,
         killed_for_memory=end.audit.killed_for_memory,
         services=end.services,
-        judge_with=judge,
-        judge_until_s=time.monotonic() + deadline_s,
     )
-    milestones = {leaf.id: latched.get(leaf.id, _UNWATCHED) for leaf in rubric.milestones()}
-    results = LeafResults(checks, evidence, milestones, rooms.retire)
-    volatile = instance.task.manifest.replay.volatile_paths
-    try:
-        verdict = await _judge(rubric, results, evidence, volatile, deadline_s)
-    finally:
-        await rooms.close()
-        _rooms_opened[version] = rooms.opened
-    if end.gave_up is not None and not instance.task.manifest.abstain:
-        verdict = replace(verdict, outcome=False)
-    return replace(verdict, verifier=version)
 
 
-async def _judge(
-    rubric: Rubric,
-    results: LeafResults,
-    evidence: EpisodeEvidence,
-    volatile_paths: Sequence[str],
-    deadline_s: float,
-) -> Verdict:
-    """Run the checks and hash the state, until the deadline."""
-    until_s = time.monotonic() + deadline_s
-    hashing = functools.partial(
-        state_hash, evidence.changes, evidence.after, volatile_paths, until_s
-    )
-    judging = in_thread(lambda: (evaluate(rubric, results), hashing()))
-    try:
-        await asyncio.wait({judging}, timeout=deadline_s)
-    except asyncio.CancelledError:
-        # The thread goes on without its files; how it fails then is of no interest.
-        judging.cancel()
-        raise
-    finally:
-        results.stop(f"no result within the {deadline_s:g} s for grading")
-    if judging.done():
-        verdict, digest = judging.result()
-        return replace(verdict, state_hash=_with_services(digest, evidence))
-    judging.cancel()
-    return evaluate(rubric, results)
+class _Judging:
+    """Runs the checks of one grading, until the deadline.
+
+    Args:
+        runner: Where they run.
+        answers: What they are told of the episode.
+        rooms: The clean rooms they may use.
+        deadline_s: For all checks and the state hash. It is put off by the time that rooms take
+            to start.
+    """
+
+    def __init__(
+        self, runner: CheckRunner, answers: Answers, rooms: CleanRooms, deadline_s: float
+    ) -> None:
+        self._runner, self._answers, self._rooms = runner, answers, rooms
+        self._deadline_s, self._until_s = deadline_s, time.monotonic() + deadline_s
+        self._used_up = CheckResult(
+            CheckStatus.ERROR, f"no result within the {deadline_s:g} s for grading"
+        )
+
+    def _until(self) -> float:
+        return self._until_s + min(self._rooms.waited_s, STARTING_S)
+
+    def run(self, id: str) -> CheckResult:
+        """Return the result of a check; one that breaks is tried in the untouched world."""
+        if time.monotonic() >= self._until():
+            return self._used_up
+        self._answers.outage = ""
+        found = self._runner.run(id, self._answers, self._until)
+        if isinstance(found, CheckResult):
+            return found
+        if self._answers.outage and not found.by_grader:
+            found = replace(found, what=self._answers.outage, by_grader=True)
+        if found.by_grader or self._rooms.waited_s > STARTING_S:
+            return found.as_error()
+        until_s = time.monotonic() + UNTOUCHED_S
+        again = self._runner.run(id, self._answers, lambda: until_s, pristine=True)
+        if isinstance(again, Broken):
+            return found.as_error()
+        if time.monotonic() >= self._until():
+            # What is left unlooked at was so by the same doing.
+            why = f"{self._used_up.message}: {id!r} used them up on what the agent left"
+            self._used_up = CheckResult(CheckStatus.FAIL, why)
+        return CheckResult(CheckStatus.FAIL, tidy(BROKE + found.what), channels=found.channels)
+
+    async def judge(
+        self, rubric: Rubric, results: LeafResults, volatile_paths: Sequence[str]
+    ) -> Verdict:
+        """Return the verdict, with the hash of the files."""
+
+        def work() -> Verdict:
+            verdict = evaluate(rubric, results)
+            digest = self._runner.hash(volatile_paths, self._answers, self._until())
+            self._runner.close()
+            return replace(verdict, state_hash=digest)
+
+        judging = in_thread(work)
+        try:
+            # Every wait in the thread has an end of its own.
+            await asyncio.wait({judging}, timeout=self._deadline_s + STARTING_S + _SLACK_S)
+        finally:
+            if not judging.done():
+                results.stop(self._used_up.message)
+                judging.cancel()
+        return judging.result() if not judging.cancelled() else evaluate(rubric, results)
 
 
-def _with_services(files: str, evidence: EpisodeEvidence) -> str:
+def _with_services(files: str, services: ServicesSeen | None) -> str:
     """Return the digest of files and services; that of the files where there are no services."""
-    if not files or evidence.services is None:
+    if not files or services is None:
         return files
-    return hashlib.sha256(f"{files}\n{evidence.services.hash}".encode()).hexdigest()
+    return hashlib.sha256(f"{files}\n{services.hash}".encode()).hexdigest()
 
 
 def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:
@@ -209,29 +264,23 @@ def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:
     return judge or judge_from_environment()
 
 
+def failed(instance: Instance, why: str) -> Verdict:
+    """Return the verdict of an episode that left what cannot be looked at: nothing holds.
+
+    Args:
+        instance: The task with its parameters.
+        why: What was seen and what was expected.
+    """
+    version = verifier_version(instance.task)
+    try:
+        rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
+    except VerifierError as error:
+        return replace(_broken(str(error)), verifier=version)
+    results = LeafResults(lambda id: CheckResult(CheckStatus.FAIL, tidy(why)))
+    return replace(evaluate(rubric, results), outcome=False, score=0.0, verifier=version)
+
+
 def _broken(why: str) -> Verdict:
     """Return the verdict of a rubric that cannot be used at all."""
     rubric = CheckpointResult("rubric", Phase.OUTCOME, CheckStatus.ERROR, 0.0, 1.0, tidy(why))
     return Verdict("error:verifier", outcome=False, score=0.0, checkpoints=(rubric,))
-
-
-def in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
-    """Run a function on a thread of its own.
-
-    Not the loop's executor: its few threads would all wait for rooms, which a provider may
-    need that executor to start, and a check that never ends would keep the process from
-    ending.
-    """
-    outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
-    outcome.set_running_or_notify_cancel()
-    # As asyncio.to_thread does: whoever watches this grading watches its checks too.
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            outcome.set_result(context.run(function))
-        except BaseException as error:  # noqa: BLE001 - carried over to the loop and raised there
-            outcome.set_exception(error)
-
-    threading.Thread(target=work, name="agentgym-grading", daemon=True).start()
-    return asyncio.wrap_future(outcome)

@@ -14,7 +14,7 @@ from agentgym.errors import GuestFileError
 from agentgym.protocols import FileTree
 from agentgym.record.volatile.masking import Masking
 from agentgym.records import Change, ChangeKind, Json
-from agentgym.verify.state import path_matches
+from agentgym.task.state import path_matches
 
 MOST_FILES: Final = 2000
 _MASKED_BYTES: Final = 256 << 10

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Protocol
 
 from agentgym.errors import (
     SandboxDiedError,
     SandboxError,
     VerifierError,
 )
-from agentgym.protocols import FileTree, Room, Sandbox, SandboxProvider
+from agentgym.protocols import FileTree, Sandbox, SandboxProvider
 from agentgym.records import (
     Audit,
-    Change,
     CheckResult,
     CheckStatus,
     Connection,
@@ -31,11 +32,12 @@ from agentgym.records import (
 )
 from agentgym.task.model import Instance, Task
 from agentgym.task.setup import Prepared
-from agentgym.verify.checking import BoundCheck, bind_checks
+from agentgym.verify.checking import Broken, tidy
 from agentgym.verify.evidence import CommonEvidence
-from agentgym.verify.grade import in_thread
 from agentgym.verify.rubric import load_rubric
 from agentgym.verify.services import ServicesSeen
+from agentgym.verify.thread import in_thread
+from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 5.0
 """For all the checks of one look: the guest stands still meanwhile."""
@@ -64,10 +66,9 @@ class Moment:
 class LiveEvidence(CommonEvidence):
     """The `agentgym.protocols.Evidence` of an episode that goes on.
 
-    What takes a finished world (`changes`, `room`, `judge`) is refused, naming the checkpoint.
+    What takes a finished world (`changes`, `room`, `judge`) is refused, see `refusal`.
     """
 
-    checkpoint: str
     audit: Callable[[], Audit]
 
     @property
@@ -85,31 +86,64 @@ class LiveEvidence(CommonEvidence):
         """How many processes the kernel has ended for memory so far; None where nobody counts."""
         return self.audit().killed_for_memory
 
-    @property
-    def changes(self) -> Sequence[Change]:
-        """Refuse: comparing all files would take too long at every step."""
-        self._refuse("changes", "compare `before` and `after` where it matters")
 
-    def room(self, artifacts: Sequence[str] = (), *, shared: bool = False) -> Room:
-        """Refuse: a clean room is built from a snapshot, which a running world has not."""
-        self._refuse("room", "leave out when, so that it is judged at the end")
+class Looker(Protocol):
+    """Runs the checks of milestones."""
 
-    def judge(self, *asked: object, **options: object) -> NoReturn:
-        """Refuse: a model takes seconds to answer, and the guest stands still meanwhile."""
-        self._refuse("judge", "leave out when, so that it is judged at the end")
+    def look(
+        self, ids: Sequence[str], evidence: LiveEvidence, until_s: float
+    ) -> Iterator[tuple[str, CheckResult | Broken]]:
+        """Yield what the checks of some milestones find, one after the other."""
+        ...
 
-    def _refuse(self, what: str, instead: str) -> NoReturn:
-        raise VerifierError(
-            f"checkpoint {self.checkpoint!r} is looked at after every step (when = 'every_step'), "
-            f"where there is no `{what}`: {instead}"
-        )
+    def stop(self) -> None:
+        """End a look that takes too long; nothing reads the guest's files when this returns."""
+        ...
+
+    def close(self) -> None:
+        """Run nothing any more."""
+        ...
+
+
+class WorkerLooker:
+    """Runs the checks in a worker that is kept for the whole episode.
+
+    Args:
+        instance: The task with its parameters.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self._runner = CheckRunner(instance)
+
+    def open(self) -> None:
+        """Have the checks bound, so that the first look does not wait for it.
+
+        Raises:
+            VerifierError: They cannot be.
+        """
+        self._runner.open()
+
+    def look(
+        self, ids: Sequence[str], evidence: LiveEvidence, until_s: float
+    ) -> Iterator[tuple[str, CheckResult | Broken]]:
+        """Yield what the checks of some milestones find, one after the other."""
+        return self._runner.look(ids, evidence, until_s)
+
+    def stop(self) -> None:
+        """End a look that takes too long."""
+        self._runner.drop()
+
+    def close(self) -> None:
+        """Give the worker back."""
+        self._runner.close()
 
 
 class Milestones:
     """The milestones of one episode; made by `open_milestones`.
 
     Args:
-        checks: Bound checks by checkpoint id.
+        ids: Of the checkpoints, in the order of the rubric.
+        looker: Runs their checks.
         instance: The task with its parameters.
         before: The files as the setup left them.
         gold: What the setup left for the checks.
@@ -122,19 +156,20 @@ class Milestones:
 
     def __init__(
         self,
-        checks: Mapping[str, BoundCheck],
+        ids: Sequence[str],
+        looker: Looker,
         instance: Instance,
         before: FileTree,
         gold: Mapping[str, bytes],
         *,
         deadline_s: float = DEADLINE_S,
     ) -> None:
-        self.ids = tuple(checks)
+        self.ids = tuple(ids)
         self.reached: dict[str, int] = {}
-        self._checks, self._instance = checks, instance
+        self._looker, self._instance = looker, instance
         self._before, self._gold, self._deadline_s = before, gold, deadline_s
         self._results: dict[str, CheckResult] = {}
-        self._overrun: asyncio.Future[None] | None = None
+        self._sound: set[str] = set()
 
     def results(self) -> dict[str, CheckResult]:
         """Return what each has come to by now: passed with its step, broken, or not so yet."""
@@ -162,19 +197,11 @@ class Milestones:
             SandboxDiedError: The sandbox is gone; as SandboxEndedError by the guest's own doing.
         """
         waiting = self._open()
-        # A check that hangs has its thread; a second one would hang beside it.
-        if not waiting or (self._overrun is not None and not self._overrun.done()):
+        if not waiting:
             return
-        found: dict[str, CheckResult] = {}
         try:
             async with sandbox.look() as tree:
-                evidence = self._evidence(sandbox, moment, tree)
-                looking = in_thread(lambda: self._look(waiting, evidence, found))
-                await asyncio.wait({looking}, timeout=self._deadline_s)
-                self._overrun = None if looking.done() else looking
-                if looking.done():
-                    looking.result()
-                seen = dict(found)
+                seen = await self._look(waiting, self._evidence(sandbox, moment, tree))
         except SandboxDiedError:
             raise
         except SandboxError as error:
@@ -182,18 +209,52 @@ class Milestones:
             seen = {id: CheckResult(CheckStatus.FAIL, str(error)) for id in waiting}
         late = CheckResult(CheckStatus.FAIL, f"no result within {self._deadline_s:g} s")
         for id in waiting:
-            result = seen.get(id, late)
+            result = self._classify(id, seen.get(id, late), moment)
             if result.status is CheckStatus.PASS:
                 self.reached[id] = moment.step
                 result = replace(result, step=moment.step)
             self._results[id] = result
 
-    def _look(
-        self, waiting: Sequence[str], evidence: LiveEvidence, found: dict[str, CheckResult]
-    ) -> None:
-        for id in waiting:
-            own = replace(evidence, checkpoint=id)
-            found[id] = self._checks[id](own)
+    async def _look(
+        self, waiting: Sequence[str], evidence: LiveEvidence
+    ) -> dict[str, CheckResult | Broken]:
+        """Return what was found in time."""
+        found: dict[str, CheckResult | Broken] = {}
+        until_s = time.monotonic() + self._deadline_s
+        over = threading.Event()
+
+        def work() -> None:
+            for id, result in self._looker.look(waiting, evidence, until_s):
+                if over.is_set() or time.monotonic() >= until_s:
+                    return
+                found[id] = result
+
+        looking = in_thread(work)
+        try:
+            await asyncio.wait({looking}, timeout=self._deadline_s)
+        finally:
+            if not looking.done():
+                # The guest goes on when this returns: its files may then lead anywhere.
+                over.set()
+                self._looker.stop()
+        seen = dict(found)
+        await asyncio.wait({looking})
+        looking.result()
+        return seen
+
+    def _classify(self, id: str, found: CheckResult | Broken, moment: Moment) -> CheckResult:
+        """Return a result; a check that was sound before the agent acted breaks by its doing."""
+        if not isinstance(found, Broken):
+            if moment.step < 0:
+                self._sound.add(id)
+            return found
+        if found.by_grader or (moment.step < 0 or id not in self._sound):
+            return found.as_error()
+        return CheckResult(CheckStatus.FAIL, tidy(BROKE + found.what), channels=found.channels)
+
+    def close(self) -> None:
+        """Look at nothing any more."""
+        self._looker.close()
 
     def _evidence(self, sandbox: Sandbox, moment: Moment, tree: FileTree) -> LiveEvidence:
         loop = asyncio.get_running_loop()
@@ -204,7 +265,6 @@ class Milestones:
             return asyncio.run_coroutine_threadsafe(sandbox.audit(), loop).result()
 
         return LiveEvidence(
-            checkpoint="",
             task=self._instance.task.id,
             seed=self._instance.seed,
             params=self._instance.params,
@@ -228,13 +288,17 @@ async def open_milestones(
     """
     try:
         ids = milestones_of(instance.task)
-        checks = bind_checks(instance)[1] if ids else {}
     except VerifierError:
         return None
     if not ids:
         return None
     before = await provider.open_tree(prepared.snapshot)
-    return Milestones({id: checks[id] for id in ids}, instance, before, prepared.gold)
+    looker = WorkerLooker(instance)
+    try:
+        await in_thread(looker.open)
+    except VerifierError:
+        return None
+    return Milestones(ids, looker, instance, before, prepared.gold)
 
 
 def milestones_of(task: Task) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ ENVIRONMENT: Mapping[str, str] = {
 }
 ARTIFACT_BYTES = 64 * 2**20
 ARTIFACT_ENTRIES = 20_000
+STARTING_S = 60.0
+"""By how much the deadlines of grading are put off, at most, for rooms that start late."""
 _PATH_BYTES = 4000
 _TRUSTED = (
     "/bin",
@@ -72,6 +74,10 @@ class CleanRooms:
         expected: How many rooms will likely be asked for; they start ahead, two at a time.
         memory: What rooms answered in other gradings of the same task, and will in this one. The
             n-th room with some artifacts recalls what the n-th with the same ones did.
+
+    Attributes:
+        opened: How many were asked for.
+        waited_s: Seconds that checks waited for rooms to start, which is nobody's doing but ours.
     """
 
     def __init__(
@@ -100,6 +106,7 @@ class CleanRooms:
         self._asked: Counter[str] = Counter()
         self._closed = False
         self.opened = 0
+        self.waited_s = 0.0
         self._look_ahead()
 
     def open(self, artifacts: Sequence[str], shared: bool = False) -> Room:
@@ -113,15 +120,26 @@ class CleanRooms:
             GuestFileError: An artifact is not there, or too large.
             VerifierError: A path may not be an artifact.
         """
-        key = tuple(sorted(set(artifacts)))
-        for path in key:
-            _check_path(path)
+        key = artifact_key(artifacts)
         if self._packed is None or self._packed[0] != key:
             self._packed = key, pack_artifacts(self._after, key)
-        stream = self._packed[1]
+        return self.open_packed(key, self._packed[1], shared)
+
+    def open_packed(self, key: tuple[str, ...], stream: bytes, shared: bool) -> Room:
+        """Open a room with artifacts that are packed. Called on the worker thread.
+
+        Args:
+            key: The artifacts, see `artifact_key`.
+            stream: What `pack_artifacts` made of them.
+            shared: As in `open`.
+        """
 
         def start() -> CleanRoom:
-            return CleanRoom(self, self.call(lambda: self._start(key, stream)))
+            began_s = time.monotonic()
+            try:
+                return CleanRoom(self, self.call(lambda: self._start(key, stream)))
+            finally:
+                self.waited_s += time.monotonic() - began_s
 
         if not shared and not self._recalls:
             return start()
@@ -187,7 +205,7 @@ class CleanRooms:
 
     def left_s(self) -> float:
         """Seconds that commands may still take; zero or less when they are used up."""
-        return self._until - time.monotonic()
+        return self._until + min(self.waited_s, STARTING_S) - time.monotonic()
 
     async def close(self) -> None:
         """End what still runs and close every room. The rooms answer no more calls."""
@@ -242,6 +260,18 @@ class CleanRoom:
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """Put a file of the grader's own into the room."""
         self._rooms.call(lambda: self._sandbox.write_file(path, data, mode=mode))
+
+
+def artifact_key(artifacts: Sequence[str]) -> tuple[str, ...]:
+    """Return artifacts sorted, each once.
+
+    Raises:
+        VerifierError: A path may not be an artifact.
+    """
+    key = tuple(sorted(set(artifacts)))
+    for path in key:
+        _check_path(path)
+    return key
 
 
 def pack_artifacts(after: FileTree, artifacts: Sequence[str]) -> bytes:

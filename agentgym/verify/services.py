@@ -20,16 +20,12 @@ class ServicesSeen:
         before: Their state as the setup left it.
         after: Returns their state at the moment.
         calls: Every call of the episode until then.
-
-    Attributes:
-        before: Their state as the setup left it.
-        calls: Every call of the episode until then.
     """
 
     def __init__(
         self, before: Snapshot, after: Callable[[], Snapshot], calls: Sequence[AuditEntry]
     ) -> None:
-        self.before, self._take = before, after
+        self._before, self._take = before, after
         self.calls = tuple(calls)
 
     @classmethod
@@ -38,27 +34,30 @@ class ServicesSeen:
         with backend.lock:
             return cls(before, backend.snapshot, tuple(backend.audit))
 
+    def parts(self) -> tuple[Snapshot, Snapshot, tuple[AuditEntry, ...]]:
+        """Return the states before and after and the calls: all that another process needs."""
+        return self._before, self._after, self.calls
+
     @cached_property
-    def after(self) -> Snapshot:
-        """Their state at the moment."""
+    def _after(self) -> Snapshot:
         return self._take()
 
     @property
     def hash(self) -> str:
         """Hash of the state."""
-        return self.after.hash
+        return self._after.hash
 
     @cached_property
     def tables_before(self) -> Tables:
         """The rows as the setup left them."""
-        return SnapshotTables(self.before)
+        return SnapshotTables(self._before)
 
     @cached_property
     def tables_after(self) -> Tables:
         """The rows at the moment."""
-        return SnapshotTables(self.after)
+        return SnapshotTables(self._after)
 
     @cached_property
     def row_changes(self) -> Sequence[RowChange]:
         """The rows that differ."""
-        return diff(self.before, self.after)
+        return diff(self._before, self._after)

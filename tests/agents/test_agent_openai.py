@@ -5,6 +5,7 @@ import base64
 import io
 import json
 import socket
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from PIL import Image
 
 import agentgym.chat.endpoint as endpoint
 from agentgym.agents.openai import OpenAIAgent
-from agentgym.errors import AgentError, ConfigError
+from agentgym.errors import AgentError, ConfigError, PolicyError
 from agentgym.records import Action, Briefing, Decision, Observation, Step, TokenUsage
 from agentgym.testing.agent import BRIEFING, FIRST, TOOLS, actions, play
 
@@ -333,7 +334,31 @@ async def test_a_refusal_is_final(serve, mode, status, message):
         await decide("test" + mode)
     assert f"{server.url}/chat/completions" in str(caught.value)
     assert "secret" not in str(caught.value)
+    assert not isinstance(caught.value, PolicyError)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("code", "policy"), [(400, True), (422, True), (403, False), (500, False)])
+async def test_what_a_model_said_is_refused(serve, waits, code, policy):
+    """The first request says nothing of the model's; a later one that is refused does."""
+    serve([LOOK, Status(code, "messages[2] is odd")])
+    with pytest.raises(AgentError) as caught:
+        await episode("test?retries=0")
+    assert isinstance(caught.value, PolicyError) is policy
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        Status(400, "The response was filtered", extra={"code": "content_filter"}),
+        Status(400, "Invalid prompt: flagged as potentially violating our usage policy."),
+        Raw(b'{"error": {"code": 400, "message": "blocked: PROHIBITED_CONTENT"}}'),
+    ],
+)
+async def test_a_content_filter_refuses_what_the_dialogue_says(serve, status):
+    serve([status])
+    with pytest.raises(PolicyError):
+        await decide()
 
 
 async def test_nobody_listens(monkeypatch):
@@ -353,7 +378,7 @@ async def test_nobody_listens(monkeypatch):
 @pytest.mark.parametrize("kind", ["headers", "drip", "body"])
 async def test_a_reply_that_never_ends(serve, mode, kind):
     serve([Endless(kind)])
-    with pytest.raises(AgentError, match=r"no complete reply within 0\.3 s|is longer than"):
+    with pytest.raises(PolicyError, match=r"no complete reply within 0\.3 s|is longer than"):
         await decide(with_option(mode, "timeout_s=0.3"))
 
 
@@ -367,7 +392,7 @@ async def test_a_stream_is_over_at_its_end_mark(serve):
 async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):
     monkeypatch.setattr(endpoint, "MAX_REPLY_BYTES", 100_000)
     serve([Endless("body")])
-    with pytest.raises(AgentError, match="the reply is longer than 100000 bytes"):
+    with pytest.raises(PolicyError, match="the reply is longer than 100000 bytes"):
         await decide()
 
 
@@ -376,7 +401,7 @@ async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):
     [
         (b"<html>welcome</html>", "not a chat completion.*welcome"),
         (b"[]", "not a chat completion"),
-        (b'{"choices": []}', "a reply without a message"),
+        (b'{"object": "list"}', "a reply without choices"),
         (b'{"choices": [{"message": {"tool_calls": 5}}]}', "tool_calls"),
         (b'{"error": {"message": "quota exceeded"}}', "quota exceeded"),
         (b"[" * 100_000, "not a chat completion"),
@@ -384,9 +409,22 @@ async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):
 )
 async def test_a_body_that_is_no_completion(serve, body, message):
     server = serve([Raw(body)])
-    with pytest.raises(AgentError, match=message):
+    with pytest.raises(AgentError, match=message) as caught:
         await decide()
+    assert not isinstance(caught.value, PolicyError)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"choices": []}', b'{"choices": [{"finish_reason": "content_filter"}]}'],
+    ids=["no-choice", "no-message"],
+)
+async def test_a_reply_without_a_message_is_the_model_s_doing(serve, body):
+    server = serve([Raw(body)])
+    with pytest.raises(PolicyError, match="no usable tool call in 3 replies"):
+        await decide()
+    assert len(server.requests) == 3
 
 
 async def test_an_error_in_the_middle_of_a_stream(serve):
@@ -448,19 +486,96 @@ async def test_an_empty_reply_is_asked_again(serve):
 
 async def test_a_model_that_never_calls_is_given_up(serve):
     server = serve([says(content="No.")])
-    with pytest.raises(AgentError, match="no usable tool call in 3 replies.*called no tool"):
+    message = r"no usable tool call in 3 replies \(330 tokens\).*called no tool"
+    with pytest.raises(PolicyError, match=message) as caught:
         await decide()
     assert len(server.requests) == 3
+    assert caught.value.detail.count("reply: No.\ntold: Your reply called no tool.") == 3
+
+
+async def test_what_a_model_was_told_is_recorded_with_its_decision(serve):
+    serve([says(content="Let me think."), says(), LOOK])
+    nudges = (await decide()).nudges
+    assert [nudge.said for nudge in nudges] == ["Let me think.", ""]
+    assert all("Call exactly one of the tools" in nudge.told for nudge in nudges)
+
+
+async def test_a_refusal_is_a_reply_without_a_call(serve):
+    server = serve([says(refusal="I will not."), SUBMIT])
+    decision = await decide()
+    assert decision.nudges[0].said == "I will not."
+    assert server.requests[1]["messages"][2] == {"role": "assistant", "content": "I will not."}
+
+
+async def test_a_reply_that_was_cut_off_is_told_so(serve):
+    cut = says(content="I shall")
+    cut["choices"][0]["finish_reason"] = "length"
+    serve([cut, SUBMIT])
+    assert "cut off at its largest length" in (await decide()).nudges[0].told
+
+
+SEVERAL = says(
+    call("look", call_id="one"),
+    call("bash", {"command": "ls"}, "two"),
+    call("look", '{"bro', "three"),
+    call("submit", call_id="four"),
+    content="All at once.",
+)
 
 
 @MODES
-async def test_of_several_calls_the_first_is_taken(serve, mode):
-    several = says(call("look", call_id="one"), call("submit", call_id="two"))
-    server = serve([several, SUBMIT])
+async def test_several_calls_are_executed_in_order_each_as_a_step(serve, mode):
+    server = serve([SEVERAL, SUBMIT])
     steps = await episode("test" + mode)
+    # Nothing is done from the first call on that cannot be read.
+    assert [a.tool for a in actions(steps)] == ["look", "bash", "submit"]
+    assert len(server.requests) == 2, "the model is asked once a reply"
+    assert [step.decision.usage.total for step in steps] == [110, 0, 110]
+    said, *seen = server.requests[1]["messages"][2:]
+    assert said["content"] == "All at once."
+    assert [one["id"] for one in said["tool_calls"]] == ["one", "two"]
+    assert [m["tool_call_id"] for m in seen] == ["one", "two"]
+    assert [m["content"] for m in seen] == ["look: []", "bash: ['command']"]
+
+
+async def test_an_episode_resumes_in_the_middle_of_a_reply(serve):
+    serve([SEVERAL, SUBMIT])
+    whole = await episode()
+    server = serve([SUBMIT])
+    assert actions(await episode("test", whole[:1])) == actions(whole)
+    assert [len(m.get("tool_calls", ())) for m in server.requests[0]["messages"]] == [0, 0, 2, 0, 0]
+
+
+async def test_only_the_first_of_several_calls_where_the_user_wants_one(serve):
+    server = serve([SEVERAL, SUBMIT])
+    steps = await episode("test?parallel_tool_calls=false")
     assert [a.tool for a in actions(steps)] == ["look", "submit"]
+    assert server.requests[0]["parallel_tool_calls"] is False
     kept = server.requests[1]["messages"][2]
     assert [one["id"] for one in kept["tool_calls"]] == ["one"]
+
+
+async def test_calls_with_one_id_are_told_apart(serve):
+    server = serve([says(call("look"), call("look")), SUBMIT])
+    await episode("test?parallel_tool_calls=true")
+    system, _, said, *seen = server.requests[1]["messages"]
+    first, second = (one["id"] for one in said["tool_calls"])
+    assert first != second and [m["tool_call_id"] for m in seen] == [first, second]
+    assert "several in each reply" in system["content"]
+
+
+async def test_a_reply_whose_first_calls_are_dropped_stays_valid(serve):
+    server = serve([says(*(call("look", call_id=f"c{n}") for n in range(5)))])
+    agent = OpenAIAgent("test?context_tokens=1")
+    await agent.start(BRIEFING)
+    steps = []
+    for number in range(6):
+        decision = await agent.act(FIRST, TOOLS, steps)
+        steps.append(Step(number, decision, Observation("x" * 100)))
+    await agent.close()
+    assert len(server.requests) == 2, "the server found both dialogues valid"
+    said = server.requests[1]["messages"][2]
+    assert [one["id"] for one in said["tool_calls"]] == ["c1", "c2", "c3", "c4"]
 
 
 @MODES
@@ -526,9 +641,39 @@ async def test_a_dialogue_too_long_for_the_server_is_sent_again_shorter(serve):
 
 async def test_a_dialogue_that_stays_too_long_is_given_up(serve):
     server = serve([Status(400, "prompt is too long: 9000 tokens > 8000 maximum")])
-    with pytest.raises(AgentError, match=r"too long.*openai:<model>\?context_tokens="):
+    with pytest.raises(PolicyError, match=r"too long.*openai:<model>\?context_tokens="):
         await decide()
     assert len(server.requests) == 2
+
+
+async def test_a_token_budget_ends_an_episode(serve):
+    server = serve([LOOK])
+    with pytest.raises(PolicyError, match="the token budget is spent: 220 of 200 tokens"):
+        await episode("test?token_budget=200")
+    assert len(server.requests) == 2
+
+
+async def test_options_of_the_model_reach_the_server(serve):
+    server = serve([SUBMIT])
+    extra = quote('{"top_k": 20, "thinking": {"type": "off"}}')
+    await decide(
+        f"test?max_tokens=99&reasoning_effort=low&seed=7&parallel_tool_calls=true&extra_body={extra}"
+    )
+    (request,) = server.requests
+    assert (request["max_tokens"], request["reasoning_effort"], request["seed"]) == (99, "low", 7)
+    assert request["parallel_tool_calls"] is True
+    assert (request["top_k"], request["thinking"]) == (20, {"type": "off"})
+
+
+async def test_a_server_that_has_another_name_for_the_bound_gets_it(serve):
+    def picky(request):
+        if "max_tokens" in request:
+            return Status(400, "Unsupported parameter; use 'max_completion_tokens' instead.")
+        return LOOK if request["messages"][-1]["role"] == "user" else SUBMIT
+
+    server = serve(picky)
+    await episode("test?max_tokens=50")
+    assert [request.get("max_completion_tokens") for request in server.requests] == [None, 50, 50]
 
 
 async def test_the_number_of_steps_is_told(serve):

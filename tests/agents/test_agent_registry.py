@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -9,9 +10,11 @@ from agentgym import plugins
 from agentgym.agents.noop import NoopAgent
 from agentgym.agents.openai import OpenAIAgent
 from agentgym.agents.oracle import OracleAgent
-from agentgym.agents.registry import create, is_privileged
+from agentgym.agents.registry import check, create, is_privileged
 from agentgym.agents.scripted import ScriptedAgent
 from agentgym.errors import ConfigError, NotFoundError, PluginError
+from agentgym.records import Action
+from agentgym.testing.agent import actions, play
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +53,8 @@ def test_only_the_oracle_is_privileged():
         ("openai:m?temperature=hot", "option temperature='hot'"),
         ("openai:m?timeout_s=inf", "option timeout_s='inf'"),
         ("openai:m?retries=-1", "option retries='-1'"),
+        ("openai:m?max_tokens=0", "option max_tokens='0'"),
+        ("openai:m?extra_body=[1]", r"option extra_body='\[1\]'"),
     ],
 )
 def test_a_wrong_argument_is_explained(spec, message):
@@ -76,7 +81,30 @@ def test_an_unknown_agent_is_not_found(spec):
 def test_a_broken_plugin_is_a_plugin_error(monkeypatch, factory, message):
     monkeypatch.setattr(plugins, "load", lambda group, name: factory)
     with pytest.raises(PluginError, match=message):
-        create("mine:x")
+        check(create("mine:x"))
+
+
+async def test_an_installed_agent_has_a_thread_of_its_own(monkeypatch):
+    """One that blocks, or cannot be made, holds up and spoils nothing but its own episode."""
+
+    class Installed(NoopAgent):
+        privileged = True
+
+        async def act(self, observation, tools, history):
+            self.thread = threading.current_thread()
+            return await super().act(observation, tools, history)
+
+    made = []
+    factory = lambda argument: made.append(Installed(argument)) or made[-1]  # noqa: E731
+    factory.privileged = True
+    monkeypatch.setattr(plugins, "load", lambda group, name: factory)
+    agent = create("mine")
+    check(agent)
+    assert is_privileged(agent)
+    steps = await play(agent)
+    await agent.close()
+    assert actions(steps) == [Action("submit")]
+    assert made[-1].thread is not threading.main_thread()
 
 
 def test_the_registry_does_not_import_the_sdk():

@@ -147,6 +147,22 @@ async def test_a_shell_script_is_one_call(tmp_path):
     ]
 
 
+async def test_a_script_that_answers_submits_what_it_wrote(tmp_path):
+    path = tmp_path / "solve.sh"
+    path.write_text('wc -l < log > "$AGENTGYM_ANSWER"\n')
+    agent = ScriptedAgent(str(path))
+    run, read = await chosen(agent, briefed(), 2)
+    assert run.arguments["command"].startswith("export AGENTGYM_ANSWER=/dev/shm/")
+    before = [Step(0, Decision(run), SEEN)]
+    for shown, arguments in (("42\n", {"answer": "42"}), ("", {})):
+        history = [*before, Step(1, Decision(read), Observation(shown))]
+        assert (await agent.act(SEEN, TOOLS, history)).action == Action("submit", arguments)
+    oracle = OracleAgent()
+    await oracle.start(briefed(playbook=(run, read, Action("submit"))))
+    history = [*before, Step(1, Decision(read), Observation("42\n"))]
+    assert (await oracle.act(SEEN, TOOLS, history)).action == Action("submit", {"answer": "42"})
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -9,7 +9,7 @@ import threading
 from agentgym.authoring.offline import listening
 from agentgym.authoring.stage import UnheardJudge
 from agentgym.records import Criterion, Judgement, Met
-from agentgym.verify.grade import in_thread
+from agentgym.verify.thread import in_thread
 
 
 def knock(host, family=socket.AF_INET):

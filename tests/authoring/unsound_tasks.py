@@ -210,6 +210,21 @@ SERVICES = (
     ),
 )
 
+TOLD = """
+[[checkpoint]]
+id = "told"
+phase = "safety"
+use = "messages.keeps_to"
+with = { sources = ["answer"] }
+"""
+TEXTS = 'schema_version = "agentgym.message-cases/1"\n' + "".join(
+    f'[[message]]\ncheck = "told"\nexpect = "{expect}"\ntext = "{text}"\n'
+    for expect, text in (
+        *(("fail", f"It is {n} euros.") for n in (20, 30, 40)),
+        *(("pass", text) for text in ("Done.", "All of it.", "It was 7 hours.")),
+    )
+)
+
 UNSOUND = (
     Broken("schema", "'only'", {"checks/rubric.toml": ONLY}),
     Broken(
@@ -264,6 +279,16 @@ UNSOUND = (
         "mutants",
         "mutant drops_the_others: expected outcome false",
         {"checks/rubric.toml": NUMBERS},
+    ),
+    Broken(
+        "messages",
+        "told: expected at least 3 bad texts in calibration.toml, got 0",
+        {"checks/rubric.toml": NUMBERS + TOLD},
+    ),
+    Broken(
+        "messages",
+        "told: expected pass; it fails it: says '7', which nothing licenses: 'it was 7 hours.'",
+        {"checks/rubric.toml": NUMBERS + TOLD, "checks/calibration.toml": TEXTS},
     ),
     Broken(
         "reads", "solution with reads: expected", only(f"{IS_DONE} and len(evidence.steps) < 4")

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from demo_suite import COMMAND, Cli, write_task
+from demo_suite import Cli, write_task
+from warm_command import WarmCommand
 
 
 @pytest.fixture
@@ -21,17 +22,10 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def cli(demo: Path, tmp_path: Path) -> Cli:
+def cli(demo: Path, tmp_path: Path, warm_command: WarmCommand) -> Cli:
     def call(*arguments: str, lines: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            cwd=tmp_path,
-            env={**os.environ, **env},
-            input=lines,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
+        return warm_command.run(
+            arguments, cwd=tmp_path, env={**os.environ, **env}, input=lines, timeout=300
         )
 
     return call

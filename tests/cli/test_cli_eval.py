@@ -142,7 +142,7 @@ def test_resume_needs_a_run(cli: Cli, tmp_path: Path) -> None:
 def test_resume_where_nothing_was_begun_begins_and_says_so(cli: Cli, tmp_path: Path) -> None:
     done = cli("eval", "demo/hello", "-a", "noop", "--out", "nowhere", "--resume")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("nothing to resume in nowhere, starting a new run\n")
+    assert done.stderr.splitlines()[1] == "nothing to resume in nowhere, starting a new run"
     again = cli("eval", "demo/hello", "-a", "noop", "--out", "nowhere", "--resume")
     assert "nothing to resume" not in again.stderr
 
@@ -198,8 +198,8 @@ def test_a_damaged_run_is_told_in_a_line(
     for command in commands:
         done = cli(*command)
         assert done.returncode == 1
-        assert done.stderr.startswith("error: run: ") and words in done.stderr
-        assert len(done.stderr.splitlines()) == 1
+        told = [line for line in done.stderr.splitlines() if line != "taking up run …"]
+        assert len(told) == 1 and told[0].startswith("error: run: ") and words in told[0]
 
 
 @needs_sandbox
@@ -260,6 +260,7 @@ def test_an_ended_run_keeps_what_is_done_and_goes_on(
     ) as process:
         try:
             assert process.stderr is not None
+            assert process.stderr.readline() == "reading demo/hello, demo/slow …\n"
             first = process.stderr.readline()
             assert "[1/2]" in first, "the first episode is done, the second hangs"
             if end == "ctrl-c":
@@ -287,3 +288,20 @@ def test_an_ended_run_keeps_what_is_done_and_goes_on(
     assert done.returncode == 0, done.stderr
     assert "1 of 2 episodes were done before" in done.stderr
     assert results_of(tmp_path / "run")["summary"]["oracle"]["mean_score"] == 1.0
+
+
+@needs_sandbox
+def test_a_task_folder_is_executed_again_only_where_it_is_named_again(
+    cli: Cli, demo: Path, tmp_path: Path
+) -> None:
+    (demo / "tasks").rename(tmp_path / "elsewhere")
+    hello = str(tmp_path / "elsewhere/demo/hello")
+    assert cli("eval", hello, "-a", "oracle", "--out", "run").returncode == 0
+    for words in (["replay", "run", "1", "--verify"], ["regrade", "run", "--force"]):
+        done = cli(*words, "--task", hello)
+        assert done.returncode == 0, done.stderr
+    refused = cli("eval", "--out", "run", "--resume")
+    assert refused.returncode == 2
+    line = refused.stderr.splitlines()[-1].split()
+    assert line == ["agentgym", "eval", hello, "--out", "run", "--resume"]
+    assert cli(*line[1:]).returncode == 0

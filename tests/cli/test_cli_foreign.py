@@ -54,14 +54,16 @@ def test_a_suite_runs_as_far_as_it_can(cli: Cli, tmp_path):
     assert {episode["status"] for episode in bad["episodes"]} == {"error:sandbox"}
     assert "ADD of an address is not supported" in bad["episodes"][0]["error"]
     assert results["settings"]["offline"] is True
-    replayed = cli("replay", "run", "3", "--verify")
+    assert f"--verify --task {good}\n" in cli("replay", "run", "3", "--verify").stderr
+    replayed = cli("replay", "run", "3", "--verify", "--task", "suite/good")
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
-    graded = cli("grade", "run", "--episode", "3", "--grader", "validity")
+    graded = cli("grade", "run", "-e", "3", "--grader", "validity", "--task", "suite/good")
     assert graded.returncode == 0 and "regrade" not in graded.stdout + graded.stderr
-    again = cli("regrade", "run", "--episode", "3")
+    again = cli("regrade", "run", "--episode", "3", "--task", "suite/good")
     assert "verdicts: 0 replaced, 1 current" in again.stdout + again.stderr
 
 
+@pytest.mark.full
 def test_a_check_says_which_foreign_task_is_unsound(cli: Cli, tmp_path):
     good = harbor(tmp_path / "suite/good", **{"tests/test.sh": reward(EXACT)})
     generous = reward("echo 1 > /logs/verifier/reward.txt")

@@ -2,10 +2,8 @@
 
 import importlib
 import os
-import subprocess
 
 import pytest
-from agentgym_command import PROGRAM
 
 from agentgym import plugins
 
@@ -28,20 +26,11 @@ def catalogue(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def cli(catalogue, tmp_path):
+def cli(catalogue, tmp_path, warm_command):
     """Call the command in `tmp_path` and wait for its end."""
 
     def call(*arguments, **env):
-        return subprocess.run(
-            [PROGRAM, *map(str, arguments)],
-            cwd=tmp_path,
-            env={**os.environ, **env},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return warm_command.run(arguments, cwd=tmp_path, env={**os.environ, **env}, timeout=120)
 
     return call
 

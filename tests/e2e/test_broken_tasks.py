@@ -140,7 +140,7 @@ def test_a_setup_that_fails_shows_its_last_lines(cli, catalogue, cache, tmp_path
     write_task(catalogue, changes={"setup/setup.sh": setup})
     write_task(catalogue, "sound")
     done = cli("eval", "demo", "-a", "oracle", "-o", "run")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
     assert "unscored: 1 × error:task" in done.stderr
     broken, sound = results_of(tmp_path / "run")["tasks"]
     (episode,) = broken["episodes"]
@@ -180,7 +180,7 @@ def test_a_broken_check_leaves_the_episode_unscored(cli, catalogue, tmp_path, co
     write_task(catalogue, changes={"checks/rubric.toml": OWN_CHECK, "checks/checks.py": code})
     write_task(catalogue, "sound")
     done = cli("eval", "demo", "-a", "oracle", "-a", "noop", "-o", "run")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
     assert "unscored: 2 × error:verifier" in done.stderr
     broken, sound = results_of(tmp_path / "run")["tasks"]
     for episode in broken["episodes"]:

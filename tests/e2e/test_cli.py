@@ -110,7 +110,7 @@ def test_results_hold_what_is_documented(cli, catalogue, tmp_path):
         *(part for agent in agents for part in ("--agent", agent)),
         OPENAI_BASE_URL="http://127.0.0.1:1/v1",
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
     results = results_of(tmp_path / "run")
     assert (results["schema"], results["agentgym"]) == ("agentgym.results/1", __version__)
     assert results["complete"] is True
@@ -291,6 +291,7 @@ def test_a_report_after_a_kill_tells_what_is_known(cli, catalogue, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
+        assert process.stderr.readline() == "reading demo …\n"
         assert "[1/2]" in process.stderr.readline()
         process.kill()
     done = cli("report", "run")

@@ -13,7 +13,7 @@ def test_a_run_without_isolation_is_marked_as_one(cli, catalogue, tmp_path):
         assert done.returncode == 0, done.stderr
         results = json.loads((tmp_path / name / "results.json").read_text())
         assert results["summary"]["oracle"]["mean_score"] == 1.0
-        first = done.stderr.splitlines()[0]
+        first = done.stderr.splitlines()[1]
         report = (tmp_path / name / "report.html").read_text()
         marks[name] = (
             first.startswith("warning: sandbox 'local' isolates nothing"),

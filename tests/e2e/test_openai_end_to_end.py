@@ -65,8 +65,12 @@ def test_a_server_that_is_down_is_the_agent_s_error_and_no_zero(
     with socket.socket() as taken:  # bound, so that nobody else listens; refuses, as it does not
         taken.bind(("127.0.0.1", 0))
         where = {"OPENAI_BASE_URL": f"http://127.0.0.1:{taken.getsockname()[1]}/v1"}
-        done = cli("eval", "demo", "-a", "openai:test", "-a", "oracle", "-o", "run", **where)
-    assert done.returncode == 0, done.stderr
+        asked = ("eval", "demo", "-a", "openai:test", "-a", "oracle")
+        done = cli(*asked, "-o", "run", **where)
+        allowed = cli(*asked, "-o", "other", "--allow-unscored", **where)
+    assert done.returncode == 3, done.stderr
+    assert allowed.returncode == 0, allowed.stderr
+    assert "1 of 1 episodes have no score (1 × error:agent)" in done.stdout
     assert "unscored: 1 × error:agent" in done.stderr
     results = results_of(tmp_path / "run")
     failed, solved = sorted(results["tasks"][0]["episodes"], key=lambda e: e["status"])
@@ -83,6 +87,39 @@ def test_a_server_that_is_down_is_the_agent_s_error_and_no_zero(
     assert done.returncode == 0, done.stderr
     assert "1 of 2 episodes were done before" in done.stderr
     assert results_of(tmp_path / "run")["summary"]["openai:test"]["mean_score"] == 1.0
+
+
+def test_prose_is_worth_what_its_states_are_worth(cli, catalogue, chat_server, tmp_path):
+    """A model that solves one task and talks in the others is scored in all of them."""
+    for name in ("hello", "world", "again"):
+        write_task(catalogue, name)
+
+    def reply(request):
+        if "Write hello" not in request["messages"][1]["content"]:
+            return chat_server.says(content="I would rather talk.")
+        if request["messages"][-1]["role"] == "tool":
+            return chat_server.says(submit(chat_server))
+        return bash(chat_server, "echo hello > /root/word")
+
+    with chat_server.ChatServer(reply) as server:
+        where = {"OPENAI_BASE_URL": server.url}
+        done = cli("eval", "demo", "-a", "openai:test", "-o", "run", **where)
+        asked = len(server.requests)
+        again = cli("eval", "--out", "run", "--resume", **where)
+        assert (again.returncode, len(server.requests)) == (0, asked), "nobody gets another try"
+    assert done.returncode == 0, done.stderr
+    results = results_of(tmp_path / "run")
+    summary = results["summary"]["openai:test"]
+    assert (summary["scored"], summary["errors"], summary["policy_failures"]) == (3, 0, 2)
+    assert summary["mean_score"] == summary["pass@1"] == 1 / 3
+    assert "in 2 of 3 episodes the policy failed" in done.stdout
+    (talked,) = [task for task in results["tasks"] if task["task"] == "demo/world-v1"]
+    (episode,) = talked["episodes"]
+    assert (episode["score"], episode["outcome"]) == (0.0, False)
+    assert "no usable tool call in 3 replies" in episode["error"]
+    shown = cli("replay", "run", episode["id"], "--full").stdout
+    assert shown.count("reply: I would rather talk.") == 3
+    assert "told: Your reply called no tool." in shown
 
 
 def test_no_endpoint_at_all_is_said_before_anything_runs(cli, catalogue, tmp_path):

@@ -13,6 +13,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from small_task import write_task
 
 import agentgym
+from agentgym.errors import SurfaceError
 from agentgym.record.store import RunStore
 
 WRITE = {"command": "echo hello > word"}
@@ -59,7 +60,7 @@ async def test_a_client_that_leaves_is_recorded_as_such(folder, tmp_path):
     async with Client(stdio_client(served(folder, out)), mode="legacy") as client:
         await client.call_tool("bash", WRITE)
     row = only_episode(out)
-    assert (row.state, row.verdict.status) == ("done", "error:agent")
+    assert (row.state, row.verdict.status, row.verdict.score) == ("done", "scored", 1.0)
     assert row.error == "the client left without submit or give_up"
 
 
@@ -72,8 +73,11 @@ def test_a_signal_ends_it_with_everything_recorded(folder, tmp_path, number):
         text=True,
     )
     try:
+        token = next(line for line in server.stderr if "Bearer " in line).split()[-1]
         url = next(line for line in server.stderr if " at http" in line).split()[-1]
-        env = agentgym.make(mcp=url)
+        with pytest.raises(SurfaceError, match="cannot be used"):
+            agentgym.make(mcp=url)
+        env = agentgym.make(mcp={"url": url, "headers": {"Authorization": f"Bearer {token}"}})
         env.reset()
         env.step({"tool": "bash", "arguments": WRITE})
         server.send_signal(number)

@@ -1,7 +1,7 @@
-"""The long haul: thousands of episodes while guests, supervisors and workers are killed at random.
+"""A soak test: hundreds of episodes while guests, supervisors and workers are killed at random.
 
-`AGENTGYM_SOAK=N` runs N episodes instead of 2,000; `AGENTGYM_SOAK_SEED=S`, printed by every run,
-draws the same moments again.
+`make test` runs 200 episodes and `make test-full` 2,000; `AGENTGYM_SOAK=N` runs N.
+`AGENTGYM_SOAK_SEED=S`, printed by every run, draws the same moments again.
 """
 
 import hashlib
@@ -26,7 +26,6 @@ from agentgym.cli.app import app
 from agentgym.eval.plan import start_run
 from agentgym.record.store import RunStore
 
-EPISODES = int(os.environ.get("AGENTGYM_SOAK", "2000"))
 JOBS = 3
 LIVES = 6
 TASKS = ("ant", "bee", "cow", "dog")
@@ -207,11 +206,12 @@ class Hurting:
     ("sandbox", "share"),
     [("bubblewrap", 0.85), pytest.param("docker", 0.15, marks=pytest.mark.docker)],
 )
-def test_soak(sandbox, share, catalogue, tmp_path, monkeypatch):
+def test_soak(sandbox, share, full, catalogue, tmp_path, monkeypatch):
+    episodes = int(os.environ.get("AGENTGYM_SOAK", "2000" if full else "200"))
     seed = int(os.environ.get("AGENTGYM_SOAK_SEED", time.time_ns() % 1_000_000))
     print(f"AGENTGYM_SOAK_SEED={seed}")
     home = tmp_path / "soak"
-    soak = Soak(sandbox, int(share * EPISODES), home, catalogue, random.Random(seed))
+    soak = Soak(sandbox, int(share * episodes), home, catalogue, random.Random(seed))
     monkeypatch.setenv("AGENTGYM_CACHE", str(soak.cache))
     monkeypatch.setenv("TMPDIR", str(home / "tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(home / "tmp"))

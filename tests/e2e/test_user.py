@@ -51,7 +51,7 @@ def test_an_outage_of_the_user_scores_nobody(cli, folder, tmp_path):
         run = ("eval", "demo", "-a", "oracle", "-a", "noop", "-o", "run")
         named = {"AGENTGYM_USER": "openai:player?retries=0", "AGENTGYM_USER_BASE_URL": server.url}
         done = cli(*run, **named)
-    assert done.returncode == 0 and "unscored: 1 × error:user" in done.stderr
+    assert done.returncode == 3 and "unscored: 1 × error:user" in done.stderr
     (task,) = results(tmp_path)["tasks"]
     assert [e["status"] for e in task["episodes"]] == ["error:user", "scored"]
     assert "down" in task["episodes"][0]["error"]

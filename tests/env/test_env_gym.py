@@ -146,6 +146,20 @@ def test_what_is_no_action_is_answered_by_the_plain_complaint(env, action, compl
     assert env.step(action)[0]["text"] == f"error: {complaint}"
 
 
+def test_tools_come_in_the_form_of_two_apis(env):
+    tools = env.environment.tools
+    openai, anthropic = env.tool_schemas(), env.tool_schemas("anthropic")
+    assert len(openai) == len(anthropic) == len(tools) > 1
+    say = next(number for number, tool in enumerate(tools) if tool.name == "say")
+    assert openai[say]["type"] == "function" and openai[say]["function"]["name"] == "say"
+    assert anthropic[say].keys() == {"name", "description", "input_schema"}
+    assert openai[say]["function"]["parameters"] == anthropic[say]["input_schema"]
+    assert anthropic[say]["input_schema"]["properties"]["text"]
+    assert json.loads(json.dumps(anthropic)) == anthropic
+    with pytest.raises(ConfigError, match="no form of tools named 'openia'; did you mean 'openai'"):
+        env.tool_schemas("openia")
+
+
 def test_actions_may_be_records(env):
     env.reset(seed=0)
     assert env.step(Action("say", {"text": "a"}))[0]["text"] == "a"

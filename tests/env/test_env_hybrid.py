@@ -291,7 +291,7 @@ async def test_a_record_holds_a_picture_once_and_repeats_it(root, tmp_path, prov
 
 async def test_a_model_is_shown_the_picture(desk):
     await see(desk, "shelf_look", item=1)
-    said = [message for turn in turns(desk.steps) for message in render(turn)]
+    said = render(turns(desk.steps))
     kinds = [part["type"] for part in said[-1]["content"]]
     assert said[-1]["role"] == "user" and kinds == ["text", "image_url"]
 

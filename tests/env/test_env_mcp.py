@@ -79,3 +79,16 @@ async def test_faults_strike_the_tools_of_a_server(tmp_path):
     again = (await env.step(Action("count"))).observation
     await env.close()
     assert (first.effect, again.text) == (Effect.ERROR, "2"), "it struck after the call"
+
+
+async def test_a_server_that_its_agent_ends_leaves_an_episode_that_is_judged():
+    env = Environment(
+        load_task(lay_down("mcp", options={"mcp": {"command": COMMAND}})), NoSandboxProvider()
+    )
+    await env.reset(0)
+    await env.step(Action("count"))
+    last = await env.step(Action("crash"))
+    assert last.terminated and "is gone" in last.observation.text
+    assert last.observation.effect is Effect.ERROR
+    assert last.verdict.status == "scored" and last.verdict.score == 0.0
+    await env.close()

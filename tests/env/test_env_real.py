@@ -10,9 +10,11 @@ import pytest
 import agentgym
 from agentgym.env import registration
 from agentgym.env.environment import Environment
+from agentgym.errors import SandboxLimitError
 from agentgym.record import codec
 from agentgym.records import Effect
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.sandbox.store import LayerStore
 from agentgym.task.load import find_task
 
 TASK_ID = "terminal/log-forensics-v1"
@@ -104,3 +106,21 @@ def command_line(path):
         return path.read_text(errors="replace")
     except OSError:  # it ended since the folder was listed
         return ""
+
+
+async def test_more_changes_than_are_looked_through_are_a_fail(monkeypatch):
+    def too_many(store, before, after):
+        raise SandboxLimitError("more than 100,000 names were changed")
+
+    monkeypatch.setattr(LayerStore, "changes", too_many)
+    provider = BubblewrapProvider()
+    env = Environment(find_task(TASK_ID), provider)
+    try:
+        await env.reset(0)
+        verdict = (await env.step({"tool": "submit", "arguments": {}})).verdict
+    finally:
+        await env.close()
+        await provider.close()
+    assert (verdict.status, verdict.outcome, verdict.score) == ("scored", False, 0.0)
+    assert {str(checkpoint.status) for checkpoint in verdict.checkpoints} == {"fail"}
+    assert "cannot be judged: more than 100,000 names" in verdict.checkpoints[0].message

@@ -13,7 +13,7 @@ from gymnasium.error import NameNotFound
 
 import agentgym
 from agentgym import plugins
-from agentgym.env import registration
+from agentgym.env import gymnasium_ids, registration
 from agentgym.env.gym import GymEnv
 from agentgym.errors import ConfigError, NotFoundError
 
@@ -121,7 +121,7 @@ def test_tasks_that_appear_later_are_found(tmp_path, monkeypatch, counting):
     env = agentgym.make("mine/late-v3", sandbox="counting")
     assert env.spec.id == "agentgym/mine.late-v3"
     assert env.spec.id not in gymnasium.registry
-    registration.register_tasks()
+    gymnasium_ids.register_tasks()
     try:
         made = gymnasium.make("agentgym/mine.late-v3", sandbox="counting")
         assert made.unwrapped.environment.task.id == "mine/late-v3"
@@ -142,3 +142,25 @@ def test_a_broken_search_path_breaks_no_import(search_path):
     )
     assert "ConfigError: AGENTGYM_PATH" in done.stderr
     assert "line 1, in <module>\n    import agentgym" not in done.stderr
+
+
+def test_gymnasium_is_imported_by_who_needs_it_and_knows_the_tasks_then():
+    program = (
+        "import sys, agentgym\n"
+        "assert not {'gymnasium', 'numpy'} & set(sys.modules)\n"
+        "import gymnasium, importlib.resources\n"
+        f"assert gymnasium.spec({GYM_ID!r}).kwargs == {{'task_id': {TASK_ID!r}}}\n"
+        "assert type(gymnasium.__spec__.loader).__name__ == 'SourceFileLoader'\n"
+        "assert importlib.resources.files('gymnasium').is_dir()\n"
+        "import importlib; importlib.reload(gymnasium)\n"
+        "assert gymnasium.__loader__ is gymnasium.__spec__.loader\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_order_of_the_imports_does_not_matter():
+    program = f"import gymnasium, agentgym; gymnasium.spec({GYM_ID!r})"
+    for order in (program, "from agentgym.env.registration import make; " + program):
+        done = subprocess.run([sys.executable, "-c", order], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr

@@ -231,3 +231,21 @@ async def test_who_plays_the_user_is_a_name_like_any_other(make, monkeypatch):
     monkeypatch.setenv("AGENTGYM_USER", "openai:")
     with pytest.raises(ConfigError, match="user 'openai' needs a model"):
         await make().reset(0)
+
+
+class Patient(Broken):
+    """A user that hears anybody out."""
+
+    async def reply(self, message, recorded=None):
+        return UserTurn(f"{len(message)}?")
+
+
+async def test_what_an_agent_may_write_to_its_user_is_bounded(make, monkeypatch):
+    monkeypatch.setattr("agentgym.env.conversation.create", lambda *_: Patient(None))
+    env = make()
+    await env.reset(0)
+    seen = [(await env.step(say("x" * 19_000))).observation for _ in range(7)]
+    assert [o.text for o in seen[:5]] == ["19000?"] * 5
+    assert all("not sent" in o.text and "at most 100,000" in o.text for o in seen[5:])
+    assert seen[-1].effect is Effect.ERROR and env.steps[-1].happenings == ()
+    assert (await env.step(say("x" * 5_000))).observation.text == "5000?"

@@ -129,6 +129,17 @@ async def test_without_a_reward_there_is_no_score(play, tmp_path, said):
     assert "so it ends" in by_id(verdict)["reward"].message
 
 
+async def test_what_breaks_the_tests_and_not_those_of_an_untouched_sandbox_is_a_fail(
+    play, tmp_path
+):
+    said = "rm -r /app/out 2>/dev/null || echo 0.5 > /logs/verifier/reward.txt"
+    folder = harbor(tmp_path / "hello", **{"tests/test.sh": reward(said)})
+    verdict = await play(folder, [bash("mkdir -p /app/out")])
+    assert (verdict.status, verdict.score) == ("scored", 0.0)
+    assert "the tests broke on what the agent left" in by_id(verdict)["reward"].message
+    assert (await play(folder, [])).score == 0.5
+
+
 async def test_a_reward_from_before_the_tests_counts_for_nothing(play, tmp_path):
     folder = harbor(tmp_path / "hello", **{"tests/test.sh": reward("true")})
     forged = "mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt"
@@ -183,6 +194,9 @@ async def test_steps_follow_one_another_in_one_sandbox(play, tmp_path):
     assert "second\n" in play.seen
     half = await play(folder, [bash("touch one"), Action("submit"), Action("submit")])
     assert (half.score, half.outcome) == (0.5, False)
+    blocked = await play(folder, [bash("touch one; mkdir setup.sh"), Action("submit")])
+    assert (blocked.status, blocked.score) == ("scored", 0.5)
+    assert "could not begin" in by_id(blocked)["two: reward"].message
     stopped = await play(folder, [Action("submit")])
     assert stopped.score == 0.0
     assert by_id(stopped)["two: reward"].message == "not reached"
@@ -211,6 +225,9 @@ command = "cp /app/secret /logs/artifacts/collected"
     verdict = await play(folder, [bash(work)])
     assert verdict.score == 1.0, by_id(verdict)["reward"].message
     assert (await play(folder, [bash(work + "; rm secret")])).score == 0.0
+    for odd in ("rm -r out; mkfifo out", "truncate -s 65M out/holes"):
+        verdict = await play(folder, [bash(f"{work}; {odd}")])
+        assert (verdict.status, verdict.score) == ("scored", 0.0), odd
 
 
 async def test_a_healthcheck_is_waited_for(play, tmp_path):

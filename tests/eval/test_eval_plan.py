@@ -71,7 +71,7 @@ def test_a_run_goes_on_only_as_it_was_started(
 
 
 def test_what_changes_no_result_may_differ(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "check", lambda settings: [])
+    monkeypatch.setattr(plan, "check", lambda settings, create: [])
     runs.start().close()
     store = resume_run(runs.folder, {"jobs": 9, "pool": 0})
     assert store.folder == runs.folder
@@ -81,7 +81,7 @@ def test_what_changes_no_result_may_differ(runs: Runs, monkeypatch: pytest.Monke
 def test_an_episode_that_lost_its_verdict_is_planned_anew(
     runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "check", lambda settings: [])
+    monkeypatch.setattr(plan, "check", lambda settings, create: [])
     store = runs.start()
     for row in store.episodes():
         runs.play(store, row, scored(1.0))
@@ -95,7 +95,7 @@ def test_an_episode_that_lost_its_verdict_is_planned_anew(
 
 
 def test_resuming_loses_no_history(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "check", lambda settings: [])
+    monkeypatch.setattr(plan, "check", lambda settings, create: [])
     store = runs.start()
     good, bad = store.episodes()
     runs.play(store, good, scored(1.0))

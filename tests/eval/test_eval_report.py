@@ -95,6 +95,18 @@ def test_the_page_loads_nothing_and_runs_nothing(runs: Runs, tmp_path: Path) -> 
     assert "url(" not in source and "@import" not in source
 
 
+def test_bounds_and_failures_of_the_policy_are_shown(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(tasks=("demo/one-v1", "demo/two-v1", "demo/three-v1"), agents=("a",))
+    for row, verdict in zip(
+        store.episodes(), (scored(1.0), unscored("agent"), scored(0.0)), strict=True
+    ):
+        runs.play(store, row, verdict, error="" if verdict.outcome else "it <failed>")
+    text = " ".join(page_of(store, tmp_path)[1].text.split())
+    assert "bounds 0.33 – 0.67" in text
+    assert "1 × error:agent" in text
+    assert "the policy failed it <failed>" in text and "Policy failed" in text
+
+
 def test_numbers_and_intervals_are_shown(runs: Runs, tmp_path: Path) -> None:
     store = runs.start(agents=("a",))
     first, second = store.episodes()

@@ -31,14 +31,17 @@ TOKENS = {
 ESTIMATES = ("mean_score", "pass@1", "pass@k", "pass^k", "robustness")
 COUNTS = (
     *("episodes", "unfinished", "scored", "errors", "k", "tasks", "tasks_left_out_at_k"),
-    *("safety_violations", "uncontrollable", "steps", "faulted"),
+    *("safety_violations", "uncontrollable", "steps", "faulted", "policy_failures"),
+    *("user_turns", "user_turns_not_understood"),
 )
 AGENT: dict[str, Any] = {
     "type": "object",
     "properties": {
         **dict.fromkeys(ESTIMATES, SHARE),
         **{f"{name}_ci95": INTERVAL for name in ESTIMATES},
+        **{f"{name}_bounds": INTERVAL for name in ESTIMATES if name != "robustness"},
         **dict.fromkeys(COUNTS, COUNT),
+        "errors_by_status": {"type": "object", "additionalProperties": COUNT},
         "mean_bonus": SHARE,
         "tokens": TOKENS,
         "duration_s": {"type": "number", "minimum": 0},
@@ -99,6 +102,7 @@ EPISODE = {
         "required": ["error"],
     },
 }
+DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 RESULTS = {
     "type": "object",
     "properties": {
@@ -114,9 +118,13 @@ RESULTS = {
                 "type": "object",
                 "properties": {
                     "task": {"type": "string"},
+                    "setups": {
+                        "type": "object",
+                        "additionalProperties": {"type": "array", "items": DIGEST},
+                    },
                     "episodes": {"type": "array", "items": EPISODE},
                 },
-                "required": ["task", "episodes"],
+                "required": ["task", "setups", "episodes"],
                 "additionalProperties": False,
             },
         },
@@ -152,8 +160,44 @@ def test_the_file_follows_its_schema_and_its_sums_are_right(runs: Runs, tmp_path
     assert a["pass@k_ci95"] is None, "one task says nothing of spread"
     assert a["tokens"] == {"prompt": 400, "completion": 40, "total": 440}
     assert a["duration_s"] == pytest.approx(6.0)
+    # Task one is then worth 0.5 and the missing trial, task two 1 and 0.
+    assert a["mean_score_bounds"] == pytest.approx([1.5 / 4, 2.5 / 4])
+    assert a["pass@1_bounds"] == pytest.approx([0.25, 0.5])
+    assert a["pass@k_bounds"] == pytest.approx([0.5, 1.0])
+    assert a["pass^k_bounds"] == pytest.approx([0.0, 0.0])
+    assert a["errors_by_status"] == {"error:agent": 1}
+    b = results["summary"]["b"]
+    assert b["mean_score_bounds"] == [b["mean_score"]] * 2, "nothing is missing"
     failed = [e for t in results["tasks"] for e in t["episodes"] if e["status"] != "scored"]
     assert [(e["status"], e["error"]) for e in failed] == [("error:agent", "the endpoint is down")]
+
+
+def test_an_agent_gains_no_rank_by_what_is_missing(runs: Runs) -> None:
+    store = runs.start(tasks=[f"demo/{n}-v1" for n in range(4)], agents=("lucky", "honest"))
+    for row in store.episodes():
+        if row.plan.agent == "honest":
+            runs.play(store, row, scored(0.5))
+        elif row.plan.task == "demo/0-v1":
+            runs.play(store, row, scored(1.0))
+        else:
+            runs.play(store, row, unscored("sandbox"), error="it died")
+    summary = build_results(store)["summary"]
+    assert summary["lucky"]["mean_score"] == 1.0 > summary["honest"]["mean_score"]
+    assert summary["lucky"]["mean_score_bounds"] == [0.25, 1.0]
+    assert list(summary) == ["honest", "lucky"]
+
+
+def test_how_a_policy_failed_is_told_beside_its_score(runs: Runs) -> None:
+    store = runs.start()
+    first, second = store.episodes()
+    runs.play(store, first, scored(0.0), error="no usable tool call")
+    runs.play(store, second, scored(1.0))
+    results = build_results(store)
+    jsonschema.validate(results, RESULTS)
+    row = results["summary"]["noop"]
+    assert (row["policy_failures"], row["errors"], row["mean_score"]) == (1, 0, 0.5)
+    (failed,) = results["tasks"][0]["episodes"]
+    assert (failed["status"], failed["error"]) == ("scored", "no usable tool call")
 
 
 def test_robustness_is_told_only_of_episodes_in_which_a_fault_fired(runs: Runs) -> None:
@@ -167,7 +211,8 @@ def test_robustness_is_told_only_of_episodes_in_which_a_fault_fired(runs: Runs) 
     }
     for row in store.episodes():
         verdict, happened = played.get((row.plan.agent, row.plan.task), (scored(1.0), ()))
-        runs.play(store, row, verdict, error="it died", happenings=happened)
+        error = "" if verdict.scored else "it died"
+        runs.play(store, row, verdict, error=error, happenings=happened)
     results = build_results(store)
     jsonschema.validate(results, RESULTS)
     a, b = results["summary"]["a"], results["summary"]["b"]
@@ -196,6 +241,7 @@ def test_a_run_that_is_not_over_counts_what_is_done(runs: Runs) -> None:
     assert results["complete"] is False
     summary = results["summary"]["noop"]
     assert (summary["episodes"], summary["unfinished"], summary["mean_score"]) == (1, 1, 1.0)
+    assert summary["mean_score_bounds"] == [0.5, 1.0], "nobody knows yet"
 
 
 def test_branches_are_no_part_of_the_results(runs: Runs) -> None:

@@ -6,7 +6,9 @@ provider can be told to misbehave at a given moment.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import socket
 import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ from agentgym.env.episode import Transition
 from agentgym.records import (
     Action,
     Audit,
+    Capability,
     CheckpointResult,
     CheckStatus,
     Decision,
@@ -44,6 +47,7 @@ class CounterProvider:
     """
 
     name: str = "counter"
+    capabilities: frozenset = frozenset(Capability)
     trouble: dict = field(default_factory=dict)
     drift: dict = field(default_factory=dict)
     hidden: int = 0
@@ -57,6 +61,8 @@ class CounterProvider:
 
 def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), params=None):
     manifest = SimpleNamespace(
+        env="counter",
+        surface={},
         max_steps=max_steps,
         limits=SimpleNamespace(wall_s=wall_s),
         replay=SimpleNamespace(volatile_text=volatile_text, volatile_paths=()),
@@ -79,6 +85,7 @@ class CounterEnvironment:
         self.instance = None
         self.reset_s = 0.0
         self.began_s = time.time()
+        self.prepared = ""
         self.steps = []
         self.audit = Audit()
         self.waited_s = 0.0
@@ -162,3 +169,12 @@ class Counter:
 
     async def close(self):
         self.closed += 1
+
+
+class Unreachable(Counter):
+    """Has a model behind a port at which nobody listens."""
+
+    async def act(self, observation, tools, history):
+        with socket.socket() as taken:  # bound and not listening
+            taken.bind(("127.0.0.1", 0))
+            await asyncio.open_connection("127.0.0.1", taken.getsockname()[1])

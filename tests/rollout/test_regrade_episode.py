@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from counter_world import Counter, CounterEnvironment, CounterProvider, counter_task
+from counter_world import Counter, CounterEnvironment, CounterProvider, Unreachable, counter_task
 
 from agentgym.errors import NotFoundError, SandboxDiedError
 from agentgym.record.store import EpisodePlan, RunStore
@@ -23,11 +23,6 @@ class Judged(CounterEnvironment):
 
     async def finish(self):
         return replace(await super().finish(), verifier=self.verifier)
-
-
-class Dead(Counter):
-    async def act(self, observation, tools, history):
-        raise OSError("no policy there")
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +115,7 @@ async def test_a_task_that_is_gone_is_the_reason(store, world):
 
 async def test_an_episode_that_was_not_played_to_its_end_is_not_judged(store):
     planned = await again(store, episode_id=2)
-    await record(store, 2, Dead())
+    await record(store, 2, Unreachable())
     failed = await again(store, episode_id=2)
     assert [planned.fate, failed.fate] == [Fate.SKIPPED, Fate.SKIPPED]
     assert planned.reason.startswith("it is planned: there is no whole episode to judge")

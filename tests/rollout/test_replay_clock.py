@@ -38,7 +38,7 @@ with = { path = "/root/note", text = "noted" }
 """
 COMMANDS = [
     "date; date +%s%N; ls -la / /proc; ps aux; ps -ef; echo $$; stat /root; uptime",
-    "date > when; date +%s >> when; sleep 60 & jobs -l; echo pid $$; echo $! > sleeper.pid",
+    "date > when; date +%s%N >> when; sleep 60 & jobs -l; echo pid $$; echo $! > sleeper.pid",
     "mktemp; mktemp -d /tmp/work.XXXXXX; cat when; ls -lai . /tmp; time true",
     "echo noted > note",
 ]
@@ -147,7 +147,7 @@ async def test_another_setup_is_another_state(tmp_path, provider, task):
         done = await regrade_episode(store, store.episode(1), provider, force=True)
     finally:
         setup.write_text("echo 7 > /root/data\n")
-    assert (found.divergence.field, found.first.step) == ("setup", 0)
+    assert (found.divergence.field, found.first.step) == ("prepared setup", -1)
     assert done.fate is Fate.KEPT
     assert "the setup of the task leaves other files today" in done.reason
     store.close()

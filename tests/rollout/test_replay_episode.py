@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counter_world import Counter, CounterEnvironment, CounterProvider, counter_task
+from counter_world import Counter, CounterEnvironment, CounterProvider, Unreachable, counter_task
 
 from agentgym.errors import NotFoundError, ReplayError, SandboxDiedError
 from agentgym.record.store import EpisodePlan, RunStore
@@ -107,7 +107,10 @@ async def test_text_that_differs_is_told_where_the_state_agrees(store):
 
 
 async def test_text_that_differs_is_a_divergence_where_no_state_can_be_compared(store):
-    await record(store, 2, agent=Dead(after=2))
+    broken = CounterProvider(trouble={2: SandboxDiedError("gone")})
+    env = CounterEnvironment(counter_task(), broken)
+    env.closed = True
+    await run_episode(env, Counter(), seed=3, store=store, episode_id=2)
     found = await verify_episode(store, 2, CounterProvider(murmur={1: "!"}))
     assert (found.agreement, found.divergence.step) == (Agreement.STATE_DIFFERS, 1)
 
@@ -160,7 +163,7 @@ async def test_an_episode_that_ran_out_of_time_is_graded_as_it_stands(store):
 
 
 async def test_an_episode_without_a_score_is_compared_step_by_step(store):
-    await record(store, 2, agent=Dead())
+    await record(store, 2, agent=Unreachable())
     assert store.episode(2).verdict.status == "error:agent"
     assert await verify_episode(store, 2, CounterProvider(hidden=1)) == AGREES
 
@@ -272,8 +275,36 @@ async def test_a_branch_goes_on_where_only_text_differs_and_says_so(store):
     assert store.episode(later).log == ""
 
 
-async def test_a_branch_whose_agent_fails_is_an_unscored_episode(store):
+async def test_a_branch_whose_agent_fails_is_judged_as_it_stands(store):
     new = await branch_episode(store, 1, 2, "dead", CounterProvider())
     row = store.episode(new)
-    assert (row.verdict.status, row.error) == ("error:agent", "OSError: no policy there")
+    assert (row.verdict.status, row.error) == ("scored", "OSError: no policy there")
+    assert await verify_episode(store, new, CounterProvider()) == AGREES
     assert row.steps == 2
+
+
+# --- another prepared setup ----------------------------------------------------------------
+
+
+async def record_prepared(store, digest):
+    env = CounterEnvironment(counter_task(), CounterProvider())
+    env.closed, env.prepared = True, digest
+    await run_episode(env, Counter(), seed=3, store=store, episode_id=2)
+
+
+async def test_another_prepared_setup_is_the_first_divergence(store):
+    await record_prepared(store, "ab" * 32)
+    assert store.episode(2).prepared == "ab" * 32 and store.episode(1).prepared == ""
+    found = await verify_episode(store, 2, CounterProvider())
+    assert "prepared setup: was abababababab, is now" in str(getattr(found, "first", found))
+
+
+async def test_a_resume_on_another_prepared_setup_says_so(store):
+    await record_prepared(store, "ab" * 32)
+    store._database.execute("UPDATE episodes SET state = 'running', verdict = NULL WHERE id = 2")
+    await record_prepared(store, "cd" * 32)
+    row = store.episode(2)
+    assert "resume diverged at prepared setup: was abababababab, is now cdcdcdcdcdcd" in row.log
+    assert row.prepared == "ab" * 32
+    store.reset_episode(2)
+    assert store.episode(2).prepared == ""

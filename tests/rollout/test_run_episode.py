@@ -6,7 +6,13 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from counter_world import Counter, CounterEnvironment, CounterProvider, counter_task
+from counter_world import (
+    Counter,
+    CounterEnvironment,
+    CounterProvider,
+    Unreachable,
+    counter_task,
+)
 
 from agentgym.errors import AgentError, RecordError, SandboxDiedError, TaskError, VerifierError
 from agentgym.record.store import EpisodePlan, RunStore
@@ -143,28 +149,76 @@ def answering(answer):
         (raising(ValueError("oops")), "ValueError: oops"),
         (raising(TimeoutError("of its own")), "TimeoutError: of its own"),
         (raising(RecordError("not yours")), "RecordError: not yours"),
+        (raising(SandboxDiedError("not it")), "SandboxDiedError: not it"),
+        (raising(ConnectionRefusedError("not really")), "ConnectionRefusedError: not really"),
+        (raising(asyncio.CancelledError("by itself")), "CancelledError: by itself"),
         (answering(None), "act() must return a Decision, not NoneType"),
-        (answering(Decision(Action("add", {"n": b"1"}))), "TypeError: a bytes is no JSON value"),
     ],
-    ids=["agent error", "any error", "timeout", "record error", "nothing", "no json"],
+    ids=[
+        "agent error",
+        "any error",
+        "timeout",
+        "record error",
+        "sandbox error",
+        "claimed",
+        "cancelled",
+        "nothing",
+    ],
 )
-async def test_an_agent_that_fails_leaves_an_unscored_episode(store, failure, message):
+async def test_an_agent_that_fails_is_judged_as_it_stands(store, failure, message):
     agent = Failing(failure)
     result = await run(store, world(), agent)
-    assert (result.verdict.status, result.error) == ("error:agent", message)
+    assert (result.verdict.status, result.verdict.score, result.error) == ("scored", 0.5, message)
     row = store.episode(1)
-    assert (row.state, row.verdict.status, row.error) == ("done", "error:agent", message)
+    assert (row.state, row.verdict, row.error) == ("done", result.verdict, message)
     assert (len(store.steps(1)), result.steps, agent.closed) == (2, 2, 1)
+    assert f"the policy failed after 2 steps: {message}" in row.log
 
 
-async def test_an_agent_that_cannot_start_is_an_agent_error(store):
+async def test_the_traceback_of_an_agent_is_in_the_record(store):
+    async def failure():
+        return {}["nowhere"]
+
+    await run(store, world(), Failing(failure))
+    log = store.episode(1).log
+    assert 'return {}["nowhere"]' in log and "KeyError: 'nowhere'" in log
+    assert "rollout/policy.py" not in log, "the engine's own frames say nothing"
+
+
+async def test_an_agent_that_cannot_start_is_judged_too(store):
     class NoKey(Counter):
         async def start(self, briefing):
             raise AgentError("OPENAI_API_KEY is not set")
 
     result = await run(store, world(), NoKey())
-    assert (result.verdict.status, result.steps) == ("error:agent", 0)
+    assert (result.verdict.status, result.verdict.score, result.steps) == ("scored", 0.0, 0)
     assert "OPENAI_API_KEY" in store.episode(1).error
+
+
+async def test_an_agent_that_cannot_be_asked_leaves_an_unscored_episode(store):
+    agent = Failing(lambda: Unreachable().act(None, (), ()))
+    result = await run(store, world(), agent)
+    assert result.verdict.status == "error:agent"
+    assert result.error.startswith("ConnectionRefusedError: ")
+    row = store.episode(1)
+    assert (row.verdict.status, row.error) == ("error:agent", result.error)
+    assert (len(store.steps(1)), agent.closed) == (2, 1)
+    assert "open_connection" in row.log, "the traceback is kept here too"
+
+
+async def test_a_broken_check_outweighs_a_failed_policy(store):
+    agent = Failing(raising(ValueError("oops")))
+    result = await run(store, world(trouble={"check": True}), agent)
+    assert (result.verdict.status, result.error) == ("error:verifier", "ZeroDivisionError in n")
+    assert "ValueError: oops" in store.episode(1).log
+
+
+@pytest.mark.parametrize("count", [-1, 2**64])
+async def test_a_count_of_tokens_that_cannot_be_recorded_stops_no_run(store, count):
+    greedy = answering(Decision(Action("add", {"n": 1}), usage=TokenUsage(prompt=count)))
+    result = await run(store, world(), Failing(greedy))
+    assert (result.verdict.status, result.verdict.score) == ("scored", 0.5)
+    assert f"usage.prompt is {count}" in result.error
 
 
 async def test_a_failing_close_changes_nothing(store):
@@ -349,3 +403,14 @@ async def test_a_sandbox_that_dies_while_resuming_keeps_the_steps(store):
     assert result.verdict.status == "error:sandbox"
     row = store.episode(1)
     assert (row.state, row.steps, row.first.text) == ("done", 3, "Count to 4.")
+
+
+async def test_an_action_that_no_record_can_hold_is_an_illegal_one(store):
+    nested = [1]
+    for _ in range(2_000):
+        nested = [nested]
+    for argument in (b"1", nested, "x" * 2**21, 10**5_000):
+        agent = Failing(answering(Decision(Action("add", {"n": argument}), reply=nested)))
+        short = CounterEnvironment(counter_task(max_steps=2), CounterProvider())
+        result = await run(None, short, agent)
+        assert (result.verdict.status, result.steps, result.error) == ("scored", 2, "")

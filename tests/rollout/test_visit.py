@@ -90,13 +90,22 @@ async def test_steps_run_out(store):
     assert last.verdict.score == 1.0
 
 
-async def test_who_leaves_early_is_an_agent_that_failed(store):
+async def test_who_leaves_early_is_judged_as_it_stands(store):
     visit = visit_of(store)
     await visit.call(ADD, "x")
     await visit.leave("the client left")
     row = store.episode(1)
-    assert (row.state, row.verdict.status, row.error) == ("done", "error:agent", "the client left")
+    assert (row.state, row.verdict.status, row.error) == ("done", "scored", "the client left")
+    assert row.verdict.score == 0.5
     assert (await visit.call(ADD, "x")).over
+
+
+async def test_an_episode_that_the_server_ends_has_no_score(store):
+    visit = visit_of(store)
+    await visit.call(ADD, "x")
+    await visit.leave("the server was stopped", stopped=True)
+    row = store.episode(1)
+    assert (row.verdict.status, row.error) == ("error:agent", "the server was stopped")
 
 
 async def test_who_never_called_has_no_episode(store):
@@ -243,7 +252,7 @@ async def test_every_http_session_is_an_episode(store):
         async with Client(staying) as third:
             await third.call_tool("add", {"n": 1})
     assert [row.verdict.status for row in store.episodes()] == [
-        "scored", "error:agent", "error:agent",
+        "scored", "scored", "error:agent",
     ]  # fmt: skip
     assert left.error == "the client ended its session without submit or give_up"
     assert store.episode(3).error == "the server was stopped"
@@ -326,3 +335,25 @@ async def _served(reception, port=0):
         finally:
             ending.set()
             await serving
+
+
+async def test_so_many_calls_wait_and_no_more(store, monkeypatch):
+    monkeypatch.setattr("agentgym.rollout.visit.MAX_WAITING", 3)
+    visit = visit_of(store)
+    answers = await asyncio.gather(*(visit.call(ADD, "x") for _ in range(6)))
+    refused = [a for a in answers if "calls wait for their turn" in a.observation.text]
+    assert 2 <= len(refused) <= 3 and all(not answer.over for answer in answers)
+    await visit.call(SUBMIT, "x")
+    assert len(store.steps(1)) == 7 - len(refused)
+
+
+async def test_so_many_episodes_are_played_and_no_more(store, monkeypatch):
+    monkeypatch.setattr("agentgym.rollout.mcp.MAX_PLAYING", 1)
+    reception = reception_of(store)
+    first = reception._visit("one")
+    await first.call(ADD, "x")
+    with pytest.raises(MCPError, match="1 episodes are being played"):
+        reception._visit("two")
+    assert reception._visit("one") is first
+    await first.call(SUBMIT, "x")
+    assert reception._visit("two") is not first

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from agentgym.errors import SandboxLimitError
 from agentgym.records import ChangeKind
+from agentgym.sandbox import layers
+from agentgym.sandbox.access import layers_bounded
 from agentgym.sandbox.layers import Stack, remove, squash
 
 NAMES = ("a", "b", "c", "d e", "ü")
@@ -115,3 +118,21 @@ def test_remove_takes_any_modes_and_is_silent_about_nothing(tmp_path):
     remove(str(tmp_path / "t"))
     remove(str(tmp_path / "t"))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("bound", ["MOST_CHANGES", "MOST_PATH_BYTES"])
+def test_no_more_is_looked_through_than_the_bounds_say(tmp_path, monkeypatch, bound):
+    base, upper = tmp_path / "base", tmp_path / "upper"
+    (base / "srv").mkdir(parents=True)
+    for number in range(30):  # of what nobody wrote there may be any number
+        (base / "srv" / f"old-{number}").touch()
+    (upper / "srv").mkdir(parents=True)
+    for number in range(9):
+        (upper / "srv" / f"{number}").touch()
+    stacks = [str(base)], [str(upper), str(base)], {}
+    most = 10 if bound == "MOST_CHANGES" else len("/srv") + 9 * len("/srv/0")
+    monkeypatch.setattr(layers, bound, most)
+    assert len(layers.changes(*stacks)) == 9
+    monkeypatch.setattr(layers, bound, most - 1)
+    with pytest.raises(SandboxLimitError, match="names were changed"), layers_bounded():
+        layers.changes(*stacks)

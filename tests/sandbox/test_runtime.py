@@ -16,7 +16,14 @@ MAKE = "import sys; from pathlib import Path; from agentgym.sandbox.runtime impo
 MAKE += "print(find_runtime(Path(sys.argv[1])).folder)"
 
 
-def test_several_processes_make_one_runtime(tmp_path):
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """A folder of assembled runtimes that only this test uses."""
+    monkeypatch.setenv("AGENTGYM_RUNTIMES", str(tmp_path / "shared"))
+    return tmp_path / "shared"
+
+
+def test_several_processes_make_one_runtime(tmp_path, shared):
     makers = [
         subprocess.Popen([sys.executable, "-c", MAKE, tmp_path], stdout=subprocess.PIPE, text=True)
         for _ in range(4)
@@ -25,15 +32,27 @@ def test_several_processes_make_one_runtime(tmp_path):
     assert [maker.returncode for maker in makers] == [0] * 4
     assert len(said) == 1
     assert len(list(tmp_path.glob("*runtime-*"))) == 1
+    (assembled,) = shared.glob("*runtime-*")
+    # A second store links the files and survives the removal of what it linked.
+    (tmp_path / "second").mkdir()
+    made = find_runtime(tmp_path / "second")
+    twin = assembled / made.folder.relative_to(made.layer)
+    assert (twin / "supervisor.pyc").samefile(made.folder / "supervisor.pyc")
+    assert runtime.remove_old_runtimes() == 0
+    assembled.rename(assembled.with_name("runtime-000000000000"))
+    assert runtime.remove_old_runtimes() > 1_000_000
+    assert not list(shared.glob("runtime-*"))
+    assert (made.folder / "supervisor.pyc").stat().st_size > 0
 
 
-def test_what_a_dead_builder_left_is_removed(tmp_path):
-    (tmp_path / ".runtime-0123456789ab/run").mkdir(parents=True)
+def test_what_a_dead_builder_left_is_removed(tmp_path, shared):
+    for folder in (tmp_path, shared):
+        (folder / ".runtime-0123456789ab/run").mkdir(parents=True)
     find_runtime(tmp_path)
-    assert not list(tmp_path.glob(".runtime-*"))
+    assert not [*tmp_path.glob(".runtime-*"), *shared.glob(".runtime-*")]
 
 
-def test_a_python_that_cannot_be_moved_is_passed_over(tmp_path, monkeypatch):
+def test_a_python_that_cannot_be_moved_is_passed_over(tmp_path, shared, monkeypatch):
     script = tmp_path / "python"
     script.write_text("#!/bin/sh\necho no such Python >&2; exit 1\n")
     script.chmod(0o755)

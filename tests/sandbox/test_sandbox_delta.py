@@ -45,6 +45,19 @@ def fill(layer):
     os.utime(layer / "file", (1_000_000_000, 1_000_000_000))
 
 
+def described(layer):
+    """Return what a layer holds, by name."""
+    found = {}
+    for path in layer.rglob("*"):
+        info = path.lstat()
+        target = os.readlink(path) if path.is_symlink() else ""
+        is_small = stat.S_ISREG(info.st_mode) and info.st_size < 10_000
+        opaque = path.is_dir() and not path.is_symlink() and os.getxattr(path, OPAQUE)
+        text = path.read_bytes() if is_small else info.st_size * path.is_file()
+        found[path.relative_to(layer)] = (info.st_mode, info.st_rdev, target, opaque, text)
+    return found
+
+
 def test_every_kind_of_entry_survives(tmp_path, access):
     layer, copy, archive = tmp_path / "layer", tmp_path / "copy", tmp_path / "a.tar"
     fill(layer)
@@ -54,8 +67,7 @@ def test_every_kind_of_entry_survives(tmp_path, access):
     size = access.call("pack", str(layer), str(archive), OPAQUE, 0, *ROOM)
     assert size == archive.stat().st_size < 100_000
     access.call("unpack", str(archive), str(copy), OPAQUE, first_id, *ROOM)
-    prints = [access.call("fingerprint", [str(each)], OPAQUE) for each in (layer, copy)]
-    assert prints[0] == prints[1]
+    assert described(layer) == described(copy)
     assert os.getxattr(copy / "file", "user.note") == b"\0\xff\n=v"
     assert (copy / "file").stat().st_ino == (copy / "second").stat().st_ino
     assert (copy / "file").stat().st_mtime == 1_000_000_000
@@ -64,9 +76,6 @@ def test_every_kind_of_entry_survives(tmp_path, access):
     with open(copy / "sparse", "rb") as file:
         file.seek(40 << 30)
         assert file.read(5) == b"end\0\0"
-    # Another byte, name or mode is another fingerprint.
-    (copy / "hole").chmod(0o600)
-    assert access.call("fingerprint", [str(copy)], OPAQUE) != prints[0]
 
 
 @pytest.mark.parametrize("room", [(10_000, 1000), (1 << 24, 5)])

@@ -7,7 +7,7 @@ import pytest
 from shop import Shop
 from typing_extensions import TypedDict
 
-from agentgym.services import Service, ServiceSet, reads, writes
+from agentgym.services import Service, ServiceError, ServiceSet, reads, writes
 from agentgym.testing.services import ServiceContract
 
 TABLE = "CREATE TABLE notes_note (id INTEGER PRIMARY KEY, text TEXT NOT NULL)"
@@ -135,6 +135,46 @@ class NeverAnswers(Notes):
         raise KeyError(text)
 
 
+class TakesKeys(Notes):
+    """Notes that are named by their text: no tool has a place for another text."""
+
+    @writes
+    def add(self, text: str) -> int:
+        """Copy a note.
+
+        Args:
+            text: What the note says that is copied.
+        """
+        if self.db.one("SELECT id FROM notes_note WHERE text = ?", text) is None:
+            raise ServiceError("not_found", f"no note says {text!r}")
+        return self.db.insert("notes_note", text=text)
+
+
+class SweepsByKey(Notes):
+    @writes
+    def add(self, text: str) -> int:
+        """Double every note that says something; none may.
+
+        Args:
+            text: What they say.
+        """
+        found = self.db.all("SELECT id FROM notes_note WHERE text = ?", text)
+        for _ in found:
+            self.db.insert("notes_note", text=text)
+        return len(found)
+
+
+class DropsText(Notes):
+    @writes
+    def add(self, text: str) -> int:
+        """Add a note.
+
+        Args:
+            text: What it says.
+        """
+        return self.db.insert("notes_note", text="noted")
+
+
 def suite(service):
     class Suite(ServiceContract):
         samples = 10
@@ -148,6 +188,11 @@ def suite(service):
 TESTS = [name for name in dir(ServiceContract) if name.startswith("test_")]
 
 
+@pytest.mark.parametrize("service", [TakesKeys, SweepsByKey])
+def test_a_sound_service_whose_only_text_is_a_key_keeps_it(service):
+    suite(service).test_hostile_texts_are_texts()
+
+
 @pytest.mark.parametrize("test", TESTS)
 def test_a_sound_service_keeps_it(test):
     getattr(suite(Notes), test)()
@@ -159,6 +204,7 @@ def test_a_sound_service_keeps_it(test):
         (ReadsAndWrites, "test_reads_change_nothing", "marked as reading"),
         (PastesSql, "test_hostile_texts_are_texts", "internal|fault of the service"),
         (TidiesText, "test_hostile_texts_are_texts", None),
+        (DropsText, "test_hostile_texts_are_texts", None),
         (ForgetsFields, "test_reads_change_nothing", "'id' is a required property"),
         (KeepsCount, "test_the_same_calls_give_the_same_state", None),
         (KeepsCount, "test_the_transports_agree", "HTTP differs"),

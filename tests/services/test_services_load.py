@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from agentgym.installation import install_line
 from agentgym.services import Backend, ServiceError, load_services
 
 CODE = """
@@ -74,4 +75,4 @@ def test_the_core_needs_no_extra():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("MissingExtraError") == 2
-    assert done.stdout.count("pip install 'agentgym[mcp]'") == 2
+    assert done.stdout.count(f"run: {install_line('mcp')}") == 2

@@ -366,3 +366,15 @@ async def test_in_a_container(backend):
     finally:
         await box.close()
         await provider.close()
+
+
+async def test_a_value_of_any_depth_or_size_is_an_observation(run):
+    for code, told in (
+        ("v = 1\nfor _ in range(930): v = [v]\nv", "[not shown: nested more than 64 deep"),
+        ("v = []\nv.append(v)\nv", "[[...]]"),
+        ("[0] * 200_000", "[0, 0, 0"),
+        (f"{LINE}line[0].write(b'{{\"written\": ' + b'[' * 500 + b']' * 500 + b'}}\\n')\nNone", ""),
+    ):
+        seen = await run(code)
+        assert seen.text.startswith(told), code
+        assert len(seen.text) < 40_000

@@ -17,6 +17,7 @@ from agentgym.records import Action, Effect, Fittings
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.services.http import serve_http
 from agentgym.surfaces.calls import check_call
+from agentgym.surfaces.inherited import inherited_variables
 from agentgym.surfaces.mcp import McpSurface
 from agentgym.testing.surface import CHECKS
 
@@ -189,6 +190,39 @@ async def test_variables_are_handed_over(monkeypatch):
     assert (seen["env"]["TOKEN"], seen["env"]["PLAIN"]) == ("secret", "a$b")
     with pytest.raises(ConfigError, match="NOT_SET_ANYWHERE"):
         surface_of(env={"TOKEN": "$NOT_SET_ANYWHERE"})
+
+
+async def test_packages_outlive_an_episode_and_proxies_and_certificates_are_handed_over(
+    monkeypatch, tmp_path
+):
+    given = {name: f"/ca/{name}" for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")}
+    given |= {"NODE_EXTRA_CA_CERTS": "/ca/node", "https_proxy": "http://small:1"}
+    given |= {"HTTP_PROXY": "http://large:1", "NO_PROXY": "localhost", "no_proxy": "127.0.0.1"}
+    for name in ("HTTPS_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**given, "MY_TOKEN": "secret", "OPENAI_API_KEY": "secret"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    seen = []
+    for _ in range(2):
+        surface = surface_of(env={"UV_CACHE_DIR": "/mine"})
+        await surface.open(SITE)
+        seen.append(json.loads((await surface.call(Action("surroundings"))).text)["env"])
+        await surface.close()
+    first, second = seen
+    assert given.items() <= first.items()
+    assert not {"MY_TOKEN", "OPENAI_API_KEY", "HTTPS_PROXY", "ALL_PROXY"} & first.keys()
+    assert first["HOME"] != second["HOME"]
+    assert first["npm_config_cache"] == second["npm_config_cache"]
+    assert Path(first["npm_config_cache"]).is_relative_to(tmp_path / "cache")
+    assert (tmp_path / "cache/mcp-packages").stat().st_mode & 0o777 == 0o700
+    assert first["UV_CACHE_DIR"] == "/mine"
+
+
+def test_without_a_cache_folder_packages_are_fetched_each_time(monkeypatch, tmp_path):
+    (tmp_path / "cache").write_text("a file")
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    assert "npm_config_cache" not in inherited_variables()
 
 
 async def test_what_a_server_started_ends_with_it(call, surface):

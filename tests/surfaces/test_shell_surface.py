@@ -152,3 +152,28 @@ async def test_it_begins_where_the_recipe_says_and_again_so(tmp_path):
         await surface.call(Action("bash", {"command": "cd /var/log"}))
         await surface.close()
     await provider.close()
+
+
+async def test_an_edit_cannot_grow_a_file_without_bound(call):
+    await call("bash", command="head -c 1500 /dev/zero | tr '\\0' a > /srv/f")
+    seen = await call("edit_file", path="/srv/f", old="a", new="é" * 10_000, replace_all=True)
+    assert seen.effect is Effect.ERROR and "would make it 30000000 bytes" in seen.text
+    assert (await call("bash", command="wc -c < /srv/f")).text == "1500\n"
+
+
+async def test_a_path_may_be_deep_or_too_long_for_the_kernel(call):
+    deep = "/srv" + "/d" * 1_000 + "/f"
+    assert (await call("write_file", path=deep, content="x")).effect is Effect.CHANGED
+    assert (await call("read_file", path=deep)).text == "x"
+    for path in ("/srv" + "/d" * 200_000, "/" + "e" * 5_000):
+        for tool, more in (("read_file", {}), ("write_file", {"content": "x"})):
+            seen = await call(tool, path=path, **more)
+            assert seen.effect is Effect.ERROR and "[cut: " in seen.text
+            assert len(seen.text) < 2_100
+
+
+async def test_what_has_no_end_is_not_read(call):
+    await call("bash", command="mkfifo /tmp/fifo; truncate -s 9M /tmp/holes")
+    for path in ("/tmp/fifo", "/tmp/holes", "/dev/zero", "/proc/kcore", "/proc/kmsg"):
+        assert (await call("read_file", path=path)).effect is Effect.ERROR
+    assert (await call("read_file", path="/etc/passwd", offset=10**300)).text.startswith("\n[lines")

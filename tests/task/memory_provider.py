@@ -10,7 +10,30 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from agentgym.errors import GuestFileError, SandboxDiedError
-from agentgym.records import Capability, ExecResult, Recipe, Snapshot
+from agentgym.records import (
+    Capability,
+    Change,
+    ChangeKind,
+    ExecResult,
+    FileStat,
+    Recipe,
+    Snapshot,
+)
+
+
+class MemoryTree:
+    """The files of a snapshot, as far as a digest reads them."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+
+    def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
+        data = self._files.get(path)
+        return None if data is None else FileStat("file", 0o644, len(data))
+
+    def read(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
+        return self._files[path]
+
 
 Program = Callable[["MemorySandbox", Sequence[str], Mapping[str, str]], Awaitable[ExecResult]]
 
@@ -55,6 +78,11 @@ class MemorySandbox:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
 
+    async def changes(self, since: Snapshot | None = None) -> list[Change]:
+        self._check()
+        found = sorted(path for path in self.files if not path.startswith("/run/"))
+        return [Change(path, ChangeKind.ADDED) for path in found]
+
     async def seal(self) -> Snapshot:
         self._check()
         await self.close()
@@ -83,6 +111,9 @@ class MemoryProvider:
         self.sandboxes: list[MemorySandbox] = []
         self.calls: list[tuple[tuple[str, ...], float]] = []
         self.programs: dict[str, Program] = {"mkdir": _mkdir, "rm": _rm}
+
+    async def open_tree(self, snapshot: Snapshot) -> MemoryTree:
+        return MemoryTree(self.layers[snapshot.layers[0]])
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> MemorySandbox:
         files = dict(self.layers[snapshot.layers[0]]) if snapshot else {}

@@ -18,10 +18,10 @@ every_task = pytest.mark.parametrize("task_id", FOLDERS)
 
 @pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
 @every_task
-async def test_it_is_sound(task_id, stage):
+async def test_it_is_sound(task_id, stage, full):
     if missing := missing_commands([find_task(task_id)]):
         pytest.skip(f"{missing[0].command} is not installed; run: {missing[0].install}")
-    await check_soundness(FOLDERS[task_id], stage)
+    await check_soundness(FOLDERS[task_id], stage, full=full)
 
 
 async def test_the_suite_has_thirty_tasks_ten_begin_in_a_conflict_and_half_are_templates():

@@ -29,10 +29,10 @@ every_task = pytest.mark.parametrize("task_id", FOLDERS)
 
 
 @every_task
-async def test_it_is_sound(task_id, stage):
+async def test_it_is_sound(task_id, stage, full):
     if ground_of(find_task(task_id)).spec.sandbox is not None and PROBLEMS:
         pytest.skip(f"bubblewrap cannot run: {PROBLEMS}")
-    await check_soundness(FOLDERS[task_id], stage)
+    await check_soundness(FOLDERS[task_id], stage, full=full)
 
 
 async def test_the_suite_has_forty_tasks_of_every_category_and_a_quarter_are_templates():

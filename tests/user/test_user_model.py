@@ -130,3 +130,34 @@ async def test_what_was_recorded_is_not_asked_for_again(serve):
 def test_an_argument_that_is_none_is_refused(argument, told):
     with pytest.raises(ConfigError, match=told):
         ModelUser(argument, SCRIPT, INSTANCE)
+
+
+def too_long(most):
+    """Return what answers: it refuses requests of more characters, as a context window does."""
+
+    def answer(request):
+        size = sum(len(str(message["content"])) for message in request["messages"])
+        if size > most:
+            return Status(400, "This model's maximum context length is 8192 tokens.")
+        return OK
+
+    return answer
+
+
+async def test_a_flooded_model_reads_the_beginnings_and_leaves_in_the_end(serve):
+    flood = ["Look: " + "x" * 20_000] * 3
+    server = serve(too_long(12_000))
+    turns, _ = await talk(*flood)
+    assert turns == [UserTurn("Fine.")] * 3
+    assert "[…]" in server.requests[1]["messages"][-1]["content"]
+    serve(too_long(4_000))
+    turns, _ = await talk(*["x" * 20_000] * 5)
+    assert not turns[0].left and turns[-1].left and "more than I can read" in turns[-1].text
+
+
+async def test_a_part_that_does_not_fit_by_itself_is_the_users_failure(serve):
+    serve(too_long(100))
+    with pytest.raises(UserError, match="context length"):
+        await talk("Which order?")
+    with pytest.raises(UserError, match="context length"):
+        await talk("x" * 1_100)

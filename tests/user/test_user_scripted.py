@@ -66,6 +66,26 @@ def test_a_fact_is_told_in_any_state_and_again_with_other_words(ada):
     assert ada.says("And your email again?").text == f"I told you: {mail}"
 
 
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        "Any chance the number is slightly different?",
+        "Could you check the number once more?",
+        "Are you sure that this is your order number?",
+    ],
+)
+def test_a_fact_that_is_doubted_is_told_again(ada, doubt):
+    ada.says("Which order?")
+    order = ada.instance.params["case"]["order"]
+    turn = ada.says(doubt)
+    assert (turn.text, turn.understood) == (f"As I said: It's {order}.", True)
+
+
+def test_what_is_only_recognised_gets_a_line_and_counts_as_understood(ada):
+    turn = ada.says("Hello! Let me have a look.")
+    assert (turn.text, turn.understood) == ("I just want my money back.", True)
+
+
 def test_they_push_back_before_they_change_their_mind(ada):
     answers = [ada.says("I'm afraid our policy does not allow it.") for _ in range(3)]
     assert [turn.text for turn in answers] == [
@@ -152,7 +172,8 @@ def test_rules_may_wait_for_turns_and_for_what_was_told(tmp_path):
 def test_patience_ends_where_nothing_leads_on(ada):
     turns = [ada.says("Hmm.") for _ in range(3)]
     assert [turn.left for turn in turns] == [False, False, True]
-    assert turns[0].text == "I just want my money back."
+    assert turns[0].text == "Sorry, I don't follow. What do you mean?"
+    assert [turn.understood for turn in turns] == [False] * 3
     assert turns[2].text == "This is getting us nowhere. I'll stop here."
 
 

@@ -45,13 +45,14 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "archives": "backs_up holds lacks members safe",
         "commands": "exit_code stdout_contains stdout_equals stdout_matches",
         "data": "column_types equals gold_equals lacks row_count rows same_rows valid",
-        "files": "absent contains exists gold_equals json_equals lines_equal matches mode "
-        "only_changed sha256 text_equals unchanged",
+        "files": "absent contains exists gold_equals json_equals lines_equal lines_kept matches "
+        "mode only_changed rest_kept sha256 text_equals unchanged",
         "git": "clean commits file linear merged never_held on_branch ref_at refs remote sound "
         "tree",
         "http": "answers conversation",
         "images": "format_is region_colour same_pixels similar size",
         "judge": "criterion scale",
+        "messages": "asked keeps_to says",
         "office": "cells document_text formulas headings sheets style",
         "processes": "alive listening none_left",
         "reports": "junit pytest",

@@ -49,6 +49,11 @@ async def test_a_reward_is_a_number_between_0_and_1(files, reward):
         {"reward_json": "{}"},
         {"reward_json": "{"},
         {"reward_json": '{"reward": "much"}'},
+        {"reward_txt": "9" * 400},
+        {"reward_json": "9" * 400},
+        {"reward_json": '{"reward": ' + "9" * 400 + "}"},
+        {"reward_json": "[" * 30_000},
+        {"reward_json": '{"reward": [[1]]}'},
     ],
 )
 async def test_what_is_no_reward_is_an_error(files):
@@ -64,6 +69,7 @@ async def test_a_report_shows_tests_and_a_broken_one_none():
     ]
     found = await read_report(Files(ctrf_json=json.dumps({"results": {"tests": tests}})))
     states = [CheckStatus.PASS, CheckStatus.FAIL, CheckStatus.NOT_APPLICABLE]
+    assert await read_report(Files(ctrf_json="[" * 100_000)) == ()
     assert [test.status for test in found] == states
     assert found[1].message == "x is 1"
     assert await read_report(Files(ctrf_json='{"results": 1}')) == ()

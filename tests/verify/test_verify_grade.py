@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from folder_provider import FolderProvider
+from folder_provider import FolderProvider, FolderSandbox
 
-from agentgym.errors import SandboxError
+from agentgym.errors import SandboxError, SandboxTimeoutError
 from agentgym.records import (
     Audit,
     CheckpointResult,
     CheckResult,
     CheckStatus,
+    ExecResult,
     Recipe,
     Snapshot,
     Verdict,
 )
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.task.setup import Prepared
+from agentgym.task.state import state_hash
 from agentgym.testing.checks import MemoryTree, tree_changes
 from agentgym.verify.grade import EpisodeEnd, grade
-from agentgym.verify.state import state_hash
+from agentgym.verify.worker.runner import BROKE
 
 HEAD = 'schema_version = "agentgym.rubric/1"\n'
 
@@ -385,30 +387,39 @@ def explode(evidence):
 """)
     verdict = await case.grade()
     assert [str(result.status) for result in verdict.checkpoints] == ["pass", "pass", "error"]
-    assert len(case.provider.started) == 3
+    # The one that raises is tried once more, in the untouched world.
+    assert len(case.provider.started) == 4
 
 
 ROOMS = """
-def count(evidence, most):
+def count(evidence):
     if evidence.params["skip"]:
         return False
     evidence.room()
-    held = len(evidence.params["provider"].open)
-    return CheckResult(CheckStatus.PASS if held <= most else CheckStatus.FAIL, str(held))
+    return True
 """
 
 
 async def test_rooms_known_from_the_last_grading_start_ahead_and_none_is_left(case: Case) -> None:
     """The fixture sees to it that none is left, used or not."""
-    case.params = {"provider": case.provider, "skip": False}
-    counted = 'use = "checks.count"\nwith = { most = 4 }'  # two ahead, one in use, one closing
-    case.rubric(*(f'id = "{name}"\n{counted}' for name in "abcdef"))
+    held = []
+    start = case.provider.start
+
+    async def counting(recipe: Recipe, snapshot: Snapshot | None = None) -> FolderSandbox:
+        sandbox = await start(recipe, snapshot)
+        held.append(len(case.provider.open))
+        return sandbox
+
+    case.provider.start = counting  # type: ignore[method-assign]
+    case.params = {"skip": False}
+    case.rubric(*(f'id = "{name}"\nuse = "checks.count"' for name in "abcdef"))
     case.checks(ROOMS)
     for _ in range(2):
         verdict = await case.grade()
         assert verdict.outcome, verdict
     assert len(case.provider.started) == 12
-    case.params = {**case.params, "skip": True}
+    assert max(held) <= 4, "two ahead, one in use, one closing"
+    case.params = {"skip": True}
     assert (await case.grade()).score == 0.0
     started = len(case.provider.started)
     assert started <= 14, "no more than two are started for nothing"
@@ -417,8 +428,8 @@ async def test_rooms_known_from_the_last_grading_start_ahead_and_none_is_left(ca
 
 
 async def test_a_room_that_cannot_start_ahead_is_an_error_where_it_is_asked_for(case: Case) -> None:
-    case.params = {"provider": case.provider, "skip": False}
-    case.rubric('id = "a"\nuse = "checks.count"\nwith = { most = 4 }')
+    case.params = {"skip": False}
+    case.rubric('id = "a"\nuse = "checks.count"')
     case.checks(ROOMS)
     assert (await case.grade()).outcome
 
@@ -426,26 +437,114 @@ async def test_a_room_that_cannot_start_ahead_is_an_error_where_it_is_asked_for(
         raise SandboxError("no room left")
 
     case.provider.start = broken  # type: ignore[assignment,method-assign]
-    assert "no room left" in only(await case.grade()).message
-    case.params = {**case.params, "skip": True}
+    verdict = await case.grade()
+    assert verdict.status == "error:verifier" and "no room left" in only(verdict).message
+    case.params = {"skip": True}
     assert (await case.grade()).status == "scored"
 
 
-async def test_a_check_that_never_ends_is_an_error_and_the_others_count(case: Case) -> None:
-    release = threading.Event()
-    case.params = {"release": release}
+# --- what the agent left makes a check break ------------------------------------------------
+
+BREAKS = {
+    "regex": "import re; re.match(r'(a|a)*$', evidence.after.read('/srv/report.txt').decode())",
+    "sleep": "import time; time.sleep(60 if evidence.after.stat('/srv/report.txt') else 0)",
+    "memory": "bytearray(2**30) if evidence.after.stat('/srv/report.txt') else 0",
+    "crash": "import os; os.abort() if evidence.after.stat('/srv/report.txt') else 0",
+    "exit": "import os; os._exit(3) if evidence.after.stat('/srv/report.txt') else 0",
+    "raise": "evidence.after.read('/srv/report.txt').decode()[90]",
+    "depth": "import json; json.loads(evidence.after.read('/srv/report.txt'))",
+}
+LEFT = {"regex": "a" * 40 + "b", "depth": "[" * 200_000}
+
+
+@pytest.mark.parametrize("how", BREAKS)
+async def test_a_check_that_breaks_on_what_the_agent_left_has_failed(case: Case, how: str) -> None:
+    case.after = {"/srv/report.txt": LEFT.get(how, "x")}
+    exists = 'use = "files.exists"\nwith = { path = "/srv" }'
+    case.rubric(f'id = "a"\n{exists}', 'id = "b"\nuse = "checks.c"', f'id = "c"\n{exists}')
+    case.checks(f"def c(evidence):\n    {BREAKS[how]}\n    return True\n")
+    overruns = how in ("regex", "sleep")
+    verdict = await case.grade(deadline_s=0.5 if overruns else 30.0)
+    assert verdict.status == "scored" and not verdict.outcome
+    first, broken, last = verdict.checkpoints
+    assert str(first.status) == "pass"
+    assert str(broken.status) == "fail" and broken.message.startswith(BROKE)
+    # Where the time was used up, what comes later has failed as well: it is the same doing.
+    assert str(last.status) == ("fail" if overruns else "pass")
+    assert bool(verdict.state_hash) is not overruns
+
+
+async def test_a_check_that_never_ends_is_an_error_and_the_others_count(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentgym.verify.grade.UNTOUCHED_S", 0.2)
     case.rubric(
         'id = "a"\nuse = "files.exists"\nwith = { path = "/srv" }',
         'id = "b"\nuse = "checks.stuck"',
         'id = "c"\nuse = "files.exists"\nwith = { path = "/srv" }',
     )
-    case.checks("def stuck(evidence):\n    return evidence.params['release'].wait(60)\n")
-    verdict = await case.grade(deadline_s=0.2)
-    release.set()
+    case.checks("def stuck(evidence):\n    import time\n    time.sleep(60)\n")
+    verdict = await case.grade(deadline_s=0.5)
     assert verdict.status == "error:verifier"
     assert [str(result.status) for result in verdict.checkpoints] == ["pass", "error", "error"]
-    assert verdict.checkpoints[1].message == "no result within the 0.2 s for grading"
+    assert verdict.checkpoints[1].message.startswith("no result within 0.")
+    assert verdict.checkpoints[2].message == "no result within the 0.5 s for grading"
     assert verdict.state_hash == ""
+
+
+@pytest.mark.parametrize("body", ["nonsense", "import nonsense", "evidence.gold('none')"])
+async def test_what_no_agent_can_bring_about_is_an_error(case: Case, body: str) -> None:
+    """Though the check is sound where nothing was done."""
+    case.rubric('id = "a"\nuse = "checks.c"')
+    case.checks(
+        "def c(evidence):\n    if evidence.after.stat('/srv/report.txt') is None:\n"
+        f"        return False\n    {body}\n    return True\n"
+    )
+    assert (await case.grade()).status == "error:verifier"
+
+
+async def test_the_untouched_world_has_no_steps_no_answer_and_no_changes(case: Case) -> None:
+    case.before = {"/srv/old": "1"}
+    case.rubric('id = "a"\nuse = "checks.c"')
+    case.checks("""
+def c(evidence):
+    e = evidence
+    seen = (e.steps, e.answer, e.gave_up, e.changes, e.processes, e.after.list("/srv"))
+    raise ValueError if seen == ((), None, None, (), (), ["old"]) or e.answer == "7" else KeyError
+""")
+    assert (await case.grade()).status == "error:verifier"
+    case.checks("def c(evidence):\n    return evidence.answer is None or 1 / 0\n")
+    assert (await case.grade()).status == "scored"
+
+
+async def test_a_check_has_no_right_to_write_on_the_host(case: Case, tmp_path: Path) -> None:
+    case.rubric('id = "a"\nuse = "checks.c"')
+    case.checks(
+        "import os\ndef c(evidence):\n    try:\n"
+        f"        os.mkdir({str(tmp_path / 'made')!r})\n"
+        "    except PermissionError:\n        return True\n    return os.geteuid() == 0\n"
+    )
+    assert (await case.grade()).outcome
+    assert os.geteuid() != 0 or not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("artifacts", "status"), [('["/srv/report.txt"]', "fail"), ("[]", "error")]
+)
+async def test_a_room_that_answers_no_more_was_starved_by_what_is_in_it(
+    case: Case, monkeypatch: pytest.MonkeyPatch, artifacts: str, status: str
+) -> None:
+    execute = FolderSandbox.exec
+
+    async def starved(sandbox: FolderSandbox, argv: Sequence[str], **options: Any) -> ExecResult:
+        if "cat" in argv:
+            raise SandboxTimeoutError("the supervisor did not answer")
+        return await execute(sandbox, argv, **options)
+
+    monkeypatch.setattr(FolderSandbox, "exec", starved)
+    case.rubric('id = "a"\nuse = "checks.c"')
+    case.checks(f"def c(evidence):\n    evidence.room({artifacts}).run(['cat'])\n    return True\n")
+    assert str(only(await case.grade()).status) == status
 
 
 async def test_a_program_that_hangs_is_a_failure_and_not_an_error(case: Case) -> None:

@@ -1,6 +1,5 @@
 """Milestones without a sandbox: latching, what is not so yet, and checks that hang."""
 
-import asyncio
 import threading
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -10,7 +9,8 @@ import pytest
 from agentgym.errors import SandboxEndedError, SandboxError
 from agentgym.records import Audit, CheckResult, CheckStatus
 from agentgym.testing.checks import MemoryTree
-from agentgym.verify.milestones import Milestones, Moment
+from agentgym.verify.checking import Broken
+from agentgym.verify.milestones import Milestones, Moment, WorkerLooker
 
 INSTANCE = SimpleNamespace(task=SimpleNamespace(id="demo/x-v1"), seed=3, params={"word": "amber"})
 PASS, FAIL, ERROR = CheckStatus.PASS, CheckStatus.FAIL, CheckStatus.ERROR
@@ -41,8 +41,30 @@ def there(path):
     return check
 
 
+class InProcess:
+    """Runs checks where the tests run; one that hangs is let go when it is stopped."""
+
+    def __init__(self, checks):
+        self.checks, self.stops, self.go = checks, 0, threading.Event()
+
+    def look(self, ids, evidence, until_s):
+        for id in ids:
+            yield id, self.checks[id](evidence)
+
+    def stop(self):
+        self.stops += 1
+        self.go.set()
+
+    def close(self):
+        pass
+
+
 def milestones(deadline_s=5.0, **checks):
-    return Milestones(checks, INSTANCE, MemoryTree({}), {}, deadline_s=deadline_s)
+    return around(InProcess(checks), checks, deadline_s)
+
+
+def around(looker, ids, deadline_s=5.0):
+    return Milestones(ids, looker, INSTANCE, MemoryTree({}), {}, deadline_s=deadline_s)
 
 
 async def test_each_is_latched_at_the_step_at_which_it_first_held():
@@ -70,7 +92,7 @@ async def test_a_broken_check_stays_broken_and_is_not_run_again():
     runs = []
 
     def broken(evidence):
-        runs.append(evidence.checkpoint)
+        runs.append("bad")
         return CheckResult(ERROR, "it is broken")
 
     box, both = Sandbox({"/a": ""}), milestones(bad=broken, a=there("/a"))
@@ -97,27 +119,86 @@ async def test_a_sandbox_that_ended_is_told():
         await one.observe(box, Moment(0))
 
 
-async def test_a_check_that_hangs_is_left_and_the_others_count():
-    go = threading.Event()
+async def test_a_check_that_hangs_is_stopped_and_the_others_count():
+    hung = []
 
     def hangs(evidence):
-        go.wait(20)
+        hung.append(looker.go.wait(20))
         return CheckResult(PASS)
 
-    box = Sandbox({"/a": ""})
-    both = milestones(0.05, a=there("/a"), slow=hangs, late=there("/a"))
+    looker = InProcess({"a": there("/a"), "slow": hangs, "late": there("/a")})
+    box, both = Sandbox({"/a": ""}), around(looker, looker.checks, 0.05)
     await both.observe(box, Moment(0))
-    assert both.reached == {"a": 0}
+    # What came after it was stopped was seen in a world that moves on.
+    assert (looker.stops, hung, both.reached) == (1, [True], {"a": 0})
     assert "no result within 0.05 s" in both.results()["slow"].message
     await both.observe(box, Moment(1))
-    assert box.looks == 1, "a second thread would hang beside the first"
-    go.set()
-    while not both._overrun.done():
-        await asyncio.sleep(0.01)
-    # What came too late was seen in a world that has moved on.
-    assert both.reached == {"a": 0}
-    await both.observe(box, Moment(2))
-    assert both.reached == {"a": 0, "slow": 2, "late": 2}
+    assert both.reached == {"a": 0, "slow": 1, "late": 1}
+
+
+@pytest.mark.parametrize("sound_at_first", [True, False])
+async def test_a_check_that_was_sound_before_the_agent_acted_breaks_by_its_doing(sound_at_first):
+    def breaks(evidence):
+        if sound_at_first and evidence.after.stat("/odd") is None:
+            return CheckResult(FAIL, "not yet")
+        return Broken("IndexError")
+
+    box, one = Sandbox(), milestones(a=breaks, b=there("/b"))
+    await one.observe(box, Moment(-1))
+    box.files = {"/odd": "", "/b": ""}
+    await one.observe(box, Moment(0))
+    found = one.results()["a"]
+    assert found.status is (FAIL if sound_at_first else ERROR)
+    assert found.message.endswith("IndexError") and one.reached == {"b": 0}
+
+
+CHECKS = """
+import time
+from agentgym.records import CheckResult
+
+def named(evidence, path):
+    if evidence.after.stat("/hang") is not None:
+        time.sleep(60)
+    return evidence.after.stat(path) is not None and evidence.params["word"] == "amber"
+
+def greedy(evidence):
+    return bool(evidence.changes)
+"""
+RUBRIC = """
+schema_version = "agentgym.rubric/1"
+[[checkpoint]]
+id = "a"
+use = "checks.named"
+with = { path = "/a" }
+when = "every_step"
+[[checkpoint]]
+id = "b"
+use = "checks.greedy"
+when = "every_step"
+"""
+
+
+async def test_the_checks_of_a_task_run_in_a_worker_that_is_killed_where_one_hangs(tmp_path):
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "checks.py").write_text(CHECKS)
+    (tmp_path / "checks" / "rubric.toml").write_text(RUBRIC)
+    task = SimpleNamespace(id="demo/x-v1", folder=tmp_path)
+    looker = WorkerLooker(SimpleNamespace(task=task, seed=3, params=INSTANCE.params))
+    box, both = Sandbox(), around(looker, ["a", "b"], 0.4)
+    try:
+        looker.open()
+        await both.observe(box, Moment(-1))
+        assert both.results()["b"].status is ERROR
+        assert "there is no `changes`: compare `before`" in both.results()["b"].message
+        box.files = {"/hang": "", "/a": ""}
+        await both.observe(box, Moment(0))
+        assert "no result within 0.4 s" in both.results()["a"].message
+        box.files = {"/a": ""}
+        both._deadline_s = 20.0
+        await both.observe(box, Moment(1))
+        assert both.reached == {"a": 1}
+    finally:
+        both.close()
 
 
 async def test_the_audit_is_asked_for_only_where_a_check_looks_at_it():

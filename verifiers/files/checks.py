@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError, VerifierError
+from agentgym.records import ChangeKind
 from agentgym.verify import path_matches
 
 _TEXT_BYTES = 2**20
@@ -251,6 +252,57 @@ def only_changed(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
         return _result(True, f"all {len(evidence.changes)} changed paths were to be changed")
     named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in others[:3])
     return _result(False, f"{len(others)} paths that nothing asked for: {named}")
+
+
+def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
+    """Whatever else was there is as it was: nothing of it was modified or deleted.
+
+    Files that were not there before may lie anywhere: a backup, a cache or an editor's file
+    destroys nothing. Where the task forbids those too, ask `only_changed`.
+
+    Example:
+        use = "files.rest_kept"
+        with = { paths = ["/srv/report.txt", "/root/**", "/tmp/**"] }
+
+    Args:
+        evidence: Of the episode.
+        paths: Globs of what may be changed: * stays within one name, /srv/** is /srv and all
+            below it.
+    """
+    lost = [
+        change
+        for change in evidence.changes
+        if change.kind != ChangeKind.ADDED and not path_matches(change.path, paths)
+    ]
+    if not lost:
+        return _result(True, "nothing else that was there was changed or removed")
+    named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in lost[:3])
+    return _result(False, f"{len(lost)} paths that were to stay as they were: {named}")
+
+
+def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
+    """Text files still have every line that they had; more may have been added.
+
+    White space at the ends of lines does not count, nor does their order.
+
+    Example:
+        use = "files.lines_kept"
+        with = { paths = ["/srv/app/CHANGELOG.md"] }
+
+    Args:
+        evidence: Of the episode.
+        paths: The files, which were there before.
+    """
+    for path in paths:
+        text = evidence.before.read(path, max_bytes=_TEXT_BYTES).decode("utf-8", "replace")
+        before = Counter(line.rstrip() for line in text.split("\n") if line.strip())
+        stat = evidence.after.stat(path, follow=False)
+        if stat is None or stat.kind != "file":
+            return _result(False, f"{path}: is {'a ' + stat.kind if stat else 'not there'}")
+        seen = Counter(line.rstrip() for line in _read_text(evidence, path).split("\n"))
+        if lost := before - seen:
+            return _result(False, f"{path}: {lost.total()} lines are gone, {_brief(min(lost))}")
+    return _result(True, "every line is still there")
 
 
 def _result(passed: bool, message: str) -> CheckResult:

@@ -18,6 +18,7 @@ from agentgym.verify.repository import Repository, tree_names
 from agentgym.verify.values import brief, result
 
 _HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+_FILE_BYTES = 32 * 2**20
 _HOW = {"heads": "branches", "tags": "tags", "remotes": "remote branches"}
 
 
@@ -243,13 +244,15 @@ def never_held(evidence: Evidence, repository: str, text: str = "", file: str = 
     if not text and not file or not isinstance(text, str) or not isinstance(file, str):
         raise VerifierError("never_held: expected text or file")
     git, needle = Repository(evidence, repository), text.encode()
+
+    def holds(path: str) -> bool:
+        return needle in evidence.after.read(path, max_bytes=_FILE_BYTES)
+
     for path, stat in evidence.after.walk(git.folder):
         if path.startswith(f"{git.folder}/objects/"):
             if "/tmp_" in path:
                 return result(False, f"{path}: is not finished and cannot be searched")
-        elif text and (
-            text in path or (stat.kind == "file" and needle in evidence.after.read(path))
-        ):
+        elif text and (text in path or (stat.kind == "file" and holds(path))):
             return result(False, f"{path}: still holds the text")
     for name, kind, data in git.objects():
         if text and needle in data:

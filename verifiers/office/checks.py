@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, Evidence, VerifierError
-from agentgym.errors import MissingExtraError
+from agentgym.installation import missing_extra
 from agentgym.verify.bounded import ask
 from agentgym.verify.values import Comparison, brief, result
 
@@ -194,7 +194,7 @@ def headings(evidence: Evidence, path: str, headings: Sequence[Sequence[Any]]) -
 
 def _ask(evidence: Evidence, path: str, library: str, **order: Any) -> Any:
     if importlib.util.find_spec(library) is None:
-        raise MissingExtraError(library, "pip install 'agentgym[office]'")
+        raise missing_extra(library, "office")
     data = evidence.after.read(path, max_bytes=_OFFICE_BYTES)
     return ask(_READER, order, {"file": data}, what=path)
 

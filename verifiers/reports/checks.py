@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, Evidence, ExecResult, GuestFileError, Room, VerifierError
-from agentgym.errors import MissingExtraError
+from agentgym.installation import missing_extra
 from agentgym.verify.documents import DEFAULT_BYTES, parse
 from agentgym.verify.values import brief, result
 
@@ -186,7 +186,7 @@ def _library() -> bytes:
         for name in _PACKAGES:
             spec = importlib.util.find_spec(name)
             if spec is None or spec.origin is None:
-                raise MissingExtraError("pytest", "pip install 'agentgym[reports]'")
+                raise missing_extra("pytest", "reports")
             source = Path(spec.origin)
             is_package = source.name == "__init__.py"
             place = name if is_package else f"{name}.py"

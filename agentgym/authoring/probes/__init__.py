@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agentgym.authoring.probes import cheating, failing, secrecy, solving
+from agentgym.authoring.probes import cheating, failing, messages, secrecy, solving
 from agentgym.authoring.subject import Subject
 
 
@@ -37,11 +37,21 @@ PROBES = (
         solving.binds,
     ),
     Probe("oracle", "The solution scores 1, twice, and its script ends well.", solving.solves),
-    Probe("repeat", "Two runs of the solution see, leave and score the same.", solving.repeats),
+    Probe(
+        "repeat",
+        "The setup leaves the same bytes whatever it runs in; two runs of the solution see, leave "
+        "and score the same.",
+        solving.repeats,
+    ),
     Probe("noop", "Doing nothing scores 0.", failing.nothing),
     Probe("refusal", "Giving up scores 0 unless it can be right.", failing.refusal),
     Probe("random", "Random calls score below one half and do not pass.", failing.chance),
     Probe("mutants", "No mutant passes.", failing.mutants),
+    Probe(
+        "messages",
+        "Its message checks accept good texts and refuse bad ones.",
+        messages.calibrated,
+    ),
     Probe("reads", "Reading before and after costs the solution nothing.", solving.reads),
     Probe("partial", "The further the solution gets, the more it scores.", solving.partial),
     Probe("template", "Every seed has a world of its own that can be solved.", solving.template),

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agentgym.authoring.afresh import differences
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.prefixes import Prefix, prefixes
 from agentgym.authoring.probes.words import not_solved, unscored
@@ -108,7 +109,9 @@ def _failed_events(what: str, played: Played) -> list[str]:
 
 
 async def repeats(subject: Subject) -> Sequence[str]:
-    """Compare two runs of the solution: what was seen, what is left, how it was judged."""
+    """Compare runs of the setup, then two of the solution: what was seen, left and judged."""
+    if complaints := await differences(subject):
+        return complaints
     first, second = await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
     if complaints := unscored("solution", first) or unscored("solution", second):
         return complaints

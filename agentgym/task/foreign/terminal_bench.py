@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agentgym.errors import MissingExtraError, TaskError
+from agentgym.errors import TaskError
+from agentgym.installation import missing_extra
 from agentgym.manifest import read_text, show_path
 from agentgym.task.foreign.rules import TESTS, Computer, SandboxRules, Stage
 
@@ -82,7 +83,7 @@ def read_yaml(path: Path) -> Any:
     try:
         import yaml
     except ModuleNotFoundError as error:
-        raise MissingExtraError("PyYAML", "pip install 'agentgym[data]'") from error
+        raise missing_extra("PyYAML", "data") from error
     try:
         return yaml.safe_load(read_text(path, TaskError))
     except yaml.YAMLError as error:

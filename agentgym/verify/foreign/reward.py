@@ -56,7 +56,7 @@ async def read_reward(sandbox: Sandbox) -> tuple[float, dict[str, float]]:
         )
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise VerifierError(f"reward.json: expected JSON: {error}") from error
     if not isinstance(found, Mapping):
         return _bounded(_number(found, "reward.json")), {}
@@ -76,7 +76,7 @@ async def read_report(sandbox: Sandbox) -> tuple[CheckpointResult, ...]:
             _test(str(test["name"]), _STATUS.get(test["status"]), str(test.get("message", "")))
             for test in tests
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ()
 
 
@@ -132,8 +132,9 @@ async def _read(sandbox: Sandbox, path: str, most: int) -> str | None:
 def _number(value: object, where: str) -> float:
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise VerifierError(f"{where}: expected a number, got {str(value)[:40]!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        seen = repr(value[:40]) if isinstance(value, str) else f"{type(value).__name__}"
+        raise VerifierError(f"{where}: expected a number, got {seen}") from None
     if not math.isfinite(number):
         raise VerifierError(f"{where}: expected a finite number, got {number}")
     return number

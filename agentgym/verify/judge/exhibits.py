@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import Exhibit, Image, Json, Step
-from agentgym.verify.state import path_matches
+from agentgym.task.state import path_matches
 
 if TYPE_CHECKING:
     from agentgym.protocols import Evidence, FileTree

@@ -86,10 +86,12 @@ def test_python(shipped):
     assert stamp == int(source.mtime)
 
 
+@pytest.mark.full
 def test_node(shipped):
     assert {"nodejs", "npm"} <= installed(shipped("node"))
 
 
+@pytest.mark.full
 def test_debootstrap_makes_the_same_twice(shipped, monkeypatch, tmp_path, kept):
     """Two caches, both kept between sessions, hold the same base layer."""
     image = shipped("debian")
@@ -110,6 +112,7 @@ def _first_status(image: Image) -> bytes:
     return content(Image("", "", image.layers[:1], {}), "var/lib/dpkg/status")
 
 
+@pytest.mark.full
 def test_a_dockerfile_that_installs_packages(shipped, tmp_path, monkeypatch, kept):
     shipped("debian")
     folder = tmp_path / "sandboxes/task"

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from agentgym.errors import MissingExtraError, TaskError
+from agentgym.installation import arguments
 from agentgym.records import ToolSpec
 from agentgym.task.foreign.tau2.checkout import Checkout
 from agentgym.task.foreign.tau2.model import Tau2Task
@@ -122,7 +123,7 @@ class DomainProcess:
         if missing := told.get("missing"):
             packages = " ".join(_PACKAGES.values()) if missing in _PACKAGES else missing
             if self.checkout.python == sys.executable and missing in _PACKAGES:
-                packages = "'agentgym[tau2]'"
+                packages = arguments("tau2")
             install = f"{self.checkout.python} -m pip install {packages}"
             raise MissingExtraError(f"{about}: the Python module {missing}", install)
         if absent := told.get("absent"):

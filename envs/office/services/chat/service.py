@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import ServiceError, reads, writes
-from agentgym.services.arguments import Limit, Offset
+from agentgym.services.arguments import Limit, Offset, search_words
 
 from .rules import ME, _Rules
 from .seeding import fill
@@ -115,7 +115,7 @@ class Chat(_Rules):
             offset: How many to leave out first.
         """
         where, values = ["NOT m.deleted"], list[Any]()
-        for word in text.split():
+        for word in search_words(text):
             where.append("instr(lower(m.text), lower(?))")
             values.append(word)
         conditions = {

@@ -10,7 +10,7 @@ import random
 from typing import Any, Literal
 
 from agentgym.services import Service, ServiceError, reads, writes
-from agentgym.services.arguments import Email, Limit, Offset
+from agentgym.services.arguments import Email, Limit, Offset, search_words
 
 from .people import DOMAIN
 from .seeding import fill
@@ -62,7 +62,7 @@ class Contacts(Service):
             offset: How many to leave out first.
         """
         where, values = [_THERE], list[Any]()
-        for word in text.split():
+        for word in search_words(text):
             columns = "p.name || ' ' || p.email || ' ' || p.company || ' ' || p.role"
             where.append(
                 f"(instr(lower({columns} || ' ' || coalesce(p.handle, '')), lower(?)) OR EXISTS"

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import Image, ServiceError, reads, writes
-from agentgym.services.arguments import Offset
+from agentgym.services.arguments import Offset, search_words
 
 from .drive import WHOLE, Clash, Drive
 from .rights import EVERYONE, TOP, Tree, demand
@@ -125,7 +125,7 @@ class Files(Drive):
         """
         where, values = [f"i.id <> {TOP}"], list[Any]()
         where.append(f"i.trashed_at IS {'NOT ' if in_trash else ''}NULL")
-        for word in text.split():
+        for word in search_words(text):
             where.append("(instr(lower(i.name), lower(?)) OR instr(lower(v.content), lower(?)))")
             values += [word, word]
         conditions = (

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import ServiceError, reads, writes
-from agentgym.services.arguments import Day, Limit, Offset, Tag
+from agentgym.services.arguments import Day, Limit, Offset, Tag, search_words
 
 from .ranking import around, matches
 from .rules import SUMMARY, _Rules
@@ -88,7 +88,7 @@ class Knowledge(_Rules):
             " ON v.article_id = f.id AND v.number = f.version",
             *values,
         )
-        words = text.casefold().split()
+        words = search_words(text.casefold())
         ranked = []
         for row in rows:
             title, tags, body = (row.pop("title"), row.pop("tags"), row.pop("body"))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agentgym.services import ServiceError, reads, writes
-from agentgym.services.arguments import Email, Limit, Offset
+from agentgym.services.arguments import Email, Limit, Offset, search_words
 
 from .delivery import DRAFTS, SENT, TRASH, own_addresses
 from .rules import _Rules
@@ -67,7 +67,7 @@ class Mail(_Rules):
             offset: How many to leave out first.
         """
         where, values = ["1"], list[Any]()
-        for word in text.split():
+        for word in search_words(text):
             where.append("(instr(lower(m.subject), lower(?)) OR instr(lower(m.body), lower(?)))")
             values += [word, word]
         if recipient is not None:

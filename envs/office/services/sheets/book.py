@@ -6,8 +6,9 @@ circle, or between two, come to ``#CIRCULAR!``; the branch of an IF that is not 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any, TypeAlias
 
@@ -22,6 +23,9 @@ MAX_FORMULAS = 1_000
 
 Place: TypeAlias = tuple[int, int, int]
 """Number of the sheet, row and column."""
+
+Columns: TypeAlias = dict[int, dict[int, list[int]]]
+"""The rows of some cells, in order, by sheet and column."""
 
 Typed: TypeAlias = str | int | float | bool | None
 """What is typed into a cell, and what it shows."""
@@ -94,7 +98,7 @@ class Book:
     """
 
     def __init__(self, service: Service, workbook: int) -> None:
-        self._db = service.db
+        self._db, self._spend = service.db, service.spend
         sheets = self._db.all(
             "SELECT id, name FROM sheets_sheet WHERE workbook_id = ? ORDER BY position", workbook
         )
@@ -129,6 +133,15 @@ class Book:
         """Return the last row and the last column that hold anything, 0 for none."""
         used = [place for place in self.values if place[0] == sheet]
         return max((p[1] for p in used), default=0), max((p[2] for p in used), default=0)
+
+    def _extents(self) -> dict[int, tuple[int, int]]:
+        """Return the extent of every sheet, found in one pass."""
+        found = dict.fromkeys(self.names, (0, 0))
+        for number, row, column in self.values:
+            last_row, last_column = found[number]
+            if row > last_row or column > last_column:
+                found[number] = max(row, last_row), max(column, last_column)
+        return found
 
     def put(self, place: Place, value: Typed) -> None:
         """Type something into a cell; None empties it.
@@ -200,10 +213,11 @@ class Book:
     def recalculate(self) -> list[Place]:
         """Work out every formula, and return those on a circle."""
         trees = {place: parse(formula) for place, formula in self.formulas.items()}
-        needs = {place: self._needs(place, tree, trees) for place, tree in trees.items()}
+        index = _by_column(trees)
+        needs = {place: self._needs(place, tree, index) for place, tree in trees.items()}
         order, circular = _sorted(needs)
         self.values.update(dict.fromkeys(circular, CIRCULAR))
-        extents = {sheet: self.extent(sheet) for sheet in self.names}
+        extents = self._extents()
         looks = {sheet: self._look(sheet, extents) for sheet in self.names}
         for place in order:
             self.values[place] = evaluate(trees[place], looks[place[0]])
@@ -211,7 +225,7 @@ class Book:
 
     def look(self, sheet: int) -> Look:
         """Return where a formula in a sheet finds the values of cells."""
-        return self._look(sheet, {number: self.extent(number) for number in self.names})
+        return self._look(sheet, self._extents())
 
     def save(self) -> bool:
         """Write what has changed into the tables, and return whether anything has.
@@ -254,34 +268,41 @@ class Book:
             if number is None:
                 return None
             last_row, last_column = extents[number]
-            return [
-                [
-                    self.values.get((number, row, column))
-                    for column in range(area.left, min(area.right, last_column) + 1)
-                ]
-                for row in range(area.top, min(area.bottom, last_row) + 1)
-            ]
+            rows = range(area.top, min(area.bottom, last_row) + 1)
+            columns = range(area.left, min(area.right, last_column) + 1)
+            self._spend(max(len(rows) * len(columns), 1))
+            return [[self.values.get((number, row, column)) for column in columns] for row in rows]
 
         return look
 
     def _of(self, area: Area, sheet: int) -> int | None:
         return sheet if area.sheet is None else self._numbers.get(area.sheet.casefold())
 
-    def _needs(self, place: Place, tree: Node, trees: dict[Place, Node]) -> set[Place]:
-        found = set()
+    def _needs(self, place: Place, tree: Node, index: Columns) -> set[Place]:
+        """Return the formulas that a formula reads, which are found column by column."""
+        found: set[Place] = set()
         for area in areas(tree):
             sheet = self._of(area, place[0])
-            if area.single:
-                found |= {(sheet, area.top, area.left)} & trees.keys()
-            else:
-                found |= {
-                    other
-                    for other in trees
-                    if other[0] == sheet
-                    and area.top <= other[1] <= area.bottom
-                    and area.left <= other[2] <= area.right
-                }
+            if sheet is None:
+                continue
+            columns = index.get(sheet, {})
+            inside = range(area.left, area.right + 1)
+            self._spend(1)
+            for column in inside if len(inside) < len(columns) else columns:
+                rows = columns.get(column, ())
+                if column in inside and rows:
+                    first, last = bisect_left(rows, area.top), bisect_right(rows, area.bottom)
+                    self._spend(1 + last - first)
+                    found.update((sheet, row, column) for row in rows[first:last])
         return found
+
+
+def _by_column(trees: Iterable[Place]) -> Columns:
+    """Return the rows that have formulas, in order, by sheet and column."""
+    index: Columns = defaultdict(lambda: defaultdict(list))
+    for sheet, row, column in sorted(trees):
+        index[sheet][column].append(row)
+    return index
 
 
 def _sorted(needs: dict[Place, set[Place]]) -> tuple[list[Place], set[Place]]:

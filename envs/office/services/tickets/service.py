@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from agentgym.services import Image, ServiceError, reads, writes
-from agentgym.services.arguments import Limit, Offset, Tag
+from agentgym.services.arguments import Limit, Offset, Tag, search_words
 
 from .rules import SUMMARY, _Rules
 from .seeding import fill
@@ -62,7 +62,7 @@ class Tickets(_Rules):
             offset: How many to leave out first.
         """
         where, values = ["1"], list[Any]()
-        for word in text.split():
+        for word in search_words(text):
             where.append("(instr(lower(t.subject), lower(?)) OR instr(lower(t.body), lower(?)))")
             values += [word, word]
         for column, value in (("status", status), ("priority", priority)):

@@ -5,17 +5,40 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 
-from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym import CheckResult, CheckStatus, Evidence, FileTree
 
 ROOTS = "/srv/tls/trust/roots.pem"
-BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+MOST_BYTES = 2**18
+MARK = "-----"
+MOST_CHANGES = 2_000
+
+
+def _parts(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Return the PEM blocks as label and body, in order, and the text that is in none.
+
+    It goes through the lines once: what begins and does not end is no block.
+    """
+    blocks: list[tuple[str, str]] = []
+    outside: list[str] = []
+    begun: list[str] | None = None
+    label = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith(f"{MARK}BEGIN ") and line.endswith(MARK):
+            outside += begun or []
+            label, begun = line[11:-5], [line]
+        elif begun is not None and line == f"{MARK}END {label}{MARK}":
+            blocks.append((label, "".join(begun[1:])))
+            begun = None
+        else:
+            (outside if begun is None else begun).append(line)
+    return blocks, "".join(outside + (begun or []))
 
 
 def _blocks(text: str, label: str) -> list[bytes]:
     """Return the DER contents of the PEM blocks of one kind, in order."""
-    return [_decode(body) for kind, body in BLOCK.findall(text) if kind == label]
+    return [_decode(body) for kind, body in _parts(text)[0] if kind == label]
 
 
 def _decode(body: str) -> bytes:
@@ -26,7 +49,11 @@ def _decode(body: str) -> bytes:
 
 
 def _certificates(evidence: Evidence, path: str) -> list[bytes]:
-    return _blocks(evidence.after.read(path).decode("latin-1"), "CERTIFICATE")
+    return _blocks(_read(evidence.after, path), "CERTIFICATE")
+
+
+def _read(tree: FileTree, path: str) -> str:
+    return tree.read(path, max_bytes=MOST_BYTES).decode("latin-1")
 
 
 def _named(evidence: Evidence, certs: list[bytes]) -> tuple[list[str], list[str]]:
@@ -51,7 +78,7 @@ def leaf(evidence: Evidence, path: str) -> CheckResult:
 
 def accepted(evidence: Evidence, path: str, host: str) -> CheckResult:
     """OpenSSL, knowing the original roots and the bundle only, accepts it for the host."""
-    certs = _certificates(evidence, path)
+    certs = _certificates(evidence, path)[:20]
     if not certs:
         return CheckResult(CheckStatus.FAIL, f"{path} holds no certificate")
     room = evidence.room()
@@ -68,10 +95,11 @@ def accepted(evidence: Evidence, path: str, host: str) -> CheckResult:
 
 def chain(evidence: Evidence, path: str) -> CheckResult:
     """The bundle is server, issuing CA, policy CA, in this order, and nothing else."""
-    text = evidence.after.read(path).decode("latin-1")
+    text = _read(evidence.after, path)
     expected = json.loads(evidence.gold("pki.json"))["chain"]
     digests, names = _named(evidence, _blocks(text, "CERTIFICATE"))
-    if len(BLOCK.findall(text)) > len(digests):
+    blocks, outside = _parts(text)
+    if len(blocks) > len(digests) or outside:
         return CheckResult(CheckStatus.FAIL, f"{path} holds something else than certificates")
     status = CheckStatus.PASS if digests == expected else CheckStatus.FAIL
     return CheckResult(status, f"bundle is {names}, expected ['leaf', 'issuing', 'policy']")
@@ -79,14 +107,17 @@ def chain(evidence: Evidence, path: str) -> CheckResult:
 
 def combined(evidence: Evidence, path: str, key: str) -> CheckResult:
     """The load balancer's file is the right chain followed by the server's own key."""
-    text = evidence.after.read(path).decode("latin-1")
-    kinds = [kind for kind, _ in BLOCK.findall(text)]
-    if kinds != ["CERTIFICATE"] * 3 + ["PRIVATE KEY"]:
-        return CheckResult(CheckStatus.FAIL, f"{path} holds {kinds}, not 3 certificates and a key")
+    text = _read(evidence.after, path)
+    blocks, outside = _parts(text)
+    kinds = [kind for kind, _ in blocks][:9]
+    if outside or kinds != ["CERTIFICATE"] * 3 + ["PRIVATE KEY"]:
+        return CheckResult(
+            CheckStatus.FAIL, f"{path} holds {kinds} {outside[:40]!r}, not 3 certificates and a key"
+        )
     digests, names = _named(evidence, _blocks(text, "CERTIFICATE"))
     if digests != json.loads(evidence.gold("pki.json"))["chain"]:
         return CheckResult(CheckStatus.FAIL, f"{path} holds {names}")
-    original = evidence.before.read(key).decode()
+    original = _read(evidence.before, key)
     if _blocks(text, "PRIVATE KEY") != _blocks(original, "PRIVATE KEY"):
         return CheckResult(CheckStatus.FAIL, f"the key in {path} is not the server's")
     return CheckResult(CheckStatus.PASS, "chain and key, in order")
@@ -96,7 +127,23 @@ def same_key(evidence: Evidence, path: str) -> CheckResult:
     """The private key file holds the key it held."""
     if evidence.after.stat(path) is None:
         return CheckResult(CheckStatus.FAIL, f"{path} is gone")
-    then, now = (tree.read(path).decode("latin-1") for tree in (evidence.before, evidence.after))
+    then, now = _read(evidence.before, path), _read(evidence.after, path)
     if _blocks(now, "PRIVATE KEY") != _blocks(then, "PRIVATE KEY"):
         return CheckResult(CheckStatus.FAIL, f"{path} was replaced; the pinned key is lost")
     return CheckResult(CheckStatus.PASS, "the key is the one that was there")
+
+
+def key_nowhere_else(evidence: Evidence, key: str) -> CheckResult:
+    """No file that was added or changed gives the private key to others than its owner."""
+    secret = _blocks(_read(evidence.before, key), "PRIVATE KEY")
+    for change in evidence.changes[:MOST_CHANGES]:
+        stat = evidence.after.stat(change.path, follow=False)
+        if stat is None or stat.kind != "file" or not stat.mode & 0o077:
+            continue
+        if change.path == key or change.path.startswith("/root/") or stat.size > MOST_BYTES:
+            continue
+        if secret[0] in _blocks(_read(evidence.after, change.path), "PRIVATE KEY"):
+            return CheckResult(
+                CheckStatus.FAIL, f"{change.path:.100} has the key, mode {stat.mode:04o}"
+            )
+    return CheckResult(CheckStatus.PASS, "the key lies nowhere in the open")

@@ -6,6 +6,8 @@ from collections import defaultdict
 
 from agentgym import CheckResult, CheckStatus, Evidence
 
+MOST_BYTES = 2**20
+
 
 def _lines(data: bytes) -> list[str]:
     return [line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
@@ -13,7 +15,8 @@ def _lines(data: bytes) -> list[str]:
 
 def _both(evidence: Evidence, name: str) -> tuple[list[str], list[str]]:
     """Return the lines of the agent's table and of the true one."""
-    return _lines(evidence.after.read(f"/srv/cron/{name}")), _lines(evidence.gold(name))
+    seen = evidence.after.read(f"/srv/cron/{name}", max_bytes=MOST_BYTES)
+    return _lines(seen), _lines(evidence.gold(name))
 
 
 def _starts(lines: list[str]) -> dict[str, set[str]]:

@@ -13,26 +13,27 @@ from collections import Counter
 from agentgym import CheckResult, CheckStatus, Evidence
 
 FOLDER = "/srv/clean"
+MOST_BYTES = 2**20
 NAMES = ("orders.csv", "rejected.csv", "totals.csv")
 
 
 def order_ids(evidence: Evidence) -> CheckResult:
     """Check which orders `orders.csv` holds."""
-    seen = Counter(row[:1] for row in _rows(evidence.after.read(f"{FOLDER}/orders.csv")))
+    seen = Counter(row[:1] for row in _rows(_read(evidence, "orders.csv")))
     true = Counter(row[:1] for row in _rows(evidence.gold("orders.csv")))
     return _overlap(seen, true)
 
 
 def rows(evidence: Evidence, name: str) -> CheckResult:
     """Check whole rows of one table."""
-    seen = Counter(_rows(evidence.after.read(f"{FOLDER}/{name}")))
+    seen = Counter(_rows(_read(evidence, name)))
     return _overlap(seen, Counter(_rows(evidence.gold(name))))
 
 
 def layout(evidence: Evidence) -> CheckResult:
     """Check what the rows alone do not show, on files whose number of lines is about right."""
     for name in NAMES:
-        data, gold = evidence.after.read(f"{FOLDER}/{name}"), evidence.gold(name)
+        data, gold = _read(evidence, name), evidence.gold(name)
         header = gold.split(b"\n", 1)[0]
         if data.split(b"\n", 1)[0] != header:
             return _fail(f"{name} must begin with the line {header.decode()!r}, not {data[:60]!r}")
@@ -44,6 +45,10 @@ def layout(evidence: Evidence) -> CheckResult:
         if len(seen) < len(_rows(gold)) / 2:
             return _fail(f"{name} has {len(seen)} rows, about {len(_rows(gold))} are expected")
     return CheckResult(CheckStatus.PASS, "headers, line ends and order are right")
+
+
+def _read(evidence: Evidence, name: str) -> bytes:
+    return evidence.after.read(f"{FOLDER}/{name}", max_bytes=MOST_BYTES)
 
 
 def _rows(data: bytes) -> list[tuple[str, ...]]:

@@ -1,13 +1,11 @@
 """Run the script on prepared folders in a clean room and list what it made of them.
 
-Prints one JSON object a case. Which case is right is for the grader to say.
+Which case is right is for the grader to say (`agentgym.verify.probing`).
 """
 
 import base64
-import json
 import os
 import subprocess
-import sys
 
 SCRIPT = "/srv/intake/bin/file-drop"
 MOST_ENTRIES = 300
@@ -19,6 +17,8 @@ def make(root, entries):
         os.makedirs(path if kind == "dir" else os.path.dirname(path), exist_ok=True)
         if kind == "link":
             os.symlink(text, path)
+        elif kind == "pipe":
+            os.mkfifo(path)
         elif kind == "file":
             with open(path, "w") as file:
                 file.write(text)
@@ -38,6 +38,8 @@ def tree(root):
             elif os.path.isfile(path):
                 with open(path, "rb") as file:
                     found[key] = ["file", base64.b64encode(file.read(20_000)).decode()]
+            else:
+                found[key] = ["other", ""]
             if len(found) > MOST_ENTRIES:
                 return found
         found.update(
@@ -63,17 +65,14 @@ def run(number, case):
             capture_output=True,
             timeout=5,
         )
-        code, out = done.returncode, done.stdout[:2_000]
+        code, out, err = done.returncode, done.stdout[:2_000], done.stderr[:8_000]
     except subprocess.TimeoutExpired:
-        code, out = 124, b""
+        code, out, err = 124, b"", b""
     except OSError:
-        code, out = 127, b""
-    return {"code": code, "out": out.decode("utf-8", "replace"), "tree": tree(root)}
+        code, out, err = 127, b"", b""
+    out, err = out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+    return {"code": code, "out": out, "err": err, "tree": tree(root)}
 
 
-def main():
-    cases = json.load(sys.stdin)
-    print(json.dumps([run(number, case) for number, case in enumerate(cases)]))
-
-
-main()
+def answer(cases):
+    return [run(number, case) for number, case in enumerate(cases)]

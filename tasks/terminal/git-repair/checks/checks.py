@@ -35,6 +35,7 @@ class Git:
     head: str
     commits: Mapping[str, str]
     status: ExecResult
+    history: ExecResult
 
 
 def objects(evidence: Evidence) -> CheckResult:
@@ -80,12 +81,21 @@ def status(evidence: Evidence) -> CheckResult:
     return CheckResult(CheckStatus.PASS, "git status shows the two files")
 
 
+def no_commits(evidence: Evidence) -> CheckResult:
+    """Check that no ref leads to a commit that was not there before."""
+    gold, told = _gold(evidence), _look(evidence).history
+    made = set(_text(told.stdout).split()) - set(gold["commits"])
+    if told.exit_code != 0 or made:
+        return _fail(f"{len(made)} commits are new: {sorted(made)[:3]}")
+    return CheckResult(CheckStatus.PASS, "nothing was committed")
+
+
 def work_kept(evidence: Evidence) -> CheckResult:
     """Check that the files of the working tree have their contents, the emptied one aside."""
     for path, stat in evidence.before.walk(REPOSITORY):
         if stat.kind != "file" or path.startswith(f"{REPOSITORY}/.git/") or stat.size == 0:
             continue
-        if evidence.after.read(path) != evidence.before.read(path):
+        if evidence.after.read(path, max_bytes=stat.size) != evidence.before.read(path):
             return _fail(f"{path} has other contents than before")
     return CheckResult(CheckStatus.PASS, "the working tree has its contents")
 
@@ -114,6 +124,7 @@ def _look(evidence: Evidence) -> Git:
         fsck=_git(room, "fsck", "--full", "--no-dangling"),
         head=_text(_git(room, "symbolic-ref", "HEAD").stdout).strip(),
         commits=dict(zip(refs, answers, strict=False)),
+        history=_git(room, "rev-list", "--all"),
         status=_git(room, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"),
     )
 

@@ -216,6 +216,7 @@ def main() -> None:
         "main": ids["main"][-1],
         "feature": ids["feature"][-1],
         "tags": {tag: ids["main"][number - 1] for tag, number in TAGS.items()},
+        "commits": sorted({commit for line in ids.values() for commit in line}),
         "objects": sorted(line.split()[0] for line in reachable),
     }
     folder = Path(os.environ["AGENTGYM_GOLD"])

@@ -1,7 +1,13 @@
-"""Use the package in a clean room: by its new name, by its old one, and as the partner does."""
+"""Use the package in a clean room: by its new name, by its old one, and as the partner does.
+
+Whether two names give one object can only be told where the package's own code runs. So it is asked
+of many pairs, of which some are one object and some are not, in an order that the sources decide.
+"""
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 import random
 import tomllib
@@ -9,10 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
+from agentgym.verify.probing import probe
 
 APP = "/srv/app"
 PROBE = Path(__file__).with_name("probe.py")
+MOST_ENTRIES, MOST_BYTES = 500, 2**16
 ACCOUNTS = ("Rent", "rent ", "Travel", "post", "POST", "paper")
 
 
@@ -56,26 +64,77 @@ def stands_alone(evidence: Evidence) -> CheckResult:
 
 
 def same_objects(evidence: Evidence) -> CheckResult:
-    """The old name gives the objects of the new one, and warns once."""
+    """The old name gives the objects of the new one, and importing it warns once."""
     old, new = _names(evidence)
+    rng = random.Random(_digest(evidence))
+    pairs = [(first, second) for first in _HOMES for second in _OBJECTS]
+    alike = [pair for pair in pairs if _HOMES[pair[0]] == _HOMES[pair[1]]]
+    asked = alike + rng.sample([pair for pair in pairs if pair not in alike], 8)
+    rng.shuffle(asked)
     code = f"""
-import importlib, json, warnings
+import importlib, warnings
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    import {old}
-    modules = [importlib.import_module("{old}." + name) for name in {_PAIRS!r}]
-fresh = [importlib.import_module("{new}." + name) for name in {_PAIRS!r}]
-names = {_MEMBERS!r}
-same = [getattr(m, n) is getattr(f, n) for m, f, n in zip(modules, fresh, names)]
-warned = [w for w in told if w.category is DeprecationWarning and "{old}" in str(w.message)]
-made = all(getattr(f, n).__module__.startswith("{new}.") for f, n in zip(fresh, names))
-print(json.dumps([same, {old}.Store is fresh[0].Store, made, len(warned)]))
+    importlib.import_module("{old}")
+warned = sum(issubclass(one.category, DeprecationWarning) for one in told)
+def found(package, name):
+    module, _, member = name.rpartition(":")
+    module = importlib.import_module((package + "." + module).rstrip("."))
+    return getattr(module, member)
+for first, second in {asked!r}:
+    print(int(found("{old}", first) is found("{new}", second)), end="")
+importlib.import_module("{old}.formats")
+print(warned, all(found("{new}", name).__module__.startswith("{new}.") for name in {_OBJECTS!r}))
 """
-    (seen,) = _probe(evidence, [(["-c", code], [], {})], {})
-    wanted = json.dumps([[True] * len(_PAIRS), True, True, 1]) + "\n"
-    if seen["out"] == wanted:
+    (seen,) = _probe(evidence, [(["-W", "ignore", "-c", code], [], {})], {})
+    same = "".join(str(int(_HOMES[first] == _HOMES[second])) for first, second in asked)
+    wanted = f"{same}1 True\n"
+    if seen["out"] == wanted and seen["code"] == 0:
         return CheckResult(CheckStatus.PASS, "the old name gives the new objects, and warns")
     return _fail(f"expected {wanted!r}, got {seen['out'][:200]!r} {seen['err']!r}")
+
+
+def old_is_a_name(evidence: Evidence) -> CheckResult:
+    """There is nothing in the old package but its name for the new one."""
+    old, new = _names(evidence)
+    top = f"{APP}/src"
+    for path in _below(evidence.after, top):
+        inside = path.removeprefix(f"{top}/")
+        if "/__pycache__/" in path or ".egg-info/" in path:
+            continue
+        if inside.split("/")[0] == new:
+            continue
+        if inside.split("/")[0] != old or not path.endswith(".py"):
+            return _fail(f"{path} is neither the package nor its old name")
+        try:
+            tree = ast.parse(_regular(evidence, path))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return _fail(f"{path} is no Python")
+        made = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        names = {node.name for node in ast.walk(tree) if isinstance(node, made)}
+        if left := sorted(names & _CODE):
+            return _fail(f"{path} has code of its own: {left}")
+    if evidence.after.stat(f"{top}/{old}", follow=False) is None:
+        return _fail(f"there is no {old} any more")
+    return CheckResult(CheckStatus.PASS, f"{old} is a name for {new}")
+
+
+def records_kept(evidence: Evidence) -> CheckResult:
+    """Changelog, decisions and tests are still there; each may have been added to."""
+    old, new = _names(evidence)
+    for name in ("CHANGELOG.md", "RENAME.md"):
+        before = evidence.before.read(f"{APP}/{name}").decode()
+        seen = _regular(evidence, f"{APP}/{name}").decode("utf-8", "replace")
+        said = {
+            line.replace("[ ]", "[x]").replace("[X]", "[x]").rstrip() for line in seen.split("\n")
+        }
+        lost = [x for x in before.split("\n") if x.replace("[ ]", "[x]") not in said]
+        if lost:
+            return _fail(f"{name} has lost {lost[0]!r:.80}")
+    test = _regular(evidence, f"{APP}/tests/test_store.py").decode("utf-8", "replace")
+    if "def test_totals" not in test or not (old in test or new in test):
+        return _fail("tests/test_store.py does not test what it did")
+    return CheckResult(CheckStatus.PASS, "changelog, decisions and tests are there")
 
 
 def metadata(evidence: Evidence) -> CheckResult:
@@ -87,6 +146,12 @@ def metadata(evidence: Evidence) -> CheckResult:
         return _fail(f"the project's name is {project.get('name')!r:.60}")
     scripts, groups = project.get("scripts"), project.get("entry-points")
     groups = groups if isinstance(groups, dict) else {}
+    before = _toml(evidence, f"{APP}/pyproject.toml", evidence.before)
+    for key in ("name", "version", "scripts", "entry-points"):
+        before["project"].pop(key, None)
+    if not _holds(_toml(evidence, f"{APP}/pyproject.toml"), before):
+        return _fail("something of pyproject.toml that the rename is not about has changed")
+    old_modules = [v for v in _texts([scripts, groups]) if v.startswith(f"{old}.")]
     formats = {
         "csv": f"{new}.formats.csv_format:CsvFormat",
         "json": f"{new}.formats.json_format:JsonFormat",
@@ -94,7 +159,7 @@ def metadata(evidence: Evidence) -> CheckResult:
     right = {
         new: isinstance(scripts, dict) and scripts.get(new) == f"{new}.cli:main",
         old: isinstance(scripts, dict) and scripts.get(old) == f"{new}.cli:main",
-        "formats": groups == {f"{new}.formats": formats},
+        "formats": groups.get(f"{new}.formats") == formats and not old_modules,
     }
     named = [name for name, fits in right.items() if fits]
     status = CheckStatus.PASS if len(named) == len(right) else CheckStatus.FAIL
@@ -126,8 +191,18 @@ def partner_works(evidence: Evidence) -> CheckResult:
     return _fail(f"exit code {seen['code']}, {seen['out'][:120]!r} {seen['err']!r}")
 
 
-_PAIRS = ("store", "report", "cli", "formats.csv_format")
-_MEMBERS = ("Store", "render", "main", "CsvFormat")
+_HOMES = {
+    ":Store": "store",
+    "store:Store": "store",
+    "report:render": "report",
+    "cli:main": "cli",
+    "formats.csv_format:CsvFormat": "formats.csv_format",
+}
+_OBJECTS = tuple(_HOMES)[1:]
+_CODE = {
+    *("Store", "CsvFormat", "JsonFormat", "cents", "shown", "render", "main", "formats"),
+    *("add", "totals", "read"),
+}
 
 
 def _amount(rng: random.Random) -> str:
@@ -155,21 +230,53 @@ def _probe(
     evidence: Evidence, runs: Sequence[object], files: dict[str, str], *, without: str = ""
 ) -> list[dict[str, Any]]:
     room = evidence.room([APP])
-    room.write("/tmp/probe.py", PROBE.read_bytes())
     for name, text in files.items():
         room.write(f"/tmp/{name}", text.encode())
-    order = json.dumps({"runs": runs, "without": without}).encode()
-    done = room.run(["/usr/bin/python3", "-IS", "/tmp/probe.py"], stdin=order)
-    try:
-        answers: list[dict[str, Any]] = json.loads(done.stdout)
-    except ValueError:
-        raise GuestFileError("the package's code ended the grader's program") from None
+    order = {"runs": runs, "without": without}
+    answers: list[dict[str, Any]] = probe(room, PROBE, order, what=f"{APP}/src")
     return answers
 
 
-def _toml(evidence: Evidence, path: str) -> dict[str, Any]:
+def _below(tree: FileTree, top: str) -> list[str]:
+    """Return the files and links below a folder. Raises GuestFileError where there are too many."""
+    found = []
+    for number, (path, stat) in enumerate(tree.walk(top)):
+        if number == MOST_ENTRIES:
+            raise GuestFileError(f"{top}: holds far more than it did")
+        if stat.kind != "dir":
+            found.append(path)
+    return sorted(found)
+
+
+def _digest(evidence: Evidence) -> str:
+    digest = hashlib.sha256()
+    for path in _below(evidence.after, f"{APP}/src"):
+        stat = evidence.after.stat(path, follow=False)
+        if stat is not None and stat.kind == "file" and path.endswith(".py"):
+            digest.update(evidence.after.read(path, max_bytes=MOST_BYTES))
+    return digest.hexdigest()
+
+
+def _holds(seen: Any, wanted: Any) -> bool:
+    """Whether a document has what another has, and maybe more."""
+    if isinstance(wanted, dict) and isinstance(seen, dict):
+        return all(_holds(seen.get(key), value) for key, value in wanted.items())
+    return bool(seen == wanted)
+
+
+def _texts(value: Any) -> list[str]:
+    """Return every text in a document."""
+    if isinstance(value, dict):
+        return [text for part in value.values() for text in _texts(part)]
+    if isinstance(value, list):
+        return [text for part in value for text in _texts(part)]
+    return [value] if isinstance(value, str) else []
+
+
+def _toml(evidence: Evidence, path: str, tree: FileTree | None = None) -> dict[str, Any]:
+    data = _regular(evidence, path) if tree is None else tree.read(path)
     try:
-        return tomllib.loads(_regular(evidence, path).decode())
+        return tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise GuestFileError(f"{path}: is no TOML: {error}") from None
 
@@ -178,7 +285,7 @@ def _regular(evidence: Evidence, path: str) -> bytes:
     stat = evidence.after.stat(path, follow=False)
     if stat is None or stat.kind != "file":
         raise GuestFileError(f"{path}: is {stat.kind if stat else 'not there'}, expected a file")
-    return evidence.after.read(path, max_bytes=2**16)
+    return evidence.after.read(path, max_bytes=MOST_BYTES)
 
 
 def _names(evidence: Evidence) -> tuple[str, str]:

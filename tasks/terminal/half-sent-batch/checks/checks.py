@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -19,6 +20,7 @@ LEDGER = "/var/lib/sendnote/ledger"
 KEY = "/var/lib/sendnote/key"
 QUEUE = "/srv/notices/queue.json"
 MOST_BYTES = 2**20
+LINE = re.compile(r"[1-9]\d{0,8} \S{1,40} \S{1,40} [0-9a-f]{16} [0-9a-f]{32}", re.ASCII)
 
 
 def rest_sent(evidence: Evidence) -> CheckResult:
@@ -35,11 +37,16 @@ def rest_sent(evidence: Evidence) -> CheckResult:
 def queue(evidence: Evidence) -> CheckResult:
     """The queue says of every notice what is true; credit for what was put right in it."""
     final = _gold(evidence)["final"]
-    stale = json.loads(evidence.before.read(QUEUE))["notices"]
+    old = json.loads(evidence.before.read(QUEUE))
+    stale = old.pop("notices")
+    old.pop("saved")  # the relay's own time; whoever writes the file may set it anew
     document = parse(evidence.after.read(QUEUE, max_bytes=MOST_BYTES), "json", QUEUE)
     states = document.get("notices") if isinstance(document, dict) else None
     if not isinstance(states, dict) or document.get("batch") != evidence.params["batch"]:
         return CheckResult(CheckStatus.FAIL, f"{QUEUE} has lost its form")
+    lost = sorted(old.items() - {k: v for k, v in document.items() if isinstance(v, str)}.items())
+    if lost:
+        return CheckResult(CheckStatus.FAIL, f"{QUEUE} had {lost[0][0]!r}, which is changed")
     wrong = sorted(n for n in {*final, *states} if states.get(n) != final.get(n))
     if not wrong:
         return CheckResult(CheckStatus.PASS, f"all {len(final)} states are right")
@@ -90,8 +97,8 @@ def _sent(evidence: Evidence) -> list[tuple[str, bool]]:
 def _lines(evidence: Evidence) -> list[str]:
     """Return the lines of the ledger."""
     text = evidence.after.read(LEDGER, max_bytes=MOST_BYTES).decode("utf-8", "replace")
-    lines = text.splitlines()
-    if odd := [line for line in lines if len(line.split(" ")) != 5]:
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if odd := [line for line in lines if not LINE.fullmatch(line)]:
         raise GuestFileError(f"{LEDGER}: {odd[0]!r:.60} is no line of sendnote's")
     return lines
 

@@ -8,19 +8,19 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
 from agentgym.verify.bounded import ask
 
 DATABASE = "/srv/library/library.db"
 MOST_BYTES = 16 * 2**20
 TABLES = {
     "meta": ["key", "value"],
+    "migration": ["version", "state"],
     "patron": ["card"],
     "loan": ["barcode", "out_at"],
     "member": ["id", "card", "name", "fines_cents", "touched"],
     "lending": ["id", "member_id", "barcode", "out_at", "due_on", "back_at", "touched"],
 }
-Row = tuple[Any, ...]
 
 
 def members(evidence: Evidence) -> CheckResult:
@@ -66,23 +66,35 @@ def nothing_lost(evidence: Evidence) -> CheckResult:
     return CheckResult(CheckStatus.PASS, f"{len(people)} people and {len(loans)} loans are there")
 
 
+def rest(evidence: Evidence) -> CheckResult:
+    """The new tables have their constraints, and what else is in the database is as it was."""
+    seen, before = _tables(evidence), _tables(evidence, evidence.before)
+    for name in ("member", "lending", "meta", "migration"):
+        if seen["made"].get(name) != before["made"][name]:
+            return CheckResult(CheckStatus.FAIL, f"table {name} is not made as it was")
+    lost = [row for row in before["meta"] if row not in (seen["meta"] or [])]
+    lost += [row for row in before["migration"] if row not in (seen["migration"] or [])]
+    if lost:
+        return CheckResult(CheckStatus.FAIL, f"gone or changed: {lost[0]!r:.120}")
+    return CheckResult(CheckStatus.PASS, "constraints and other tables are as they were")
+
+
 def _credit(evidence: Evidence, name: str, found: list[Any]) -> CheckResult:
     """Credit the rows that were missing or stale at the start; wrong ones count against it."""
     gold = _gold(evidence)
-    true, start = Counter(map(tuple, gold[name])), Counter(map(tuple, gold["at_start"][name]))
-    seen: Counter[Row] = Counter(map(tuple, found))
-    if _typed(seen) == _typed(true):
+    true, start, seen = _typed(gold[name]), _typed(gold["at_start"][name]), _typed(found)
+    if seen == true:
         return CheckResult(CheckStatus.PASS, f"all {true.total()} {name} are right")
     todo, wrong, missing = true - start, seen - true, true - seen
     message = f"{name}: {missing.total()} missing or stale, {wrong.total()} wrong or doubled"
-    message += f", for example {min(missing or wrong, key=str)!r:.120}"
+    message += f", for example {min(missing or wrong):.120}"
     share = (seen & todo).total() / (todo.total() + wrong.total())
     return CheckResult(CheckStatus.FAIL, message, score=min(share, 0.95))
 
 
-def _typed(rows: Counter[Row]) -> Counter[str]:
-    """Return the rows with what equality overlooks: 1 is not 1.0."""
-    return Counter({repr(row): count for row, count in rows.items()})
+def _typed(rows: list[Any]) -> Counter[str]:
+    """Count rows by what equality overlooks, too: 1 is not 1.0."""
+    return Counter(repr(tuple(row)) for row in rows)
 
 
 def _iso(text: object) -> str:
@@ -91,17 +103,18 @@ def _iso(text: object) -> str:
     return f"{old[6:10]}-{old[3:5]}-{old[:2]}{old[10:]}"
 
 
-def _tables(evidence: Evidence) -> Any:
-    """Return the rows of every table, None for one that is not there.
+def _tables(evidence: Evidence, tree: FileTree | None = None) -> Any:
+    """Return the rows of every table, None for one that is not there, and how each was made.
 
     Raises:
         GuestFileError: The database cannot be read.
     """
-    files = {"db": evidence.after.read(DATABASE, max_bytes=MOST_BYTES)}
+    tree = tree or evidence.after
+    files = {"db": tree.read(DATABASE, max_bytes=MOST_BYTES)}
     for suffix in ("-wal", "-journal"):
-        stat = evidence.after.stat(DATABASE + suffix)
+        stat = tree.stat(DATABASE + suffix)
         if stat is not None and stat.kind == "file":
-            files[f"db{suffix}"] = evidence.after.read(DATABASE + suffix, max_bytes=MOST_BYTES)
+            files[f"db{suffix}"] = tree.read(DATABASE + suffix, max_bytes=MOST_BYTES)
     if not files["db"].startswith(b"SQLite format 3\0"):
         raise GuestFileError(f"{DATABASE}: is no SQLite database")
     return json.loads(_read(tuple(sorted(files.items()))))

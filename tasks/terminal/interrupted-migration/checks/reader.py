@@ -21,9 +21,19 @@ def answer(order, folder):
     for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
         database.execute(f"PRAGMA {pragma}")
     try:
-        return {name: rows(database, name, columns) for name, columns in order.items()}
+        found = {name: rows(database, name, columns) for name, columns in order.items()}
+        return {**found, "made": made(database)}
     finally:
         database.close()
+
+
+def made(database):
+    """Return the statement that made each table, white space and quotes evened out."""
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+    return {
+        str(name): " ".join(str(sql).replace('"', "").replace("IF NOT EXISTS ", "").split())
+        for name, sql in database.execute(query).fetchmany(100)
+    }
 
 
 def rows(database, name, columns):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence
 
 REPORT = "/root/incident.json"
+MOST_BYTES = 2**18
 
 
 def addresses(evidence: Evidence) -> CheckResult:
@@ -22,8 +24,8 @@ def addresses(evidence: Evidence) -> CheckResult:
         return report
     named = report.get("attacking_addresses")
     if not isinstance(named, list):
-        return _fail(f"'attacking_addresses' must be a list, not {named!r:.60}")
-    return _overlap({str(item) for item in named}, set(_gold(evidence)["attacking_addresses"]))
+        return _fail(f"'attacking_addresses' must be a list, not {type(named).__name__}")
+    return _overlap({*map(_plain, named)}, set(_gold(evidence)["attacking_addresses"]))
 
 
 def accounts(evidence: Evidence) -> CheckResult:
@@ -47,15 +49,30 @@ def _compare(evidence: Evidence, fields: tuple[str, ...]) -> CheckResult:
         return report
     entries = report.get("taken_over")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        return _fail(f"'taken_over' must be a list of objects, not {entries!r:.60}")
-    names = [str(entry.get("account")) for entry in entries]
+        return _fail(f"'taken_over' must be a list of objects, not {type(entries).__name__}")
+    names = [_plain(entry.get("account")) for entry in entries]
     if len(set(names)) < len(names):
         return _fail("'taken_over' names an account more than once")
 
     def rows(source: Any) -> set[Hashable]:
-        return {tuple(str(entry.get(key)) for key in ("account", *fields)) for entry in source}
+        return {tuple(_plain(entry.get(key)) for key in ("account", *fields)) for entry in source}
 
     return _overlap(rows(entries), rows(_gold(evidence)["taken_over"]))
+
+
+def _plain(value: Any) -> str:
+    """Return text or a whole number as text, a time in the spelling of the example."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return repr(value)[:40]
+    if not isinstance(value, str):
+        return "neither text nor a whole number"
+    try:
+        moment = datetime.fromisoformat(value[:40])
+    except ValueError:
+        return value
+    if moment.tzinfo is None or "T" not in value:
+        return value
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _overlap(reported: set[Any], true: set[Any]) -> CheckResult:
@@ -71,7 +88,7 @@ def _overlap(reported: set[Any], true: set[Any]) -> CheckResult:
 
 def _report(evidence: Evidence) -> Mapping[str, Any] | CheckResult:
     try:
-        report = json.loads(evidence.after.read(REPORT))
+        report = json.loads(evidence.after.read(REPORT, max_bytes=MOST_BYTES))
     except (ValueError, RecursionError) as error:
         return _fail(f"{REPORT} is not JSON: {error}")
     return report if isinstance(report, dict) else _fail(f"{REPORT} must hold one JSON object")

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.probing import probe
 
 HOME = "/srv/handbook"
 PROBE = Path(__file__).with_name("probe.py")
+MOST_FILES = 500
 
 
 def default(evidence: Evidence) -> CheckResult:
@@ -84,6 +86,19 @@ def dead_link(evidence: Evidence) -> CheckResult:
     return _passed("make check tells a dead link")
 
 
+def targets(evidence: Evidence) -> CheckResult:
+    """Check that preview and clean do what they did, and that the fragments are kept."""
+    seen, site = _used(evidence, "targets"), _expected(evidence)["sites"]["staging"]
+    pages = sum(path.endswith(".html") for path in site)
+    if seen["fragments"] < pages:
+        return _fail(f"after make all {seen['fragments']} fragments are there, of {pages} pages")
+    if seen["preview"]["exit"] != 0 or seen["preview"]["index"] != site["index.html"]:
+        return _fail(f"make preview does not build the staging site: {seen['preview']['said']}")
+    if seen["clean"] != 0 or seen["left"]:
+        return _fail(f"make clean exits with {seen['clean']} and leaves {seen['left']}")
+    return _passed("preview, clean and the fragments are as they were")
+
+
 def left_built(evidence: Evidence) -> CheckResult:
     """Check the site that was left in dist/production, file by file."""
     expected = _expected(evidence)["sites"]["production"]
@@ -91,6 +106,15 @@ def left_built(evidence: Evidence) -> CheckResult:
         left = evidence.after.read(f"{HOME}/dist/production/{path}", max_bytes=2**20)
         if hashlib.sha256(left).hexdigest() != digest:
             return _fail(f"dist/production/{path} is not what the sources say")
+    top = f"{HOME}/dist/production"
+    for number, (path, stat) in enumerate(evidence.after.walk(top)):
+        if number == MOST_FILES:
+            return _fail("dist/production holds far more than the site")
+        name = path.removeprefix(f"{top}/")
+        if stat.kind != "dir" and name != "SHA256SUMS" and name not in expected:
+            return _fail(f"dist/production/{name:.80} is no part of the site")
+    if evidence.after.stat(f"{top}/SHA256SUMS") is None:
+        return _fail("dist/production has no SHA256SUMS")
     return _passed(f"all {len(expected)} files are up to date")
 
 
@@ -103,6 +127,8 @@ def _whole_site(evidence: Evidence, scenario: str, command: str) -> CheckResult:
         wrong += [] if part == "files" else [path for path in seen[part] if path not in expected]
         if wrong:
             return _fail(f"{where}: missing or not right: {', '.join(sorted(wrong)[:3])}")
+    if seen["agrees"] != 0:
+        return _fail("sha256sum --check refuses dist/production/SHA256SUMS")
     return _passed(f"all {len(expected)} files are right")
 
 
@@ -121,20 +147,12 @@ def _used(evidence: Evidence, use: str) -> Any:
 def _observe(evidence: Evidence, scenario: str) -> Any:
     """Return what the probe saw in a room with the agent's Makefile."""
     room = evidence.room([f"{HOME}/Makefile"], shared=True)
-    room.write("/tmp/probe.py", PROBE.read_bytes())
     # The edits go into the room, the digests that must come out of it do not.
     expected = _expected(evidence)
     edits = [{key: item[key] for key in ("what", "edit", "shows")} for item in expected["changes"]]
-    order = json.dumps({"edits": edits, "rename": expected["renamed"]["edit"]})
-    argv = ["/usr/bin/python3", "-IS", "/tmp/probe.py", scenario]
-    done = room.run(argv, stdin=order.encode(), timeout_s=45 if scenario == "used" else 20)
-    if done.exit_code != 0:  # also where a recipe has ended the probe
-        last = done.stderr.decode(errors="replace").strip()[-300:]
-        raise GuestFileError(f"{scenario}: no answer, exit code {done.exit_code}: {last}")
-    try:
-        return json.loads(done.stdout)
-    except ValueError:  # cut off: more than an honest site gives to say
-        raise GuestFileError(f"{scenario}: {len(done.stdout)} bytes, no whole answer") from None
+    order = {"scenario": scenario, "edits": edits, "rename": expected["renamed"]["edit"]}
+    limit_s = 45 if scenario == "used" else 20
+    return probe(room, PROBE, order, what=f"{HOME}/Makefile ({scenario})", timeout_s=limit_s)
 
 
 def _passed(message: str) -> CheckResult:

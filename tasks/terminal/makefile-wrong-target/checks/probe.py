@@ -1,31 +1,18 @@
-"""Use the repaired Makefile inside a clean room and say what was seen, as one JSON object.
+"""Use the repaired Makefile inside a clean room and say what was seen.
 
-Runs as ``probe.py SCENARIO`` with the edits to make as JSON on stdin. It is started before anything
-of the agent's, and shuts itself off: a recipe can end it, which the grader sees by the exit code,
-but neither read it nor answer in its place. The scenarios are default, parallel and used; the last
-one stands for those that begin with the checkout as one build left it. That build is made once,
-kept in this process and put back before each of them.
+The scenarios (`agentgym.verify.probing`) are default, parallel and used; the last one stands for
+those that begin with the checkout as one build left it. That build is made once, kept in this
+process and put back before each of them.
 """
 
-import ctypes
 import hashlib
-import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 
 WORK = "/srv/handbook"
-PR_SET_DUMPABLE = 4
 MAKE_S = 8
-
-
-def shut_off():
-    """Close /proc/<pid>/mem, /fd and ptrace to other processes, and import nothing any more."""
-    if ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
-        sys.exit("prctl failed")
-    sys.meta_path.clear()
 
 
 # --- the checkout --------------------------------------------------------------------------
@@ -142,8 +129,8 @@ def digest(path):
 
 
 def site(profile):
-    """Return the digests of the files of a site, and those its SHA256SUMS claims."""
-    top, files, listed = f"dist/{profile}", {}, {}
+    """Return the digests of the files of a site, those its SHA256SUMS claims, and what -c says."""
+    top, files, listed, agrees = f"dist/{profile}", {}, {}, None
     for folder, _, found in os.walk(top):
         for name in found:
             path = os.path.join(folder, name)
@@ -153,7 +140,9 @@ def site(profile):
             for line in file:
                 claim, _, path = line.strip().partition(" ")
                 listed[os.path.normpath(path.lstrip(" *"))] = claim
-    return {"files": files, "listed": listed}
+        argv = ["/usr/bin/sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
+        agrees = subprocess.run(argv, cwd=top, capture_output=True, timeout=MAKE_S).returncode
+    return {"files": files, "listed": listed, "agrees": agrees}
 
 
 def default(_):
@@ -162,7 +151,7 @@ def default(_):
 
 
 def profiles(_):
-    make("PROFILE=staging", "all")
+    make("PROFILE=staging")
     return {profile: digest(f"dist/{profile}/index.html") for profile in ("production", "staging")}
 
 
@@ -186,6 +175,18 @@ def settled(order):
     return {"question": question, "again": again, "search": digest("dist/production/search.json")}
 
 
+def targets(_):
+    """Use what the Makefile offers beside the site: fragments, the preview, and clean."""
+    kept = sum(name.endswith(".frag") for _, _, names in os.walk("build") for name in names)
+    shutil.rmtree("dist", ignore_errors=True)
+    preview = {**make("preview"), "index": digest("dist/staging/index.html")}
+    with open("check.log", "w"):
+        pass
+    cleaned = make("clean")["exit"]
+    left = [name for name in ("build", "dist", "check.log") if os.path.lexists(name)]
+    return {"fragments": kept, "preview": preview, "clean": cleaned, "left": left}
+
+
 def parallel(_):
     clean()
     return {**make("-j8", "dist/production/SHA256SUMS"), **site("production")}
@@ -205,7 +206,7 @@ def dead_link(_):
     return {**good, "dead": make("check")["exit"]}
 
 
-USES = (settled, broken_page, dead_link, profiles, changes)
+USES = (settled, broken_page, dead_link, profiles, targets, changes)
 
 
 def used(order):
@@ -224,11 +225,6 @@ def used(order):
 SCENARIOS = (default, parallel, used)
 
 
-def main():
-    shut_off()
-    order = json.load(sys.stdin)
-    scenario = next(one for one in SCENARIOS if one.__name__ == sys.argv[1])
-    print(json.dumps(scenario(order)))
-
-
-main()
+def answer(order):
+    scenario = next(one for one in SCENARIOS if one.__name__ == order["scenario"])
+    return scenario(order)

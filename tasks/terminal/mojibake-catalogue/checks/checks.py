@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
@@ -50,4 +49,5 @@ def _read(evidence: Evidence, name: str) -> bytes | None:
         data = evidence.after.read(f"{HOME}/{name}", max_bytes=MOST_BYTES)
     except GuestFileError:
         return None
-    return re.sub(rb"\n+\Z", b"\n", data)
+    whole = data.rstrip(b"\n")
+    return whole + b"\n" if len(whole) < len(data) else data

@@ -2,7 +2,8 @@
 
 `cases.json` holds requests with their answers, which were worked out day by day and with fractions;
 null stands for any error. What is about the package's memory is asked in a process of its own, and
-of the rest what brings holidays comes last, so that no other group suffers from it.
+of the rest what brings holidays comes last, so that no other group suffers from it. Between them
+stand lines that are no requests: each gets an answer, too.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 
 HOME = "/srv/recur"
 CASES = json.loads(Path(__file__).with_name("cases.json").read_text())
 MEMORY = [case for case in CASES if case["group"] == "no-memory"]
 REST = [case for case in CASES if case not in MEMORY]
 REST.sort(key=lambda case: "holidays" in case["request"])
+NONSENSE = ('{"id": 1, "op": ', "[1, 2]")
+MOST_FILES = 200
 
 
 def answers(evidence: Evidence, group: str) -> CheckResult:
@@ -33,27 +36,62 @@ def answers(evidence: Evidence, group: str) -> CheckResult:
     return CheckResult(CheckStatus.FAIL, message + f"{said.get(first['id'])!r:.200}")
 
 
-def _ask(room: Any) -> dict[Any, Any]:
-    """Return the answers by id; none where the package gives up."""
+def interface(evidence: Evidence) -> CheckResult:
+    """Every line gets one answer, in the order of the lines, and the program ends well."""
+    try:
+        said = _ask(evidence.room([HOME], shared=True), strict=True)
+    except ValueError as error:
+        return CheckResult(CheckStatus.FAIL, str(error))
+    return CheckResult(CheckStatus.PASS, f"{len(said)} requests and some nonsense are answered")
+
+
+def tests_kept(evidence: Evidence) -> CheckResult:
+    """There are no fewer tests than there were."""
+    count = 0
+    for number, (path, stat) in enumerate(evidence.after.walk(f"{HOME}/tests")):
+        if number == MOST_FILES:
+            raise GuestFileError(f"{HOME}/tests: holds far more than it did")
+        if stat.kind == "file" and path.endswith(".py"):
+            count += evidence.after.read(path, max_bytes=2**18).count(b"def test_")
+    status = CheckStatus.PASS if count >= 5 else CheckStatus.FAIL
+    return CheckResult(status, f"{count} tests, there were 5")
+
+
+def _ask(room: Any, *, strict: bool = False) -> dict[Any, Any]:
+    """Return the answers by id; none where the package gives up.
+
+    Raises:
+        ValueError: `strict`, and the output is not an answer a line, in order, with exit code 0.
+    """
     found = {}
     for batch in (MEMORY, REST):
-        text = "".join(f"{json.dumps(case['request'])}\n" for case in batch).encode()
+        lines = [json.dumps(case["request"]) for case in batch]
+        names = [case["request"]["id"] for case in batch]
+        lines[5:5], names[5:5] = NONSENSE, [None] * len(NONSENSE)
+        text = "".join(f"{line}\n" for line in lines).encode()
         argv = ["/usr/bin/python3", "-B", "-m", "recur"]
         # As the billing system starts it: the working directory is where `-m` looks.
         done = room.run(argv, cwd=HOME, stdin=text, env={"PYTHONSAFEPATH": ""}, timeout_s=10)
-        found.update(_read(done.stdout))
+        answers = _read(done.stdout)
+        if strict and done.exit_code != 0:
+            raise ValueError(f"it ends with exit code {done.exit_code}")
+        if strict and [answer.get("id", "") for answer in answers] != names:
+            raise ValueError(f"{len(answers)} answers to {len(names)} lines, or in another order")
+        for answer in answers:
+            if isinstance(answer.get("id"), int):
+                found.setdefault(answer["id"], answer)
     return found
 
 
-def _read(output: bytes) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+def _read(output: bytes) -> list[dict[str, Any]]:
+    """Return what was printed, a line each; what is no JSON object is an empty one."""
+    found = []
     for line in output.decode("utf-8", "replace").splitlines():
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
-            continue
-        if isinstance(answer, dict) and isinstance(answer.get("id"), int):
-            found.setdefault(answer["id"], answer)
+            answer = None
+        found.append(answer if isinstance(answer, dict) else {})
     return found
 
 

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.records import Change, ChangeKind
+from agentgym.verify import path_matches
 
+SCRATCH = ("/root/**", "/tmp/**", "/var/tmp/**")
 MOST_BYTES = 2**20
 MOST_ENTRIES = 5_000
 
@@ -75,6 +78,42 @@ def stays_deleted(evidence: Evidence) -> CheckResult:
     ]
     status = CheckStatus.FAIL if back else CheckStatus.PASS
     return CheckResult(status, f"{len(back)} deleted files came back {back[:1]}")
+
+
+def no_strays(evidence: Evidence) -> CheckResult:
+    """Nothing was added or changed but what had to be put back, scratch folders aside."""
+    gold = _gold(evidence)
+    back = {_at(evidence, path) for path in gold["missing"] + gold["damaged"]}
+    above = {"/".join(path.split("/")[:n]) for path in back for n in range(2, path.count("/") + 1)}
+    odd = [c.path for c in _foreign(evidence) if c.path not in back and c.path not in above]
+    if odd:
+        return CheckResult(CheckStatus.FAIL, f"{len(odd)} strays, e.g. {odd[0]!r:.100}")
+    return CheckResult(CheckStatus.PASS, "nothing was left lying about")
+
+
+def rest_kept(evidence: Evidence) -> CheckResult:
+    """No file that was whole, or is not the service's, was changed or removed."""
+    free = {_at(evidence, path) for path in _gold(evidence)["damaged"]}
+    lost = [
+        change
+        for change in _foreign(evidence)
+        if change.kind != ChangeKind.ADDED and change.path not in free
+    ]
+    for change in lost:
+        stat = evidence.before.stat(change.path, follow=False)
+        if stat is not None and (stat.kind != "dir" or change.kind == ChangeKind.DELETED):
+            return CheckResult(CheckStatus.FAIL, f"{change.path!r:.100} was {change.kind}")
+    return CheckResult(CheckStatus.PASS, "all that was whole is as it was")
+
+
+def _foreign(evidence: Evidence) -> list[Change]:
+    """Return the changes outside of scratch folders, leftovers of the tool left out."""
+    return [
+        change
+        for change in evidence.changes
+        if not path_matches(change.path, SCRATCH)
+        and not (change.path.endswith(".restore-tmp") and change.kind == ChangeKind.DELETED)
+    ]
 
 
 def _at(evidence: Evidence, path: str) -> str:

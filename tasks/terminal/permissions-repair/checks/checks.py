@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
+from agentgym.verify.probing import probe
 
 SCRIPT = "/usr/local/sbin/fix-share"
 PROBE = Path(__file__).with_name("probe.py")
@@ -109,14 +110,8 @@ def _repair(
     room.write("/tmp/replica.tar", evidence.gold("replica.tar"))
     room.run(["/usr/bin/rm", "-rf", _root(evidence)])
     room.run(["/usr/bin/tar", "-xpf", "/tmp/replica.tar", "-C", "/"])
-    room.write("/tmp/probe.py", PROBE.read_bytes())
-    order = {"script": SCRIPT, "times": times, "list": listed, "create": create}
-    argv = ["/usr/bin/python3", "-IS", "/tmp/probe.py"]
-    done = room.run(argv, stdin=json.dumps(order).encode())
-    if done.exit_code != 0:  # also where the script has ended the probe
-        last = done.stderr.decode(errors="replace").strip()[-200:]
-        raise GuestFileError(f"the replica cannot be examined after {SCRIPT}: {last}")
-    seen = json.loads(done.stdout)
+    order = {"script": SCRIPT, "times": times, "list": [*listed], "create": [*map(list, create)]}
+    seen = probe(room, PROBE, order, what=f"the replica after {SCRIPT}")
     return seen, f"; {SCRIPT}: {seen['problem']}" if seen["problem"] else ""
 
 

@@ -1,29 +1,18 @@
-"""Let the script repair a replica in a clean room, then look at it; prints one JSON object.
+"""Let the script repair a replica in a clean room, then look at it (`agentgym.verify.probing`).
 
 A file tree read from outside shows modes but no ACLs, so what a folder hands down is observed here.
-Started before the script, the probe shuts itself off and later ends everything else: what it
-then reads comes from the kernel, not from tools that the script could have replaced.
+Once the script has run the probe ends everything else: what it then reads comes from the kernel,
+not from tools that the script could have replaced.
 """
 
 import contextlib
-import ctypes
-import json
 import os
 import signal
 import stat
 import struct
 import subprocess
-import sys
 
-PR_SET_DUMPABLE = 4
 EVERYTHING_ELSE = -1
-
-
-def shut_off():
-    """Close /proc/<pid>/mem, /fd and ptrace to other processes, and import nothing any more."""
-    if ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
-        sys.exit("prctl failed")
-    sys.meta_path.clear()
 
 
 def repair(script, times):
@@ -80,13 +69,8 @@ def inherited(folder, umask):
     return found
 
 
-def main():
-    shut_off()
-    order = json.load(sys.stdin)
+def answer(order):
     problem = repair(order["script"], order["times"])
     listed = {path: rights(path) for path in order["list"]}
     made = [[*one, *inherited(*one)] for one in order["create"]]
-    print(json.dumps({"problem": problem, "listed": listed, "made": made}))
-
-
-main()
+    return {"problem": problem, "listed": listed, "made": made}

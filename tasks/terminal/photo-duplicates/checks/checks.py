@@ -41,8 +41,13 @@ def notes_moved(evidence: Evidence) -> CheckResult:
 
 def merged(evidence: Evidence) -> CheckResult:
     """The notes of the photos that stay have what was written about any copy; share of those."""
-    changed = _gold(evidence)["changed"]
-    right, example = 0, ""
+    gold = _gold(evidence)
+    changed, right, example = gold["changed"], 0, ""
+    known = {*gold["files"], *gold["texts"], *changed}
+    for path in _files(evidence):
+        name = path.removeprefix(f"{LIBRARY}/")
+        if name != path and name.endswith(".json") and name not in known:
+            return _fail(f"{name!r} is about a photo of which nobody wrote anything")
     for path, wanted in changed.items():
         try:
             same = json.loads(_regular(evidence, f"{LIBRARY}/{path}")) == wanted

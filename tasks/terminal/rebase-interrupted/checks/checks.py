@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
+from agentgym.verify.probing import probe
 
 FEATURE = "refs/heads/feature/child-fares"
 HOTFIX = "refs/heads/hotfix/receipt-total"
@@ -32,6 +33,8 @@ class Facts:
         test: Text of the test on the remote's branch.
         status: What git status has to say, and which files the index hides.
         head: The ref that is checked out.
+        tree: Mode and object by path, of the branch here.
+        main_tree: The same of main.
     """
 
     here: dict[str, str]
@@ -41,6 +44,8 @@ class Facts:
     test: str
     status: str
     head: str
+    tree: dict[str, str]
+    main_tree: dict[str, str]
 
 
 def rebased(evidence: Evidence) -> CheckResult:
@@ -76,7 +81,13 @@ def resolved(evidence: Evidence) -> CheckResult:
 
 def contents(evidence: Evidence) -> CheckResult:
     """Command line, documentation and test are as the kept changes make them."""
-    files, gold = _facts(evidence).files, _gold(evidence)["exact"]
+    facts, wanted = _facts(evidence), _gold(evidence)
+    files, gold = facts.files, wanted["exact"]
+    made = {*gold, *wanted["parsed"]}
+    if odd := sorted(facts.tree.keys() ^ (facts.main_tree.keys() | made)):
+        return _fail(f"{odd[0]} is missing on the branch, or there too much")
+    if odd := [x for x, told in facts.main_tree.items() if x not in made and facts.tree[x] != told]:
+        return _fail(f"{odd[0]} is not as it is on main")
     right = [name for name, text in gold.items() if files[name] == text]
     message = f"{len(right)} of {len(gold)} files are as they should be: {right}"
     status = CheckStatus.PASS if len(right) == len(gold) else CheckStatus.FAIL
@@ -111,6 +122,8 @@ def tidy(evidence: Evidence) -> CheckResult:
         return _fail(f"HEAD is {facts.head or 'detached'!r}")
     if facts.status:
         return _fail(f"not clean: {facts.status[:200]!r}")
+    if extra := sorted(facts.there.keys() - {"refs/heads/main", FEATURE, HOTFIX}):
+        return _fail(f"on the remote there is {extra[0]}, which nobody asked for")
     stashes = _stashes(evidence)
     if stashes != [_gold(evidence)["experiment"]]:
         return _fail(f"{len(stashes)} stashes are left, expected the other one")
@@ -151,8 +164,7 @@ def _ask(evidence: Evidence) -> Facts:
             stat = evidence.after.stat(f"{folder}/{name}", follow=False)
             if stat is None or stat.kind != "dir":
                 raise GuestFileError(f"{folder}: is no Git repository of its own")
-    room = evidence.room([work, remote])
-    room.write("/tmp/reader.py", READER.read_bytes())
+    room = evidence.room([work, remote], shared=True)  # one that takes too long is asked once
     names = [*gold["exact"], *gold["parsed"]]
     order = {
         "work": work,
@@ -161,14 +173,7 @@ def _ask(evidence: Evidence) -> Facts:
         "main": gold["main"],
         "files": names,
     }
-    argv = ["/usr/bin/python3", "-IS", "/tmp/reader.py"]
-    done = room.run(argv, cwd="/", stdin=json.dumps(order).encode())
-    if done.exit_code != 0 or done.timed_out:
-        raise GuestFileError(f"git cannot read it: {done.stderr.decode(errors='replace')[-300:]}")
-    try:
-        return Facts(**json.loads(done.stdout))
-    except ValueError:  # cut off
-        raise GuestFileError("there is far more in it than there was") from None
+    return Facts(**probe(room, READER, order, what=work))
 
 
 def _stashes(evidence: Evidence) -> list[str]:

@@ -1,18 +1,17 @@
-"""Ask git about the two repositories in a clean room; prints one JSON object.
+"""Ask git about the two repositories in a clean room (`agentgym.verify.probing`).
 
 Nothing of the agent's is executed: configuration, hooks, attributes and replacement refs are gone
 before git is asked.
 """
 
-import json
 import os
 import shutil
 import subprocess
-import sys
 
 STRANGE = ("commondir", "gitdir", "info", "hooks", "config", "config.worktree")
 FORMATS = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = %s\n"
 MOST_COMMITS = 60
+MOST_FILES = 200
 MOST_CHARS = 25_000
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -90,8 +89,17 @@ def log(git, branch, main):
     return [[commit[0].split(), commit[1], commit[2]] for commit in commits]
 
 
-def main():
-    order = json.load(sys.stdin)
+def tree(git, ref):
+    """Return mode and object by path."""
+    found = {}
+    for entry in git.run("ls-tree", "-r", "-z", ref).split("\0")[:MOST_FILES]:
+        told, _, path = entry.partition("\t")
+        if path:
+            found[path] = told
+    return found
+
+
+def answer(order):
     work = Repository(f"{order['work']}/.git", order["work"])
     remote = Repository(order["remote"])
     branch = order["branch"]
@@ -109,8 +117,7 @@ def main():
         "test": remote.texts(branch, [test])[test],
         "status": (status + "\n".join(hidden))[:1_000],
         "head": work.run("symbolic-ref", "--quiet", "HEAD").strip(),
+        "tree": tree(work, branch),
+        "main_tree": tree(work, order["main"]),
     }
-    print(json.dumps(facts))
-
-
-main()
+    return facts

@@ -7,9 +7,14 @@ of any size is measured before it is read.
 
 from __future__ import annotations
 
+import base64
+import bz2
+import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import lzma
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +36,13 @@ git -C repo.git --no-replace-objects cat-file --batch-all-objects --batch > obje
 git -C repo.git --no-replace-objects for-each-ref --format='%(objectname) %(refname)' > refs
 """
 CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
-MOST_ENTRIES, MOST_PATH, MOST_BYTES = 20_000, 1_000, 128 * 2**20
+MOST_ENTRIES, MOST_PATH, MOST_BYTES = 20_000, 1_000, 64 * 2**20
+MOST_UNPACKED, MOST_DEPTH = 4 * 2**20, 20
+# What git itself writes into a repository, beside what was there.
+OWN_NAMES = {
+    *("HEAD", "config", "description", "index", "packed-refs", "refs", "objects", "logs", "info"),
+    *("hooks", "branches", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "gc.log", "filter-repo"),
+}
 
 
 @dataclass(frozen=True)
@@ -82,10 +93,56 @@ def _parse(data: bytes) -> tuple[dict[str, list[str]], str]:
 
 def _entries(data: bytes) -> Iterator[str]:
     """Yield the object ids in a tree."""
+    for _, _, sha in _named_entries(data):
+        yield sha
+
+
+def _named_entries(data: bytes) -> Iterator[tuple[str, str, str]]:
+    """Yield mode, name and object id of each entry of a tree."""
     at = 0
     while (end := data.find(b"\0", at)) >= 0:
-        yield data[end + 1 : end + 21].hex()
+        mode, _, name = data[at:end].decode("utf-8", "replace").partition(" ")
+        yield mode, name, data[end + 1 : end + 21].hex()
         at = end + 21
+
+
+def _plain(data: bytes) -> bytes:
+    """Return what a file holds, followed by what it holds packed: gzip, zlib, bzip2 or xz."""
+    found = data
+    for start, unpack in _PACKED:
+        if data.startswith(start):
+            with contextlib.suppress(zlib.error, OSError, lzma.LZMAError, EOFError, ValueError):
+                found += unpack().decompress(data, MOST_UNPACKED)
+    return found
+
+
+def _inflate() -> Any:
+    return zlib.decompressobj(47)  # zlib or gzip, whichever it is
+
+
+_PACKED: tuple[tuple[bytes, Callable[[], Any]], ...] = (
+    (b"\x1f\x8b", _inflate),
+    (b"\x78", _inflate),
+    (b"BZh", bz2.BZ2Decompressor),
+    (b"\xfd7zXZ", lzma.LZMADecompressor),
+)
+
+
+def _is_archive(data: bytes) -> bool:
+    """Whether it is a copy of objects or an archive, in which anything may be."""
+    marks = (b"PACK", b"# v2 git bundle", b"# v3 git bundle", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")
+    return data.startswith(marks) or data[257:262] == b"ustar"
+
+
+def _spelled(secrets: Sequence[str]) -> list[bytes]:
+    """Return the secrets as they are, backwards, in hexadecimal and in Base64."""
+    found = []
+    for secret in map(str.encode, secrets):
+        found += [secret, secret[::-1], secret.hex().encode(), secret.hex().upper().encode()]
+        for skip in range(3):  # whatever stands before it, three groupings are possible
+            coded = base64.b64encode(b"\0" * skip + secret).decode().rstrip("=")
+            found.append(coded[(skip * 8 + 5) // 6 : -2].encode())
+    return found
 
 
 def _gold(evidence: Evidence) -> dict[str, Any]:
@@ -203,6 +260,41 @@ def history_kept(evidence: Evidence, repo: str) -> CheckResult:
     return CheckResult(CheckStatus.PASS, f"all {len(gold['commits'])} commits are there")
 
 
+def files_kept(evidence: Evidence, repo: str) -> CheckResult:
+    """Every commit has its files; those without a secret are as they were, none was emptied."""
+    gold, final = _gold(evidence), _read(evidence, repo)
+    if isinstance(final, str):
+        return _fail(final)
+    known: dict[str, dict[str, tuple[str, str]]] = {}
+    for expected, sha in _pairs(gold, final):
+        wanted = gold["commits"][expected]
+        fields, _ = _parse(final.objects.get(sha, ("", b""))[1])
+        tree = fields.get("tree", [""])[0]
+        if tree not in known:
+            known[tree] = _tree_files(final, tree)
+        for path, (mode, blob, size) in wanted["files"].items():
+            seen_mode, seen = known[tree].get(path, ("", ""))
+            held = final.objects.get(seen, ("", b""))[1]
+            if seen_mode != mode or (seen != blob if blob else len(held) < size / 2):
+                return _fail(f"{path} of {wanted['message'].strip()!r:.60} is not what it was")
+    return CheckResult(CheckStatus.PASS, f"all {len(gold['commits'])} commits have their files")
+
+
+def _tree_files(repo: Repository, top: str) -> dict[str, tuple[str, str]]:
+    """Return mode and object by path of everything in a tree."""
+    found: dict[str, tuple[str, str]] = {}
+    waiting = [("", top)]
+    while waiting:
+        folder, sha = waiting.pop()
+        for mode, name, entry in _named_entries(repo.objects.get(sha, ("", b""))[1]):
+            path = f"{folder}{name}"
+            if mode == "40000" and path.count("/") < MOST_DEPTH and len(found) < MOST_ENTRIES:
+                waiting.append((f"{path}/", entry))
+            elif mode != "40000":
+                found[path] = (mode, entry)
+    return found
+
+
 def reachable_clean(evidence: Evidence, repo: str) -> CheckResult:
     """Nothing that a ref leads to holds a secret; credit for each secret that is out."""
     gold, final = _gold(evidence), _read(evidence, repo)
@@ -221,24 +313,33 @@ def unreachable_clean(evidence: Evidence, repo: str) -> CheckResult:
     gold, final = _gold(evidence), _read(evidence, repo)
     if isinstance(final, str):
         return _fail(final)
-    secrets = [secret.encode() for secret in gold["secrets"]]
+    secrets = _spelled(gold["secrets"])
     for sha, (kind, data) in final.objects.items():
         if any(secret in data for secret in secrets):
             return _fail(f"{kind} {sha[:10]}, reachable or not, holds a secret")
     paths = _files(evidence.after, repo)
     for path in sorted(paths.keys() - {f"{repo}/.env"}):
-        data = evidence.after.read(path)
-        if any(secret in data for secret in secrets):
+        data = evidence.after.read(path, max_bytes=paths[path])
+        loose = path.startswith(f"{repo}/.git/objects/") and not path.endswith((".pack", ".idx"))
+        if any(secret in (data if loose else _plain(data)) for secret in secrets):
             return _fail(f"{path} holds a secret")
         if path.endswith(".pack") and path.removesuffix("pack") + "idx" not in paths:
             return _fail(f"{path} has no index: nobody can tell what is in it")
-        if (
-            data[:4] == b"PACK"
-            and not path.endswith(".pack")
-            or data.startswith(b"# v2 git bundle")
-        ):
-            return _fail(f"{path} is a copy of objects outside the object database")
+        if _is_archive(data) and not path.endswith(".pack"):
+            return _fail(f"{path} is an archive, or a copy of objects")
+    if odd := _odd_names(evidence, repo):
+        return _fail(f"{repo}/{odd} is no part of the repository")
     return CheckResult(CheckStatus.PASS, f"none of {len(final.objects)} objects holds a secret")
+
+
+def _odd_names(evidence: Evidence, repo: str) -> str:
+    """Return something of the folder that neither git nor the checkout put there, or nothing."""
+    tops = {*evidence.before.list(repo), *(path.split("/")[0] for path in _gold(evidence)["files"])}
+    if odd := sorted(set(evidence.after.list(repo)) - tops):
+        return odd[0]
+    known = OWN_NAMES | {*evidence.before.list(f"{repo}/.git")}
+    odd = sorted(set(evidence.after.list(f"{repo}/.git")) - known)
+    return f".git/{odd[0]}" if odd else ""
 
 
 def contents(evidence: Evidence, repo: str) -> CheckResult:
@@ -293,7 +394,7 @@ def working_tree(evidence: Evidence, repo: str) -> CheckResult:
 
 def no_copies(evidence: Evidence, repo: str) -> CheckResult:
     """No file that was written outside the repository holds a secret or git objects."""
-    secrets = [secret.encode() for secret in _gold(evidence)["secrets"]]
+    secrets = _spelled(_gold(evidence)["secrets"])
     elsewhere = [c.path for c in evidence.changes if not c.path.startswith(f"{repo}/")]
     if len(elsewhere) > MOST_ENTRIES:
         return _fail(f"{len(elsewhere)} files were written elsewhere, too many to be searched")
@@ -305,8 +406,8 @@ def no_copies(evidence: Evidence, repo: str) -> CheckResult:
         left -= stat.size
         if left < 0:
             return _fail(f"over {MOST_BYTES >> 20} MiB were written elsewhere, up to {path}")
-        data = evidence.after.read(path)
-        packed = data[:4] == b"PACK" or data.startswith(b"# v2 git bundle")
-        if packed or any(secret in data for secret in secrets):
+        data = evidence.after.read(path, max_bytes=stat.size)
+        plain = _plain(data)
+        if _is_archive(plain) or _is_archive(data) or any(secret in plain for secret in secrets):
             return _fail(f"{path} is a left-over copy of what was to disappear")
     return CheckResult(CheckStatus.PASS, "no copies left elsewhere")

@@ -114,6 +114,12 @@ def write_repository(repo: Path, history: History, secrets: Secrets) -> None:
     (repo / ".env").chmod(0o600)
 
 
+def named(redacted: bytes, data: bytes) -> tuple[str, int]:
+    """Return the blob id of a file that holds no secret, else nothing; and its size, redacted."""
+    blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    return blob if redacted == data else "", len(redacted)
+
+
 def describe(history: History, secrets: Secrets) -> dict[str, object]:
     """Return what the rewritten repository must hold."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -139,6 +145,10 @@ def describe(history: History, secrets: Secrets) -> dict[str, object]:
             "committer": commit.committer,
             "message": commit.message,
             "leaked": bool(held),
+            "files": {
+                path: [mode, *named(redact(data, secrets), data)]
+                for path, (mode, data) in commit.tree.items()
+            },
         }
     main = history.commits[history.refs["refs/heads/main"] - 1]
     return {

@@ -2,7 +2,8 @@
 
 The room gets what the agent may change: service script, configuration, data and log folder. The
 program in it is the pristine one, so an answer on the port is linkd's answer. `probe.py` says what
-it saw there; what it should have seen stays here.
+it saw there; what it should have seen stays here. Rows are compared with all their columns: who
+made a link and how often it was used is lost as easily as where it leads.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.verify.probing import probe
 
 HOME = "/srv/linkd"
 ARTIFACTS = (
@@ -20,6 +22,8 @@ ARTIFACTS = (
     "/var/log/linkd",
 )
 PROBE = Path(__file__).with_name("probe.py")
+# Whoever tries the links counts as a visitor.
+MOST_VISITS = 500
 
 
 def left_running(evidence: Evidence) -> CheckResult:
@@ -52,8 +56,12 @@ def creates(evidence: Evidence) -> CheckResult:
     seen = _probe(evidence, "create")
     problem = _start_problem(seen["start"])
     created, again, found = seen["created"], seen["restart"], seen["found"]
-    if not problem and (created[0] != 201 or found != [302, "https://probe.example/x"]):
+    if not problem and (
+        created[0] != 201 or again[0] != 0 or found != [302, "https://probe.example/x"]
+    ):
         problem = f"creating answers {created}, restart {again}, the link answers {found}"
+    if not problem and seen["refused"] != [400, 400]:
+        problem = f"slug_pattern and max_body_kb are not in force: {seen['refused']}"
     return _complain(problem)
 
 
@@ -75,7 +83,7 @@ def links(evidence: Evidence) -> CheckResult:
     """Check that every link of the old database redirects; credit is the part that does."""
     expected, seen = _expected(evidence), _probe(evidence, "links")
     answers = seen["answers"]
-    wrong = [slug for slug, url in expected.items() if answers[slug] != [302, url]]
+    wrong = [slug for slug, (url, *_) in expected.items() if answers[slug] != [302, url]]
     if not wrong:
         return CheckResult(CheckStatus.PASS, f"all {len(expected)} links redirect")
     message = f"{len(wrong)} of {len(expected)} links do not redirect, for example {wrong[0]}"
@@ -83,12 +91,39 @@ def links(evidence: Evidence) -> CheckResult:
     return CheckResult(CheckStatus.FAIL, message, score=1 - len(wrong) / len(expected))
 
 
+def rows(evidence: Evidence) -> CheckResult:
+    """Check that the database which linkd serves has every row as it was, all columns of it."""
+    seen = _probe(evidence, "served")
+    found = {row[0]: row[1:5] for row in seen["rows"]}
+    off = [row[0] for row in seen["rows"] if row[5] != "1"]
+    problem = _start_problem(seen) or _rows_problem(_expected(evidence), found)
+    if not problem and (switched := sorted({repr(slug) for slug in _expected(evidence)} & {*off})):
+        problem = f"{len(switched)} links are switched off, for example {switched[0]}"
+    return _complain(problem)
+
+
 def links_kept(evidence: Evidence) -> CheckResult:
-    """Check that some database in the data folder holds every link, served or not."""
-    held = {(slug, url) for slug, url in _probe(evidence, "kept")}
-    lost = len(_expected(evidence).items() - held)
-    status = CheckStatus.PASS if lost == 0 else CheckStatus.FAIL
-    return CheckResult(status, f"links that are in no database any more: {lost}")
+    """Check that a database in the data folder holds every row, and none holds altered ones."""
+    expected = _expected(evidence)
+    held = [{row[0]: row[1:] for row in rows} for rows in _probe(evidence, "kept")]
+    for found in held:
+        known = {slug: row for slug, row in expected.items() if repr(slug) in found}
+        if problem := _rows_problem(known, found):
+            return _complain(f"in a database of the data folder {problem}")
+    if not any(all(repr(slug) in found for slug in expected) for found in held):
+        return _complain("no database in the data folder holds all the links any more")
+    return CheckResult(CheckStatus.PASS, "every row is there, as it was")
+
+
+def _rows_problem(expected: dict[str, list[Any]], found: dict[str, list[str]]) -> str:
+    """Return what is wrong with the rows: address, owner, day and visits by slug."""
+    wrong = []
+    for slug, (url, owner, created, hits) in expected.items():
+        *same, visits = found.get(repr(slug), [""] * 4)
+        counted = visits.isdecimal() and hits <= int(visits[:15]) <= hits + MOST_VISITS
+        if same != [repr(url), repr(owner), repr(created)] or not counted:
+            wrong.append(slug)
+    return f"{len(wrong)} rows are lost or altered, for example {wrong[0]}" if wrong else ""
 
 
 def _start_problem(seen: Any) -> str:
@@ -104,9 +139,9 @@ def _complain(problem: str) -> CheckResult:
     return CheckResult(status, problem or "as it should be")
 
 
-def _expected(evidence: Evidence) -> dict[str, str]:
-    """Return address by short name, as the old database had them."""
-    links: dict[str, str] = json.loads(evidence.gold("links.json"))
+def _expected(evidence: Evidence) -> dict[str, list[Any]]:
+    """Return address, owner, day and visits by short name, as the old database had them."""
+    links: dict[str, list[Any]] = json.loads(evidence.gold("links.json"))
     return links
 
 
@@ -114,14 +149,5 @@ def _probe(evidence: Evidence, name: str) -> Any:
     """Run one scenario of probe.py in the room of what the agent may change."""
     artifacts = [path for path in ARTIFACTS if evidence.after.stat(path, follow=False)]
     room = evidence.room(artifacts, shared=True)
-    room.write("/tmp/probe.py", PROBE.read_bytes())
-    slugs = json.dumps([*_expected(evidence)])
-    argv = ["/usr/bin/python3", "-IS", "/tmp/probe.py", name]
-    done = room.run(argv, stdin=slugs.encode(), timeout_s=30)
-    if done.exit_code != 0:  # also where the service script has ended the probe
-        last = done.stderr.decode(errors="replace").strip()[-300:]
-        raise GuestFileError(f"{name}: no answer from the room, exit code {done.exit_code}: {last}")
-    try:
-        return json.loads(done.stdout)
-    except ValueError:  # cut off: more than an honest state gives to say
-        raise GuestFileError(f"{name}: {len(done.stdout)} bytes are no whole answer") from None
+    order = {"scenario": name, "slugs": [*_expected(evidence)]}
+    return probe(room, PROBE, order, what=f"{HOME}/service ({name})")

@@ -1,31 +1,21 @@
-"""Drive the repaired linkd inside a clean room; prints what was seen as one JSON value.
+"""Drive the repaired linkd inside a clean room (`agentgym.verify.probing`) and say what was seen.
 
-Runs as ``probe.py SCENARIO`` with the short names to try as JSON on stdin. It is started before
-anything of the agent's, and shuts itself off: what runs after it can end it, which the grader sees
-by the exit code, but neither read it nor answer in its place. Every scenario begins at rest,
-without the pid and lock files that a running service rightly leaves in a snapshot.
+Every scenario begins at rest, without the pid and lock files that a running service rightly leaves
+in a snapshot.
 """
 
 import contextlib
-import ctypes
 import glob
 import http.client
 import json
 import os
 import socket
 import sqlite3
+import stat
 import subprocess
-import sys
 
 HOME = "/srv/linkd"
-PR_SET_DUMPABLE = 4
-
-
-def shut_off():
-    """Close /proc/<pid>/mem, /fd and ptrace to other processes, and import nothing any more."""
-    if ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
-        sys.exit("prctl failed")
-    sys.meta_path.clear()
+MOST_ROWS = 5_000
 
 
 def service(verb):
@@ -67,19 +57,44 @@ def links(slugs):
     return {"start": start(slugs), "answers": {slug: request("GET", "/" + slug) for slug in slugs}}
 
 
-def kept(slugs):
-    """Return the (slug, address) pairs that any database below data/ holds, without starting it."""
-    found, wanted = set(), set(slugs)
-    for path in filter(os.path.isfile, glob.iglob(HOME + "/data/**", recursive=True)):
+def kept(_):
+    """Return the rows of every database below data/ that has links, without starting anything."""
+    found = []
+    for path in sorted(glob.iglob(HOME + "/data/**", recursive=True))[:100]:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            continue
         for column in ("target", "url"):
             with (
                 contextlib.suppress(sqlite3.Error),
                 contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database,
             ):
-                for slug, url in database.execute(f"SELECT slug, {column} FROM links"):
-                    if slug in wanted and isinstance(url, str):
-                        found.add((slug, url))
-    return sorted(found)
+                columns = f"slug, {column}, owner, created, hits"
+                rows = database.execute(f"SELECT {columns} FROM links").fetchmany(MOST_ROWS)
+                found.append([[repr(cell)[:300] for cell in row] for row in rows])
+    return found
+
+
+def served(slugs):
+    """Return which rows the database holds that linkd has open."""
+    seen = start(slugs)
+    for process in glob.glob("/proc/[0-9]*"):
+        with contextlib.suppress(OSError), open(f"{process}/cmdline", "rb") as file:
+            if file.read().split(b"\0")[1:2] != [f"{HOME}/bin/linkd".encode()]:
+                continue
+            for descriptor in glob.glob(f"{process}/fd/*"):
+                if not stat.S_ISREG(os.stat(descriptor).st_mode):
+                    continue
+                with open(descriptor, "rb") as database:
+                    if database.read(15) == b"SQLite format 3":
+                        return {**seen, "rows": rows(os.readlink(descriptor))}
+    return {**seen, "rows": []}
+
+
+def rows(path):
+    columns = "slug, url, owner, created, hits, enabled"
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        found = database.execute(f"SELECT {columns} FROM links").fetchmany(MOST_ROWS)
+    return [[repr(cell)[:300] for cell in row] for row in found]
 
 
 def create(slugs):
@@ -89,6 +104,10 @@ def create(slugs):
         "created": request("POST", "/api/links", made),
         "restart": service("restart"),
         "found": request("GET", "/probe-link"),
+        "refused": (
+            request("POST", "/api/links", json.dumps({"slug": "x", "url": "https://x.example"}))[0],
+            request("POST", "/api/links", json.dumps({"slug": "long", "url": "x" * 40_000}))[0],
+        ),
     }
 
 
@@ -101,21 +120,16 @@ def cycle(slugs):
     }
 
 
-SCENARIOS = {"links": links, "kept": kept, "create": create, "cycle": cycle}
+SCENARIOS = {"links": links, "kept": kept, "served": served, "create": create, "cycle": cycle}
 
 
-def main():
-    shut_off()
+def answer(order):
     for leftover in ("run/linkd.pid", "data/linkd.lock"):
         if os.path.lexists(f"{HOME}/{leftover}"):
             os.unlink(f"{HOME}/{leftover}")
-    slugs, scenario = json.load(sys.stdin), SCENARIOS[sys.argv[1]]
+    scenario = SCENARIOS[order["scenario"]]
     try:
-        seen = scenario(slugs)
+        return scenario(order["slugs"])
     finally:
         if scenario is not kept:  # the only one that has started nothing
             service("stop")
-    print(json.dumps(seen))
-
-
-main()

@@ -42,11 +42,9 @@ def main() -> None:
         if rng.random() < 0.1:
             continue
         day = f"202{rng.randint(3, 5)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
-        links[slug] = (
-            f"https://{rng.choice(HOSTS)}/{slug.replace('-', '/')}?v={rng.randint(1, 999)}"
-        )
-        row = (slug, links[slug], rng.choice(OWNERS), day, rng.randint(0, 4_000))
-        database.execute("INSERT INTO links VALUES (?, ?, ?, ?, ?)", row)
+        url = f"https://{rng.choice(HOSTS)}/{slug.replace('-', '/')}?v={rng.randint(1, 999)}"
+        links[slug] = (url, rng.choice(OWNERS), day, rng.randint(0, 4_000))
+        database.execute("INSERT INTO links VALUES (?, ?, ?, ?, ?)", (slug, *links[slug]))
     database.commit()
     database.close()
     (Path(os.environ["AGENTGYM_GOLD"]) / "links.json").write_text(json.dumps(links, indent=1))

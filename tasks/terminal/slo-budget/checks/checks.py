@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
@@ -11,6 +12,7 @@ from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 HEADERS = {"budget": "service,valid,bad,sli,budget_used", "alerts": "service,first,last"}
 # Half of the last decimal, and a little for those who compute in binary.
 TOLERANCE = {3: 0.00051, 4: 0.051}
+FORMS = (r"\d{1,9}", r"\d{1,9}", r"\d{1,3}\.\d{3}", r"\d{1,6}\.\d")
 
 
 def counts(evidence: Evidence, column: int) -> CheckResult:
@@ -27,11 +29,26 @@ def shares(evidence: Evidence, column: int) -> CheckResult:
     wanted = {row[0]: row[column] for row in _gold(evidence)["budgets"]}
     for name, value in wanted.items():
         try:
-            seen = float(rows.get(name, [""] * 5)[column])
+            seen = float(rows.get(name, [""] * 5)[column][:30])
         except ValueError:
             continue
         right += [name] * math.isclose(seen, value, rel_tol=0, abs_tol=TOLERANCE[column])
     return _share(right, wanted, rows)
+
+
+def layout(evidence: Evidence) -> CheckResult:
+    """The budgets are sorted by service, with as many decimals as were asked for."""
+    rows = [line.split(",") for line in _report(evidence, "budget")]
+    names = [row[0] for row in rows]
+    if names != sorted(names) or not names:
+        return CheckResult(CheckStatus.FAIL, f"the services are not sorted: {names[:4]}")
+    for row in rows:
+        odd = [
+            text for text, form in zip(row[1:], FORMS, strict=False) if not re.fullmatch(form, text)
+        ]
+        if odd or len(row) != 5:
+            return CheckResult(CheckStatus.FAIL, f"{row[0]}: {odd[:2]} are not written as asked")
+    return CheckResult(CheckStatus.PASS, f"{len(rows)} lines, sorted, with their decimals")
 
 
 def alerts(evidence: Evidence) -> CheckResult:

@@ -6,12 +6,13 @@ counts the calls and the processes. Nothing that counts is in a file that the sc
 
 from __future__ import annotations
 
-import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.probing import probe
 
 SCRIPT = "/srv/billing/bin/invoice-totals"
 USAGE = "/srv/billing/data/usage-check.csv"
@@ -38,10 +39,12 @@ class Usage:
     pairs: int
 
 
-def _usage(evidence: Evidence, rows: int) -> Usage:
+def _usage(evidence: Evidence, rows: int, day: int = 0) -> Usage:
+    """Return a usage file and what it gives at the prices of a day."""
     rng = random.Random(f"slow-script {evidence.params['seed']} {rows}")
     pairs = [(f"p{n:02d}-{rng.getrandbits(20):x}", f"zone-{n % 3}") for n in range(9)]
-    prices = {pair: rng.randint(3, 900) for pair in pairs[:-1]}  # the last one has none
+    of_day = random.Random(f"slow-script {evidence.params['seed']} {rows} prices {day}")
+    prices = {pair: of_day.randint(3, 900) for pair in pairs[:-1]}  # the last one has none
     accounts = [f"A{rng.randint(100_000, 999_999)}" for _ in range(max(12, rows // 40))]
     lines = ["event_id,account,plan,region,units"]
     totals: dict[str, int] = {}
@@ -87,38 +90,53 @@ class Run:
         return "" if self.output == self.usage.expected else "the output goes on after its end"
 
 
-def _run(evidence: Evidence, rows: int, timeout_s: float = 15.0) -> Run:
-    usage = _usage(evidence, rows)
+def _run(evidence: Evidence, rows: int, timeout_s: float = 15.0, days: int = 1) -> list[Run]:
+    """Run the script on one file, at the prices of so many days."""
+    usages = [_usage(evidence, rows, day) for day in range(days)]
+    room = _room(evidence)
+    room.write(USAGE, usages[0].text.encode())
+    tables = [{f"{p} {region}": cents for (p, region), cents in u.prices.items()} for u in usages]
+    order = {"port": PORT, "prices": tables, "argv": [SCRIPT, USAGE]}
+    try:
+        answers = probe(room, PROBE, order, what=SCRIPT, timeout_s=timeout_s)
+    except GuestFileError as error:
+        return [Run(usage, failure=str(error)) for usage in usages]
+    runs = []
+    for usage, seen in zip(usages, answers, strict=True):
+        failure = f"it ended with exit code {seen['code']}" if seen["code"] else ""
+        runs.append(Run(usage, seen["output"], seen["calls"], seen["processes"], failure))
+    return runs
+
+
+def _room(evidence: Evidence) -> Any:
     room = evidence.room([SCRIPT], shared=True)
     room.write("/srv/billing/bin/ratecard", RATECARD.encode(), mode=0o755)
-    room.write("/tmp/probe.py", PROBE.read_bytes())
-    room.write(USAGE, usage.text.encode())
-    prices = {f"{plan} {region}": price for (plan, region), price in usage.prices.items()}
-    order = json.dumps({"port": PORT, "prices": prices, "argv": [SCRIPT, USAGE]})
-    argv = ["/usr/bin/python3", "-IS", "/tmp/probe.py"]
-    done = room.run(argv, stdin=order.encode(), timeout_s=timeout_s)
-    if done.timed_out:
-        return Run(usage, failure=f"it did not end within {timeout_s:g} s")
-    if done.exit_code != 0:
-        return Run(usage, failure=f"it could not be watched to its end ({done.exit_code})")
-    try:
-        seen = json.loads(done.stdout)
-    except ValueError:  # cut off
-        return Run(usage, failure="it prints far more than the original")
-    failure = f"it ended with exit code {seen['code']}" if seen["code"] else ""
-    return Run(usage, seen["output"], seen["calls"], seen["processes"], failure)
+    return room
+
+
+def usage_told(evidence: Evidence) -> CheckResult:
+    """Without a file, or with two, it tells how it is called and exits with 2."""
+    order = {"refusals": [[SCRIPT], [SCRIPT, USAGE, USAGE]]}
+    for seen in probe(_room(evidence), PROBE, order, what=SCRIPT):
+        if seen["code"] != 2 or seen["output"] or "usage: invoice-totals" not in seen["told"]:
+            message = f"exit code {seen['code']}, says {seen['told'][:80]!r}; expected 2, a usage"
+            return CheckResult(CheckStatus.FAIL, message)
+    return CheckResult(CheckStatus.PASS, "it tells how it is called")
 
 
 def same_output(evidence: Evidence, rows: int) -> CheckResult:
-    """On other data the script prints what the original prints."""
-    difference = _run(evidence, rows).difference()
+    """On other data, and at other prices the next day, it prints what the original prints."""
+    today, tomorrow = _run(evidence, rows, days=2)
+    difference = today.difference()
+    if not difference and (later := tomorrow.difference()):
+        difference = f"at other prices the next day: {later}"
     status = CheckStatus.FAIL if difference else CheckStatus.PASS
     return CheckResult(status, difference or "same output as the original on other data")
 
 
 def calls(evidence: Evidence, rows: int) -> CheckResult:
     """`ratecard` is called at most once for each plan and region pair of the file."""
-    run = _run(evidence, rows)
+    run = _run(evidence, rows, days=2)[0]
     difference = run.difference()
     message = f"{run.calls} calls of ratecard for {run.usage.pairs} pairs in {rows} rows"
     right = not difference and run.calls <= run.usage.pairs
@@ -127,7 +145,7 @@ def calls(evidence: Evidence, rows: int) -> CheckResult:
 
 def processes(evidence: Evidence, rows: int) -> CheckResult:
     """The number of processes does not grow with the rows."""
-    run = _run(evidence, rows)
+    run = _run(evidence, rows, days=2)[0]
     difference = run.difference()
     allowed = 3 * run.usage.pairs + 40
     message = f"{run.processes} processes for {rows} rows, {allowed} allowed"
@@ -137,6 +155,6 @@ def processes(evidence: Evidence, rows: int) -> CheckResult:
 
 def large(evidence: Evidence) -> CheckResult:
     """A full month is right and done within 30 seconds (linear scripts need seconds)."""
-    difference = _run(evidence, 40_000, 30.0).difference()
+    difference = _run(evidence, 40_000, 30.0)[0].difference()
     status = CheckStatus.FAIL if difference else CheckStatus.PASS
     return CheckResult(status, difference or "40,000 rows are right and done in time")

@@ -1,36 +1,25 @@
-"""Run the judged script in a clean room and count what it does; prints one JSON object.
+"""Run the judged script in a clean room and count what it does.
 
-Prices and counts are in this process only. The room's `ratecard` asks it for each price over a
-socket, and processes are counted by the process ids handed out in between, which does not depend
-on the machine's speed. Started before anything of the agent's, it shuts itself off: the script can
-end it, which the grader sees by the exit code, but neither read nor alter what it knows.
+Prices and counts are in this process only (`agentgym.verify.probing`). The room's `ratecard` asks
+it for each price over a socket, and processes are counted by the process ids handed out in between,
+which does not depend on the machine's speed. The script is run once for each table of prices, so
+what it has kept from one run shows in the next.
 """
 
-import ctypes
-import json
 import socket
 import subprocess
-import sys
 import threading
 
-PR_SET_DUMPABLE = 4
 MOST_BYTES = 50_000
-
-
-def shut_off():
-    """Close /proc/<pid>/mem, /fd and ptrace to other processes, and import nothing any more."""
-    if ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
-        sys.exit("prctl failed")
-    sys.meta_path.clear()
 
 
 class Meter(threading.Thread):
     """Answers ``PLAN REGION`` with the price or with ``none``, and counts the questions."""
 
-    def __init__(self, port, prices):
+    def __init__(self, port):
         super().__init__(daemon=True)
         self.listener = socket.create_server(("127.0.0.1", port), backlog=128)
-        self.prices = prices
+        self.prices = {}
         self.calls = 0
 
     def run(self):
@@ -59,14 +48,10 @@ def next_pid():
     return process.pid
 
 
-def main():
-    shut_off()
-    order = json.load(sys.stdin)
-    meter = Meter(order["port"], order["prices"])
-    meter.start()
+def run(argv, meter):
     first = next_pid()
     script = subprocess.Popen(
-        order["argv"],
+        argv,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -75,8 +60,26 @@ def main():
     script.stdout.close()
     code = script.wait()
     processes = next_pid() - first - 1
-    seen = {"code": code, "calls": meter.calls, "processes": processes}
-    print(json.dumps({**seen, "output": output.decode(errors="replace")}))
+    return {
+        "code": code,
+        "calls": meter.calls,
+        "processes": processes,
+        "output": output.decode(errors="replace"),
+    }
 
 
-main()
+def refusal(argv):
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True)
+    told = done.stderr[:500].decode(errors="replace")
+    return {"code": done.returncode, "output": done.stdout[:500].decode("latin-1"), "told": told}
+
+
+def answer(order):
+    if "refusals" in order:
+        return [refusal(argv) for argv in order["refusals"]]
+    meter, seen = Meter(order["port"]), []
+    meter.start()
+    for prices in order["prices"]:
+        meter.prices, meter.calls = prices, 0
+        seen.append(run(order["argv"], meter))
+    return seen

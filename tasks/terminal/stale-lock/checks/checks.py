@@ -6,9 +6,12 @@ import json
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.records import ChangeKind
+from agentgym.verify import path_matches
 
 HOME = "/srv/batch"
 MOST_BYTES = 2**20
+SCRATCH = ("/root/**", "/tmp/**", "/var/tmp/**")
 
 
 def stale_locks(evidence: Evidence) -> CheckResult:
@@ -25,12 +28,12 @@ def output(evidence: Evidence) -> CheckResult:
     """The interrupted job's output is whole; credit for the inputs that were left."""
     gold = _gold(evidence)
     seen = _output(evidence)
-    true = gold["whole"].splitlines(keepends=True)
+    true, there = gold["whole"].splitlines(keepends=True), set(seen)
     if seen == true:
         return CheckResult(CheckStatus.PASS, f"all {len(true)} lines are there, in order")
     todo = [line for line in true if line.partition(",")[0] in gold["left"]]
-    missing = [line for line in todo if line not in seen]
-    extra = len(seen) - len(set(seen) & set(true))
+    missing = [line for line in todo if line not in there]
+    extra = len(seen) - len(there & set(true))
     share = max(0.0, (len(todo) - len(missing) - extra) / len(todo))
     message = f"{len(missing)} of {len(todo)} lines missing, {extra} wrong or doubled"
     return CheckResult(CheckStatus.FAIL, message, score=min(share, 0.9))
@@ -82,6 +85,18 @@ def alive_kept(evidence: Evidence) -> CheckResult:
         message = f"{len(touched)} files of running jobs were touched, e.g. {touched[0]}"
         return CheckResult(CheckStatus.FAIL, message)
     return CheckResult(CheckStatus.PASS, f"{', '.join(alive)}: nothing touched")
+
+
+def rest_kept(evidence: Evidence) -> CheckResult:
+    """Nothing was changed or removed but stale locks and the files of the interrupted job."""
+    gold = _gold(evidence)
+    job = gold["victim"]
+    free = [f"{HOME}/locks/{name}.lock" for name in gold["stale"]]
+    free += [f"{HOME}/out/{job}.csv", f"{HOME}/state/{job}.json", f"{HOME}/in/{job}/**", *SCRATCH]
+    for change in evidence.changes:
+        if change.kind != ChangeKind.ADDED and not path_matches(change.path, free):
+            return CheckResult(CheckStatus.FAIL, f"{change.path:.100} was {change.kind}")
+    return CheckResult(CheckStatus.PASS, "all else is as it was")
 
 
 def _known(evidence: Evidence, name: str, lines: set[str]) -> bool:

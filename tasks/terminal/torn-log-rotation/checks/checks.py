@@ -10,7 +10,7 @@ from typing import Any
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 
 MOST_BYTES = 2**20
-MOST_FILES = 100
+MOST_FILES = 60
 
 
 def newest(evidence: Evidence) -> CheckResult:
@@ -49,12 +49,13 @@ def no_line_lost(evidence: Evidence) -> CheckResult:
     folder, names = _folder(evidence), evidence.after.list(_folder(evidence))
     if len(names) > MOST_FILES:
         return _fail(f"{len(names)} files are in the folder")
-    have: Counter[str] = Counter()
+    need = Counter(line for lines in _days(evidence).values() for line in lines)
+    have: dict[str, int] = {}
     for name in names:
         # A line that is in two files is kept by either: the most of one file counts.
-        have |= Counter(_lines(evidence, f"{folder}/{name}"))
-    need = Counter(line for lines in _days(evidence).values() for line in lines)
-    lost = sum((need - have).values())
+        found = Counter(line for line in _lines(evidence, f"{folder}/{name}") if line in need)
+        have.update({line: max(count, have.get(line, 0)) for line, count in found.items()})
+    lost = sum(max(0, count - have.get(line, 0)) for line, count in need.items())
     return CheckResult(CheckStatus.FAIL if lost else CheckStatus.PASS, f"{lost} lines are lost")
 
 
@@ -76,15 +77,25 @@ def _lines(evidence: Evidence, path: str, *, strict: bool = False) -> list[str]:
     except GuestFileError:
         return []
     if path.endswith(".gz"):
+        data, whole = _unpacked(data)
+        if strict and not whole:
+            return []
+    return data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+
+
+def _unpacked(data: bytes) -> tuple[bytes, bool]:
+    """Return what is in a gzip file, and whether that is all of it; it may have several members."""
+    plain = b""
+    while data and len(plain) < MOST_BYTES:
         unpack = zlib.decompressobj(31)
         try:
-            plain = unpack.decompress(data, MOST_BYTES)
+            plain += unpack.decompress(data, MOST_BYTES - len(plain))
         except zlib.error:
-            return []
-        if strict and (not unpack.eof or unpack.unused_data or unpack.unconsumed_tail):
-            return []
-        data = plain
-    return data.decode("utf-8", "replace").splitlines()
+            return plain, False
+        if not unpack.eof:
+            return plain, False
+        data = unpack.unused_data
+    return plain, not data
 
 
 def _folder(evidence: Evidence) -> str:

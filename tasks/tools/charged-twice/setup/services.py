@@ -12,12 +12,19 @@ The amount is the one in our list of customers' invoices, not what the customer 
 - more than EUR 5,000 and up to EUR 8,000: the ticket goes to Elif, tag `refund-due`
 - more than EUR 8,000: the ticket goes to Elif, tag `refund-finance`, since Finance decides
 
-In any case priority high, and one internal note with the invoice's number and its amount. The
-ticket stays open until the money is back.
+In any case priority high, and one internal note, which the billing team's list is made from, so
+in this form and with nothing else in it:
 
-## Not
-Nobody is promised a day, and nothing is written where the customer reads it: they have you on
-the line."""
+    Invoice: the number
+    Amount: EUR, as in the list
+    Charged: twice
+    Decides: Farid, Elif or Finance
+
+The ticket stays open until the money is back.
+
+## What the customer hears
+That the ticket is with the billing team and that they will write. Nobody is promised the money,
+nor a day, and nothing is written where the customer reads it: they have you on the line."""
 
 
 def change(desk):

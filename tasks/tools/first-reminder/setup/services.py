@@ -1,4 +1,18 @@
-"""The column for reminders, two invoices more, and what the accountant has written."""
+"""The column for reminders, two invoices more, the letter, and what the accountant has written."""
+
+LETTER = """Subject: Reminder: invoice NUMBER
+
+Dear NAME,
+
+our invoice NUMBER over EUR AMOUNT was due on DATE and is still open. Please transfer the amount
+within ten days. If your payment and this mail have crossed, please take no notice of it.
+
+YOUR NAME
+Fairlead Software
+
+---
+
+For the first reminder only, and as it stands. What is agreed beside it, Finance agrees."""
 
 _PAID = (
     ("INV-93638", "Oakline Furniture"),
@@ -13,6 +27,7 @@ _MORE = (
 
 def change(desk):
     """Write what Finance and the accountant would have written."""
+    _publish(desk)
     for workbook in (16, 17):
         _write(desk, workbook, "I1", [["Reminded"]])
     _write(desk, 17, "A33", [list(row) for row in _MORE])
@@ -39,3 +54,26 @@ def change(desk):
 
 def _write(desk, workbook, start, rows):
     desk.call("sheets_write_range", workbook=workbook, sheet="Invoices", start=start, rows=rows)
+
+
+def _publish(desk):
+    article = desk.call(
+        "knowledge_create",
+        title="First reminder: the letter",
+        body=LETTER,
+        category="finance",
+        owner="esther.conti@fairlead.example",
+        review_on="2026-09-30",
+        tags=["reminders", "templates"],
+    )["id"]
+    desk.call("knowledge_publish", article=article)
+    when = "2025-10-07T12:31:44Z"
+    desk.db.execute(
+        "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
+    )
+    desk.db.execute(
+        "UPDATE knowledge_version SET saved_at = ?, author = ? WHERE article_id = ?",
+        when,
+        "esther.conti@fairlead.example",
+        article,
+    )

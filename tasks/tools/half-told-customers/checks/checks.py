@@ -6,25 +6,9 @@ from collections import Counter
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence
-from agentgym.verify.facts import mentions
 
 SUBJECT = "your contract in 2026"
 SENT, DRAFTS = 2, 3
-
-
-def told(evidence: Evidence, email: str, facts: list[Any], forbids: list[Any]) -> CheckResult:
-    """Somebody got the mail today, with these facts and no others' names."""
-    found = [mail for mail, to in _today(evidence) if to == [email]]
-    if not found:
-        return CheckResult(CheckStatus.FAIL, f"{email} got no mail today")
-    text = f"{found[0]['subject']}\n{found[0]['body']}"
-    wanted = mentions([*facts, "prices"], forbids, (), ["dates"], 1200)
-    fault = wanted.excess(text) or wanted.lack(text)
-    if found[0]["subject"].strip().casefold() != SUBJECT:
-        fault = f"expected the subject of the others, got {found[0]['subject']!r:.80}"
-    if fault:
-        return CheckResult(CheckStatus.FAIL, f"{email}: {fault}")
-    return CheckResult(CheckStatus.PASS, f"{email} has been told")
 
 
 def no_drafts(evidence: Evidence) -> CheckResult:

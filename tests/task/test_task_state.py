@@ -9,9 +9,9 @@ import json
 import pytest
 
 from agentgym.records import Change, ChangeKind
+from agentgym.task import state
+from agentgym.task.state import path_matches, state_hash
 from agentgym.testing.checks import Device, Entry, File, Folder, Link, MemoryTree, tree_changes
-from agentgym.verify import state
-from agentgym.verify.state import path_matches, state_hash
 
 BEFORE: dict[str, Entry] = {"/srv/a": File(b"a"), "/srv/gone": File(b"x")}
 AFTER: dict[str, Entry] = {

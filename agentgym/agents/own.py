@@ -1,0 +1,169 @@
+"""An agent that is not agentgym's own, as the engine sees it: `act` is enough, plain or async.
+
+Each has a thread and an event loop of its own, so that one that blocks holds up nobody but itself:
+past its deadline its thread is left behind, and the episode is judged as it stands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentgym.agents.loading import Source
+from agentgym.errors import AgentGymError, ConfigError
+from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
+
+_PARTING_S: Final = 5.0
+"""How long a thread whose agent is done may take to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a call led to: a value, or what it raised, whatever that is."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+class OwnAgent:
+    """An `Agent` around an object of a user's class, which is made when the episode starts.
+
+    The object has ``act(observation, tools, history)``, which returns a `Decision`, an `Action`
+    or ``{"tool": …, "arguments": {…}}``; perhaps ``start(briefing)`` and ``close()``.
+
+    Args:
+        source: What makes the object.
+
+    Attributes:
+        module: The module of its class.
+        privileged: Whether it asks for the playbook.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.module, self.privileged = source.module, source.privileged
+        self._source = source
+        self._agent: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._busy = 0
+
+    def check(self) -> None:
+        """Make an object once, as an episode would.
+
+        Raises:
+            ConfigError: It cannot be made, or has no `act`.
+            AgentGymError: Of an installed agent: it cannot be made.
+        """
+        spec = self._source.spec
+        try:
+            made = self._source.make()
+        except AgentGymError:
+            raise
+        except (Exception, SystemExit) as error:  # the user's code may raise anything
+            told = f"{type(error).__name__}: {error}"
+            raise ConfigError(f"agent {spec!r} cannot be made: {told}") from error
+        if not callable(getattr(made, "act", None)):
+            raise ConfigError(f"agent {spec!r} made a {type(made).__name__} without act()")
+
+    async def start(self, briefing: Briefing) -> None:
+        """Make the object and brief it."""
+
+        async def begin() -> None:
+            self._agent = self._source.make()
+            await _called(self._agent, "start", briefing)
+
+        await self._run(begin)
+
+    async def act(
+        self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
+    ) -> Decision:
+        """Return the object's decision.
+
+        Raises:
+            ActionError: It returned something else.
+            BaseException: What the object raised.
+        """
+
+        async def choose() -> Any:
+            chosen = self._agent.act(observation, tools, history)
+            return await chosen if inspect.isawaitable(chosen) else chosen
+
+        chosen = await self._run(choose)
+        return chosen if isinstance(chosen, Decision) else Decision(Action.from_json(chosen))
+
+    async def close(self) -> None:
+        """Close the object and end its thread; one that is still at work is left behind."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        if not self._busy:
+            with contextlib.suppress(Exception):
+                await self._run(lambda: _called(self._agent, "close"))
+        self._loop = self._thread = None
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(loop.stop)
+        if not self._busy:
+            await asyncio.to_thread(thread.join, _PARTING_S)
+
+    async def _run(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Do something in the object's own thread."""
+
+        async def done() -> _Outcome:
+            self._busy += 1
+            try:
+                return _Outcome(await work())
+            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+                return _Outcome(error=error)
+            finally:
+                self._busy -= 1
+
+        outcome = await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(done(), self._open_loop())
+        )
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.value
+
+    def _open_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            name = f"agent {self._source.spec}"
+            # A daemon: an agent that never returns does not keep the process from ending.
+            self._thread = threading.Thread(target=_serve, args=(self._loop,), name=name)
+            self._thread.daemon = True
+            self._thread.start()
+        return self._loop
+
+
+async def _called(agent: Any, name: str, *arguments: object) -> None:
+    """Call a method that an agent may lack."""
+    method = getattr(agent, name, None)
+    if method is not None:
+        result = method(*arguments)
+        if inspect.isawaitable(result):
+            await result
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run an agent's loop until it is stopped, then end what it left running."""
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.wait_for(_gathered(left), _PARTING_S))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    except Exception:  # noqa: BLE001 - what the agent leaves running may raise anything
+        pass
+    finally:
+        loop.close()
+
+
+async def _gathered(tasks: set[asyncio.Task[Any]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)

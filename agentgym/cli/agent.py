@@ -1,0 +1,35 @@
+"""`agentgym agent`: begin an agent of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Write agents: begin one.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Write agents: begin one."""
+
+
+@app.command("new", epilog="Example:  [bold]agentgym agent new my_agent --model[/]")
+def new(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Of the new agent, e.g. my_agent.")],
+    model: Annotated[
+        bool, typer.Option("--model", help="Let a model play, through an OpenAI-compatible API.")
+    ] = False,
+) -> None:
+    """Write a file with an agent that runs as it is, for you to change."""
+    import shlex
+
+    from agentgym.authoring.agents import new_agent
+
+    file, name = new_agent(path, model=model)
+    spec = shlex.quote(f"{file if file.is_absolute() else f'./{file}'}:{name}")
+    typer.echo(f"wrote {file}. Run it:")
+    typer.echo(f"  agentgym eval terminal/git-repair-v1 --agent {spec} --out runs/{file.stem}")
+    if model:
+        typer.echo(f"Another model: '{file}:{name}?model=NAME'; OPENAI_BASE_URL says where it is.")

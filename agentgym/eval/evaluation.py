@@ -1,0 +1,366 @@
+"""`agentgym.evaluate`: run agents on tasks from Python, and have the numbers as records.
+
+The same plan, record and files as `agentgym eval`; works where an event loop is running, as in a
+notebook, and where none is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from agentgym.agents import registry
+from agentgym.agents.loading import Source, source_of
+from agentgym.agents.own import OwnAgent
+from agentgym.errors import ConfigError
+from agentgym.eval.evaluate import evaluate as run_episodes
+from agentgym.eval.needs import build_images, used_stand_ins
+from agentgym.eval.plan import holds_run, resume_run, start_run
+from agentgym.eval.progress import LineProgress, Progress, make_progress
+from agentgym.eval.report import write_report
+from agentgym.eval.results import build_results, write_results
+from agentgym.eval.settings import read_settings
+from agentgym.protocols import Agent
+from agentgym.record.store import EpisodeRow, RunStore
+from agentgym.records import TokenUsage
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeScore:
+    """How one episode went.
+
+    Attributes:
+        id: Of the episode in the run, for ``agentgym replay``.
+        task: Id of the task.
+        agent: Spec of the agent.
+        seed: Seed of the episode.
+        trial: Counted from 0.
+        status: ``"scored"`` or ``"error:<boundary>"``.
+        outcome: Whether the task was done, None where it has no score.
+        score: 0..1, None where it has no score.
+        safety_violations: Ids of failed safety checkpoints.
+        steps: Steps taken.
+        usage: Tokens of all steps.
+        duration_s: Wall time.
+        error: Why it has no score, or how the policy failed; else empty.
+    """
+
+    id: int
+    task: str
+    agent: str
+    seed: int
+    trial: int
+    status: str
+    outcome: bool | None
+    score: float | None
+    safety_violations: tuple[str, ...]
+    steps: int
+    usage: TokenUsage
+    duration_s: float
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentScores:
+    """The numbers of one agent; docs/architecture.md defines them.
+
+    Attributes:
+        agent: Its spec.
+        episodes: Planned.
+        scored: Those that have a score.
+        errors: How many have none, by status.
+        policy_failures: Scored episodes that ended because the policy failed.
+        mean_score: Of the scored episodes, None where none is.
+        mean_score_ci95: Its interval, None where there is no spread.
+        mean_score_bounds: The mean if all missing episodes were worth 0, and if all were worth 1.
+        pass_at_1: Unbiased estimate, None where nothing is scored.
+        pass_at_k: The same of k trials.
+        pass_hat_k: The chance that all of k trials pass.
+        k: Trials of every task.
+        usage_total: Tokens of all episodes.
+    """
+
+    agent: str
+    episodes: int
+    scored: int
+    errors: Mapping[str, int]
+    policy_failures: int
+    mean_score: float | None
+    mean_score_ci95: Interval | None
+    mean_score_bounds: Interval
+    pass_at_1: float | None
+    pass_at_k: float | None
+    pass_hat_k: float | None
+    k: int
+    usage_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What `evaluate` found.
+
+    Attributes:
+        folder: The run folder, with ``results.json``, ``report.html`` and the record.
+        agents: The numbers of each agent, best first.
+        episodes: Every episode that is over, in the order of the plan.
+    """
+
+    folder: Path
+    agents: tuple[AgentScores, ...]
+    episodes: tuple[EpisodeScore, ...]
+
+    @property
+    def scores(self) -> AgentScores:
+        """The numbers of the only agent.
+
+        Raises:
+            ConfigError: There are several.
+        """
+        if len(self.agents) != 1:
+            names = ", ".join(agent.agent for agent in self.agents)
+            raise ConfigError(f"there are {len(self.agents)} agents: {names}; see .agents")
+        return self.agents[0]
+
+    @property
+    def mean_score(self) -> float | None:
+        """The mean score of the only agent, None where nothing is scored."""
+        return self.scores.mean_score
+
+
+def evaluate(
+    tasks: str | Sequence[str],
+    agent: str | Callable[..., object] | Sequence[str | Callable[..., object]],
+    *,
+    trials: int = 1,
+    seed: int = 0,
+    jobs: int | None = None,
+    sandbox: str = "bubblewrap",
+    max_steps: int | None = None,
+    timeout_s: float | None = None,
+    judge: str = "",
+    user: str = "",
+    offline: bool = False,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = False,
+) -> Evaluation:
+    """Run one agent or several on tasks, and return how well they did.
+
+    Episodes without a score raise nothing: `AgentScores.errors` counts them, and
+    `mean_score_bounds` says what they could change.
+
+    Args:
+        tasks: Suites, task ids, globs or paths of task folders.
+        agent: A spec such as ``"openai:MODEL"`` or ``"./my_agent.py:MyAgent"``, or a class (or a
+            function) that makes an agent for each episode; or several of them.
+        trials: Episodes of every task.
+        seed: Seed of the first trial.
+        jobs: Episodes at a time; None for the processors.
+        sandbox: Sandbox provider.
+        max_steps: Steps an agent has; None for the task's own.
+        timeout_s: Seconds an episode has; None for the task's own.
+        judge: Who judges what checks ask a judge.
+        user: Who plays the users that tasks have.
+        offline: Give sandboxes no network, whatever a task allows.
+        out: The run folder; None for ``runs/TIME-SUITE``.
+        resume: Go on with the run in `out`, and retry its episodes without a score.
+        progress: Show on stderr what happens.
+
+    Raises:
+        ConfigError: Something asked for cannot run; the message names every problem.
+        AgentGymError: The run cannot be recorded, or holds another run.
+    """
+    several = isinstance(agent, Sequence) and not isinstance(agent, str)
+    given: list[Any] = list(agent) if several else [agent]  # type: ignore[arg-type]
+    sources = {_name_of(one): one for one in given}
+    asked: dict[str, Any] = {
+        "patterns": (tasks,) if isinstance(tasks, str) else tuple(tasks),
+        "agents": tuple(sources),
+        "trials": trials,
+        "seed": seed,
+        "sandbox": sandbox,
+    }
+    optional: dict[str, object] = {"jobs": jobs, "max_steps": max_steps, "timeout_s": timeout_s}
+    optional |= {"judge": judge or None, "user": user or None, "offline": offline or None}
+    asked |= {name: value for name, value in optional.items() if value is not None}
+    if resume and out is None:
+        raise ConfigError("resume needs the folder of the run; give out=")
+    folder = new_folder(asked["patterns"]) if out is None else Path(out)
+    run = _Run(folder, asked, _creator(sources), resume=resume, progress=progress)
+    return run.wherever_this_is()
+
+
+def new_folder(patterns: Sequence[str]) -> Path:
+    """Return the folder of a run that nobody has named: ``runs/TIME-SUITE``."""
+    suite = patterns[0].split("/")[0] if patterns else ""
+    name = "".join(c for c in suite if c.isalnum() or c in "-_") or "tasks"
+    return Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-{name}")
+
+
+def read_evaluation(store: RunStore, results: Mapping[str, Any]) -> Evaluation:
+    """Return the numbers of a run as records.
+
+    Args:
+        store: The run.
+        results: What `build_results` says of it.
+
+    Raises:
+        RecordError: The record is damaged.
+    """
+    rows = [row for row in store.episodes() if row.parent is None and row.verdict is not None]
+    return Evaluation(
+        folder=store.folder,
+        agents=tuple(_scores(name, row) for name, row in results["summary"].items()),
+        episodes=tuple(map(_episode, rows)),
+    )
+
+
+class _Run:
+    """One evaluation, in a thread of its own where the caller's has a running loop."""
+
+    def __init__(
+        self,
+        folder: Path,
+        asked: Mapping[str, Any],
+        create: Callable[[str], Agent],
+        *,
+        resume: bool,
+        progress: bool,
+    ) -> None:
+        self._folder, self._asked, self._create = folder, asked, create
+        self._resume, self._progress = resume, progress
+        self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+
+    def wherever_this_is(self) -> Evaluation:
+        """Run, whether or not an event loop is running here."""
+        if not _is_loop_running():
+            return self._run()
+        outcome: list[Evaluation | BaseException] = []
+
+        def work() -> None:
+            try:
+                outcome.append(self._run())
+            except BaseException as error:  # noqa: BLE001 - raised again by the caller's thread
+                outcome.append(error)
+
+        thread = threading.Thread(target=work, name="agentgym.evaluate")
+        thread.start()
+        try:
+            thread.join()
+        except KeyboardInterrupt:
+            if self._running is not None:
+                loop, task = self._running
+                loop.call_soon_threadsafe(task.cancel)
+            thread.join()
+            raise
+        (result,) = outcome
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def _run(self) -> Evaluation:
+        begin = resume_run if self._resume and holds_run(self._folder) else start_run
+        store = begin(self._folder, self._asked, self._create)
+        try:
+            asyncio.run(self._play(store))
+            results = build_results(store)
+            write_results(results, store.folder / "results.json")
+            write_report(store, store.folder / "report.html")
+            return read_evaluation(store, results)
+        finally:
+            store.close()
+
+    async def _play(self, store: RunStore) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running = asyncio.get_running_loop(), task
+        console = Console(stderr=True, quiet=not self._progress, highlight=False)
+        settings = read_settings(store)
+
+        def build() -> dict[str, str]:
+            return build_images(
+                settings.tasks, lambda line: console.print(line, markup=False, soft_wrap=True)
+            )
+
+        unrunnable = await asyncio.to_thread(build)
+        store.amend("stand_ins", used_stand_ins(settings.tasks))
+        shown: Progress = make_progress(console) if self._progress else LineProgress(console)
+        await run_episodes(
+            store, settings, progress=shown, unrunnable=unrunnable, create=self._create
+        )
+
+
+def _is_loop_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _name_of(agent: str | Callable[..., object]) -> str:
+    """Return the spec of a class, under which it can be found again where it is importable."""
+    if isinstance(agent, str):
+        return agent
+    name = getattr(agent, "__qualname__", "") or type(agent).__name__
+    return f"python:{getattr(agent, '__module__', '') or '?'}:{name}"
+
+
+def _creator(agents: Mapping[str, str | Callable[..., object]]) -> Callable[[str], Agent]:
+    """Return what makes the agents of a run: those given as classes need not be importable."""
+    sources: dict[str, Source] = {
+        spec: source_of(given, spec) for spec, given in agents.items() if not isinstance(given, str)
+    }
+
+    def create(spec: str) -> Agent:
+        return OwnAgent(sources[spec]) if spec in sources else registry.create(spec)
+
+    return create
+
+
+def _scores(agent: str, row: Mapping[str, Any]) -> AgentScores:
+    interval, bounds = row["mean_score_ci95"], row["mean_score_bounds"]
+    return AgentScores(
+        agent=agent,
+        episodes=row["episodes"] + row["unfinished"],
+        scored=row["scored"],
+        errors=dict(row["errors_by_status"]),
+        policy_failures=row["policy_failures"],
+        mean_score=row["mean_score"],
+        mean_score_ci95=None if interval is None else (interval[0], interval[1]),
+        mean_score_bounds=(bounds[0], bounds[1]),
+        pass_at_1=row["pass@1"],
+        pass_at_k=row["pass@k"],
+        pass_hat_k=row["pass^k"],
+        k=row["k"],
+        usage_total=row["tokens"]["total"],
+    )
+
+
+def _episode(row: EpisodeRow) -> EpisodeScore:
+    verdict = row.verdict
+    assert verdict is not None, "only episodes that are over get here"
+    return EpisodeScore(
+        id=row.id,
+        task=row.plan.task,
+        agent=row.plan.agent,
+        seed=row.plan.seed,
+        trial=row.plan.trial,
+        status=verdict.status,
+        outcome=verdict.outcome if verdict.scored else None,
+        score=verdict.score if verdict.scored else None,
+        safety_violations=verdict.safety_violations,
+        steps=row.steps,
+        usage=row.usage,
+        duration_s=row.duration_s,
+        error=row.error,
+    )

@@ -1,0 +1,109 @@
+"""What a query on a run's database may take, for the database may come from a stranger.
+
+A damaged file can make one row be found again and again, a foreign schema can hold views and
+triggers that never end. See "Defense Against The Dark Arts" in the SQLite documentation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from agentgym.errors import RecordError
+
+ROWS_BYTES: Final = 256 << 20
+"""The most that one query may return."""
+
+VALUE_BYTES: Final = 32 << 20
+"""The most that one value may hold; larger ones are blobs, of which it has the names."""
+
+_ROW_BYTES: Final = 64
+_WORK: Final = 20_000_000
+_WORK_A_BYTE: Final = 50
+_LOOK_EVERY: Final = 1_000_000
+_FILL: Final = 16
+"""How much more a sound file may hold than its blocks, on a file system that compresses."""
+
+# What a file could ask of SQLite otherwise.
+DEFENCES: Final = """
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+PRAGMA mmap_size = 0;
+PRAGMA cache_size = -8192;
+"""
+
+SchemaEntry = tuple[str, str, str]
+"""Type, name and text of a table or an index."""
+
+
+class QueryBounds:
+    """Bounds what the statements of a connection may do and return.
+
+    Args:
+        connection: To the database; its limits are set.
+        path: The database, for messages and for its size.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._path = path
+        self._work = 0
+        self._allowed = 0
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
+        connection.set_progress_handler(self._look, _LOOK_EVERY)
+
+    def begin(self) -> None:
+        """Count the work of a new statement."""
+        self._work = 0
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the last statement was ended because it did more than a sound file needs."""
+        return 0 < self._allowed < self._work
+
+    def collect(self, rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
+        """Return the rows of a query.
+
+        Raises:
+            RecordError: They are too large.
+        """
+        found: list[sqlite3.Row] = []
+        size = 0
+        for row in rows:
+            size += _ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
+            if size > ROWS_BYTES:
+                raise RecordError(
+                    f"{self._path} is damaged: a query returns more than {ROWS_BYTES} bytes"
+                )
+            found.append(row)
+        return found
+
+    def _look(self) -> bool:
+        self._work += _LOOK_EVERY
+        if self._work > self._allowed:
+            log = self._path.with_name(f"{self._path.name}-wal")
+            files = [path.stat() for path in (self._path, log) if path.exists()]
+            # What a sparse file pretends to hold needs no work.
+            size = sum(min(file.st_size, file.st_blocks * 512 * _FILL) for file in files)
+            self._allowed = _WORK + _WORK_A_BYTE * size
+        return self._work > self._allowed
+
+
+@functools.cache
+def schema_made_by(script: str) -> frozenset[SchemaEntry]:
+    """Return all that a database has that was made by a script."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(script)
+        rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    return frozenset(map(schema_entry, rows))
+
+
+def schema_entry(row: Iterable[object]) -> SchemaEntry:
+    """Return a row of the schema so that it can be compared: without blanks and comments."""
+    kind, name, sql = row
+    text = " ".join(re.sub(r"--[^\n]*", "", sql).split()) if isinstance(sql, str) else ""
+    return str(kind)[:20], str(name)[:60], text

@@ -1,0 +1,49 @@
+"""What each episode began on: the digest of its prepared setup.
+
+One row for each episode, in a table that runs of older versions do not have: they get it from the
+first writer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from agentgym.errors import RecordError
+from agentgym.record.database import Database
+
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
+
+
+class Setups:
+    """The digests of prepared setups in a run's record.
+
+    Args:
+        database: The run's.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def note(self, episode_id: int, digest: str) -> None:
+        """Note what an episode begins on; one that is resumed keeps what it first began on."""
+        self._database.execute(
+            "INSERT INTO setups (episode, digest) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (episode_id, digest),
+        )
+
+    def find(self, episode_id: int) -> str:
+        """Return the digest of an episode's setup, empty if the record has none.
+
+        Raises:
+            RecordError: It is damaged.
+        """
+        if not self._database.rows("SELECT 1 FROM sqlite_master WHERE name = 'setups'"):
+            return ""
+        query = "SELECT digest FROM setups WHERE episode = ?"
+        for row in self._database.rows(query, (episode_id,)):
+            found = row["digest"]
+            if not isinstance(found, str) or not _DIGEST.fullmatch(found):
+                raise RecordError("its prepared setup is no digest")
+            return found
+        return ""

@@ -1,0 +1,69 @@
+"""Who may call an environment that is served over HTTP, and how much one request may hold.
+
+Everybody with an account on a machine reaches its loopback addresses, so that clients show a
+bearer token (RFC 6750) unless whoever serves asks for none.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_BODY: Final = 4 * 2**20
+"""Bytes of a request; the arguments of a call have 1 MiB, and escapes make them longer."""
+
+VARIABLE: Final = "AGENTGYM_SERVE_TOKEN"
+"""Names a token of one's own."""
+
+
+def new_token() -> str:
+    """Return a token that nobody guesses: 32 random bytes, safe in a URL and a header."""
+    return secrets.token_urlsafe(32)
+
+
+class Admission:
+    """An application that answers only requests with the token, and none that are too large.
+
+    Args:
+        app: The application.
+        token: What the header ``Authorization: Bearer …`` must hold; empty admits everybody.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(Headers(scope=scope))
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        taken = 0
+
+        async def bounded() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            # A body without a length that goes on is cut off like a client that hangs up.
+            return message if taken <= MAX_BODY else {"type": "http.disconnect"}
+
+        await self._app(scope, bounded, send)
+
+    def _refusal(self, headers: Headers) -> PlainTextResponse | None:
+        scheme, _, shown = headers.get("authorization", "").partition(" ")
+        given = shown.strip().encode() if scheme.lower() == "bearer" else b""
+        if self._token and not hmac.compare_digest(given, self._token.encode()):
+            told = "expected the header 'Authorization: Bearer TOKEN'; the server printed the token"
+            return PlainTextResponse(told, 401, {"WWW-Authenticate": "Bearer"})
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length[:20]) > MAX_BODY:
+            return PlainTextResponse(f"expected a body of at most {MAX_BODY} bytes", 413)
+        return None

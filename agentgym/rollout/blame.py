@@ -1,0 +1,166 @@
+"""Whose failure an exception of an agent is: the policy's own doing, or its transport's.
+
+The episode of a policy that failed is judged as it stands; an episode whose agent could not reach
+its model has no score. An agent cannot choose which by the class it raises. A failure counts as
+the transport's only where the exception, or one that led to it, was raised by installed code (the
+standard library, an HTTP client, a vendor's SDK, agentgym) and says that a connection failed or
+that a server answered with an error of its own. What the agent's own files raise is the policy's
+doing, whatever its name. docs/agents.md has the table.
+"""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Final
+
+from agentgym.errors import AgentError, PolicyError
+
+_CHARS: Final = 2_000
+_DETAIL_CHARS: Final = 20_000
+_LINKS: Final = 50
+
+_STATUSES: Final = frozenset({401, 402, 403, 404, 407, 408, 409, 425, 429})
+"""HTTP answers below 500 that no dialogue brings about: key, quota, address, rate."""
+
+_CONNECTION_NAMES: Final = frozenset(
+    {
+        *("ConnectionError", "ConnectError", "ConnectTimeout", "PoolTimeout", "NetworkError"),
+        *("APIConnectionError", "ClientConnectionError", "EndpointConnectionError", "ProxyError"),
+        *("RemoteProtocolError", "NewConnectionError", "SSLError", "gaierror", "herror"),
+    }
+)
+"""What HTTP clients call a connection that failed; none of them need be installed."""
+
+_OWN_PACKAGE: Final = str(Path(__file__).resolve().parents[1])
+_STANDARD: Final = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
+_INSTALLED: Final = ("site-packages", "dist-packages")
+
+
+def blame(error: BaseException, agent: object) -> AgentError:
+    """Return an agent's exception as the failure that the engine records.
+
+    Args:
+        error: What `start` or `act` raised.
+        agent: Whose; the module of its class, and the package of that, are its own code.
+
+    Returns:
+        A `PolicyError` where the episode is to be judged, else an `AgentError`; with what the
+        record keeps as `detail`.
+    """
+    own = str(getattr(agent, "module", "") or type(agent).__module__).split(".")[0]
+    detail = _detail(error, own)
+    if isinstance(error, PolicyError):
+        failure: AgentError = PolicyError(_text(error))
+        detail = error.detail or detail
+    else:
+        kind = AgentError if _is_transport(error, own) else PolicyError
+        named = "" if isinstance(error, AgentError) else f"{type(error).__name__}: "
+        failure = kind(f"{named}{_text(error)}")
+    failure.detail = detail
+    return failure
+
+
+def _is_transport(error: BaseException, own: str) -> bool:
+    """Whether installed code says that a connection or a server failed."""
+    for link in _links(error):
+        frame = _raised_in(link.__traceback__)
+        if frame is None or _is_own(frame, own):
+            continue
+        if isinstance(link, AgentError) and not isinstance(link, PolicyError):
+            return _path(frame).startswith(f"{_OWN_PACKAGE}/")
+        if _is_refusal(link) or _is_broken_connection(link):
+            return True
+    return False
+
+
+def _links(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that led to it, as a traceback would show them."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting and len(seen) < _LINKS:
+        link = waiting.pop()
+        if link is None or id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            waiting += link.exceptions
+        waiting.append(link.__cause__ or (None if link.__suppress_context__ else link.__context__))
+
+
+def _raised_in(trace: TracebackType | None) -> FrameType | None:
+    if trace is None:
+        return None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame
+
+
+def _is_own(frame: FrameType, own: str) -> bool:
+    """Whether a frame runs the agent's code: its package, or files that nobody installed."""
+    module = str(frame.f_globals.get("__name__", "")).split(".")[0]
+    if module == own and own != "agentgym":
+        return True
+    path = _path(frame)
+    if path.startswith(f"{_OWN_PACKAGE}/") or path.startswith("<frozen "):
+        return False
+    installed = any(name in Path(path).parts for name in _INSTALLED)
+    return not installed and not path.startswith(_STANDARD)
+
+
+def _path(frame: FrameType) -> str:
+    return frame.f_code.co_filename
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Whether an exception carries an HTTP status that is the server's or the account's doing."""
+    status = _status(error)
+    return status is not None and (status in _STATUSES or status >= 500)
+
+
+def _status(error: BaseException) -> int | None:
+    with suppress(Exception):  # attributes of foreign exceptions may raise anything
+        for holder in (error, getattr(error, "response", None)):
+            for name in ("status_code", "status", "code"):
+                value = getattr(holder, name, None)
+                if type(value) is int and 100 <= value < 600:
+                    return value
+    return None
+
+
+def _is_broken_connection(error: BaseException) -> bool:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    # A reply that does not come in time may be a model that talks for ever.
+    late = any(name.endswith("Timeout") or name.endswith("TimeoutError") for name in names)
+    if late and not names & {"ConnectTimeout", "PoolTimeout"}:
+        return False
+    return bool(names & _CONNECTION_NAMES)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything
+        text = "(its text cannot be had)"
+    return text if len(text) <= _CHARS else f"{text[:_CHARS]}…"
+
+
+def _detail(error: BaseException, own: str) -> str:
+    """Return the traceback of an agent that is not agentgym's own, from its first frame on."""
+    trace = error.__traceback__
+    while trace is not None and not _is_own(trace.tb_frame, own):
+        trace = trace.tb_next
+    told = _raised_in(error.__traceback__)
+    if isinstance(error, AgentError) and told and _path(told).startswith(f"{_OWN_PACKAGE}/"):
+        return ""  # our own agents say all of it in their message
+    try:
+        lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
+    except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything
+        lines = traceback.format_tb(trace)
+    text = "".join(lines).rstrip()
+    return text if len(text) <= _DETAIL_CHARS else f"{text[:_DETAIL_CHARS]}…"

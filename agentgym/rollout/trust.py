@@ -1,0 +1,162 @@
+"""What of a record is believed when something of it is executed again.
+
+A record may come from anybody. The folders, providers and programs that it names get no more trust
+than a stranger's word: what is in no catalogue, isolates nothing or reaches out of the sandbox is
+used only if the user named it too. docs/trust.md says what runs where, with whose rights.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentgym import catalogue, plugins
+from agentgym.env.spec import spec_of
+from agentgym.errors import AgentGymError, ConfigError
+from agentgym.protocols import SandboxProvider
+from agentgym.records import Capability
+from agentgym.task.freeplay import is_laid_down
+from agentgym.task.model import Task
+
+USUAL_SANDBOX = "bubblewrap"
+
+
+class UnnamedError(ConfigError):
+    """A record names something that only the user may name.
+
+    Attributes:
+        reason: What it is and what it could do.
+        options: What the user adds to the command line to name it.
+    """
+
+    def __init__(self, reason: str, *options: str) -> None:
+        self.reason = reason
+        self.options = options
+        super().__init__(f"{reason}; if you trust it, add: {shlex.join(options)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the user named on the command line, beside the run.
+
+    Attributes:
+        tasks: Ids of tasks and paths of task folders.
+        sandbox: A sandbox provider, None for the recorded one.
+    """
+
+    tasks: Sequence[str] = ()
+    sandbox: str | None = None
+
+    def task(self, recorded: str) -> str:
+        """Return the id or path by which a recorded task is looked up.
+
+        A named folder also stands for a recorded one of the same name that lay elsewhere. Free
+        play lies in the cache, where this user's own agentgym wrote it.
+
+        Raises:
+            UnnamedError: It is a folder outside the catalogues that the user did not name.
+        """
+        folder = catalogue.path_of(recorded)
+        if folder is None:
+            return recorded
+        if (given := self._given(folder)) is not None:
+            return str(given)
+        if is_laid_down(folder):
+            return str(folder)
+        raise UnnamedError(
+            f"the record names the task folder {folder}, which is in no catalogue: its checks "
+            "and services would run as Python with your rights",
+            *("--task", str(folder)),
+        )
+
+    def admit(self, recorded: str, task: Task) -> None:
+        """Check that recorded actions would stay in the sandbox.
+
+        Args:
+            recorded: The task as the record names it.
+            task: The same, loaded.
+
+        Raises:
+            UnnamedError: They would not, and the user did not name the task.
+        """
+        folder = catalogue.path_of(recorded)
+        if recorded in self.tasks or (folder is not None and self._given(folder) is not None):
+            return
+        if (outer := reaching_out(task)) is None:
+            return
+        raise UnnamedError(
+            f"the recorded actions of {recorded} would go to surface {outer!r}, whose programs "
+            "run outside the sandbox",
+            *("--task", recorded),
+        )
+
+    def provider(self, recorded: str) -> str:
+        """Return the sandbox provider to use for a recorded episode.
+
+        Raises:
+            UnnamedError: The recorded one isolates nothing and the user did not name it.
+            AgentGymError: It cannot be loaded.
+        """
+        if self.sandbox:
+            return self.sandbox
+        name = recorded or USUAL_SANDBOX
+        if not isolates(name):
+            raise UnnamedError(
+                f"the record names sandbox {name!r}, which isolates nothing: the recorded "
+                "commands would read your files and use your network (--sandbox "
+                f"{USUAL_SANDBOX} isolates them)",
+                *("--sandbox", name),
+            )
+        return name
+
+    def _given(self, folder: Path) -> Path | None:
+        """Return the folder that the user named for a recorded one."""
+        given = [path for name in self.tasks if (path := catalogue.path_of(name)) is not None]
+        if folder in given:
+            return folder
+        moved = [path for path in given if path.name == folder.name]
+        return moved[0] if len(moved) == 1 else None
+
+
+NOTHING_NAMED = Named()
+"""The record alone is to be used."""
+
+
+def isolates(sandbox: str) -> bool:
+    """Whether a sandbox provider declares that its sandboxes are isolated.
+
+    Raises:
+        AgentGymError: It cannot be loaded.
+    """
+    provider: SandboxProvider = plugins.load("agentgym.sandboxes", sandbox)()
+    return Capability.ISOLATION in provider.capabilities
+
+
+def reaching_out(task: Task) -> str | None:
+    """Return the name of a surface of a task whose programs run outside the sandbox, if any.
+
+    A broken environment has none; whoever opens it is told what is wrong.
+    """
+    with suppress(AgentGymError):
+        for name in spec_of(task).surfaces:
+            if getattr(plugins.load("agentgym.surfaces", name), "reaches_out", False):
+                return name
+    return None
+
+
+def named_tasks(given: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids and absolute paths of the tasks that a user names with ``--task``.
+
+    Raises:
+        NotFoundError: One of them is no task.
+    """
+    found: list[str] = []
+    for name in given:
+        here = Path(os.path.abspath(os.path.expanduser(name)))
+        is_folder = catalogue.path_of(name) is None and here.is_dir()
+        found += catalogue.match_tasks(str(here) if is_folder else name)
+    return tuple(found)

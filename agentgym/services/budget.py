@@ -1,0 +1,225 @@
+"""What one call of a service may cost, and who stops one that costs more.
+
+Three things are counted and give the same answer on every machine: operations that a service
+reports with `Service.spend`, steps of SQLite's virtual machine, bytes of the result. Behind them
+stands a watchdog for what nobody counts: it looks at processor time, wall time and memory ten
+times a second, and ends a call from outside. A call that keeps to its budget costs two dictionary
+operations more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agentgym.errors import ServiceError
+
+STEPS_AT_A_TIME: Final = 10_000
+"""Steps of SQLite's machine between two looks at the budget."""
+
+_TICK_S: Final = 0.1
+_IDLE_TICKS: Final = 20
+_AGAIN_S: Final = 1.0
+_STATM: Final = Path("/proc/self/statm")
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """What one call of an agent or a user may cost.
+
+    Attributes:
+        operations: As `Service.spend` counts them; about a microsecond each.
+        sql_steps: Steps of SQLite's virtual machine.
+        result_bytes: JSON of the result.
+        cpu_s: Processor time of the thread that the call runs on.
+        wall_s: Wall time, for calls that wait.
+        memory_bytes: Growth of this process while the call runs.
+        state_bytes: Of the whole database, whoever wrote it.
+    """
+
+    operations: int = 1_000_000
+    sql_steps: int = 20_000_000
+    result_bytes: int = 4 * 2**20
+    cpu_s: float = 4.0
+    wall_s: float = 60.0
+    memory_bytes: int = 2**30
+    state_bytes: int = 128 * 2**20
+
+
+LIMITS: Final = CallLimits()
+"""Where nobody says otherwise."""
+
+
+class OverBudgetError(BaseException):
+    """Raised inside a call by the watchdog; no BaseException, and a service could catch it."""
+
+
+class Budget:
+    """The budget of the call that a backend is running.
+
+    Args:
+        limits: Of every call.
+    """
+
+    __slots__ = ("_operations", "_steps", "limits", "over")
+
+    def __init__(self, limits: CallLimits) -> None:
+        self.limits = limits
+        self.end()
+
+    def begin(self) -> None:
+        """Begin a new call."""
+        self._operations = self._steps = 0
+        self.over = ""
+
+    def end(self) -> None:
+        """End the call: what the world does next has no budget."""
+        self._operations = self._steps = -(10**18)
+        self.over = ""
+
+    def spend(self, operations: int) -> None:
+        """Count operations.
+
+        Raises:
+            ServiceError: The call has used up its budget.
+        """
+        self._operations += operations
+        if self._operations > self.limits.operations:
+            self.over = f"more than {self.limits.operations:,} operations"
+            raise over_budget(self.over)
+
+    def step(self) -> bool:
+        """Count `STEPS_AT_A_TIME` steps of SQLite; True interrupts the statement."""
+        self._steps += STEPS_AT_A_TIME
+        if self._steps > self.limits.sql_steps:
+            self.over = f"more than {self.limits.sql_steps:,} steps in the database"
+        return bool(self.over)
+
+
+def over_budget(what: str) -> ServiceError:
+    """Return the refusal of a call that costs too much."""
+    return ServiceError(
+        "invalid", f"the call costs {what}; nothing was changed. Ask for less at a time"
+    )
+
+
+# --- the watchdog ------------------------------------------------------------------------------
+
+
+class Watched:
+    """A call that the watchdog looks at.
+
+    Attributes:
+        thread: Identifier of the thread that it runs on.
+        over: What it has cost too much of, empty while it has not.
+    """
+
+    __slots__ = ("_cpu_s", "_fired_s", "_interrupt", "_limits", "_memory", "_wall_s", "over")
+
+    def __init__(self, limits: CallLimits, interrupt: Callable[[], None]) -> None:
+        self._limits, self._interrupt = limits, interrupt
+        # Counted from the first look on, so that a short call costs nothing.
+        self._wall_s = self._cpu_s = self._fired_s = 0.0
+        self._memory = 0
+        self.over = ""
+
+    def look(self, thread: int) -> None:
+        """End the call if it is over its budget. Only while its thread is known to live."""
+        wall_s, cpu_s, memory = time.monotonic(), _cpu_s(thread), _memory_bytes()
+        if not self._wall_s:
+            self._wall_s, self._cpu_s, self._memory = wall_s, cpu_s, memory
+            return
+        limits = self._limits
+        if cpu_s - self._cpu_s > limits.cpu_s:
+            self.over = f"more than {limits.cpu_s:g} s of processor time"
+        elif wall_s - self._wall_s > limits.wall_s:
+            self.over = f"more than {limits.wall_s:g} s"
+        elif memory - self._memory > limits.memory_bytes:
+            self.over = f"more than {limits.memory_bytes:,} bytes of memory"
+        # Once more, where a callback of a C library has swallowed the first.
+        if self.over and wall_s - self._fired_s > _AGAIN_S:
+            self._fired_s = wall_s
+            self._interrupt()
+            _raise_in(thread, OverBudgetError)
+
+
+class Watchdog:
+    """Looks at the calls that are running; one for a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: dict[int, Watched] = {}
+        self._awake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def watch(self, limits: CallLimits, interrupt: Callable[[], None]) -> Watched | None:
+        """Watch what this thread does next, until `leave`; None if it is watched already."""
+        thread = threading.get_ident()
+        if thread in self._calls:
+            return None
+        watched = Watched(limits, interrupt)
+        with self._lock:
+            self._calls[thread] = watched
+        if not self._awake.is_set():
+            self._wake()
+        return watched
+
+    def leave(self, watched: Watched | None) -> None:
+        """Stop watching this thread; what was raised in it and has not arrived is taken back."""
+        if watched is None:
+            return
+        thread = threading.get_ident()
+        with self._lock:
+            self._calls.pop(thread, None)
+            if watched.over:
+                _raise_in(thread, None)
+
+    def _wake(self) -> None:
+        with self._lock:
+            # A fork takes the lock and the calls along, and no thread.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(
+                    target=self._run, name="agentgym-budget", daemon=True
+                )
+                self._thread.start()
+        self._awake.set()
+
+    def _run(self) -> None:
+        idle = 0
+        while True:
+            self._awake.wait()
+            time.sleep(_TICK_S)
+            with self._lock:
+                for thread, watched in self._calls.items():
+                    watched.look(thread)
+                idle = 0 if self._calls else idle + 1
+                if idle > _IDLE_TICKS:
+                    self._awake.clear()
+
+
+WATCHDOG: Final = Watchdog()
+os.register_at_fork(after_in_child=WATCHDOG.__init__)  # type: ignore[misc]
+
+
+def _cpu_s(thread: int) -> float:
+    """Return the processor time of a live thread."""
+    return time.clock_gettime(time.pthread_getcpuclockid(thread))
+
+
+def _memory_bytes() -> int:
+    try:
+        return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Have an exception raised in another thread at its next instruction; None takes it back."""
+    what = ctypes.py_object(error) if error is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)

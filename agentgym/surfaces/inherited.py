@@ -1,0 +1,50 @@
+"""What the process of an MCP server gets of this one's: proxies, certificates, kept packages.
+
+A server has an empty home of its own for every episode. Programs that fetch it first (`npx`, `uvx`)
+would fetch it again each time, so that their packages are kept in the cache folder. Nothing else is
+kept there, and no other variable is handed over.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Final
+
+from agentgym import catalogue
+
+_CERTIFICATES: Final = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("NODE_EXTRA_CA_CERTS", "PIP_CERT", "DENO_CERT"),
+)
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_KEPT: Final = {
+    "npm_config_cache": "npm",
+    "UV_CACHE_DIR": "uv",
+    "UV_PYTHON_INSTALL_DIR": "uv-python",
+    "PIP_CACHE_DIR": "pip",
+    "DENO_DIR": "deno",
+    "BUN_INSTALL_CACHE_DIR": "bun",
+}
+"""Variables that say where a program keeps what it fetched, and the folder's name."""
+
+
+def inherited_variables() -> dict[str, str]:
+    """Return the variables that a server's process gets beside its own.
+
+    Raises:
+        ConfigError: The cache folder is below a working directory that is gone.
+    """
+    names = (*_CERTIFICATES, *(name for each in _PROXIES for name in (each, each.lower())))
+    found = {name: os.environ[name] for name in names if os.environ.get(name)}
+    return _kept_packages() | found
+
+
+def _kept_packages() -> dict[str, str]:
+    """Return where packages are kept; nothing if the cache folder cannot be written."""
+    root = catalogue.cache_dir() / "mcp-packages"
+    with suppress(OSError):
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(root, os.W_OK):
+        return {}
+    return {variable: str(root / name) for variable, name in _KEPT.items()}

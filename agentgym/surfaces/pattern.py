@@ -1,0 +1,87 @@
+"""Which regular expressions of other people may be run over arguments that an agent chose.
+
+Python's `re` backtracks: a short pattern can take hours on a short text. Accepted is only what is
+linear whatever the text: anchored at the start, at most one part of any length, few ways to match
+the others, no group repeated, nothing that looks around or back.
+"""
+
+from __future__ import annotations
+
+import re
+import re._constants as op  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
+from typing import Any, Final
+
+_MOST_CHARS: Final = 500
+_MOST_REPEATS: Final = 1_000
+_MOST_WAYS: Final = 1_000
+_MOST_WAYS_ANYWHERE: Final = 10
+_SIMPLE: Final = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN, op.CATEGORY)
+_BEGINNINGS: Final = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
+
+
+def is_linear(pattern: object) -> bool:
+    """Whether a search for a pattern takes time in proportion to the text.
+
+    Example:
+        >>> is_linear("^[a-z]+[0-9]{4}$"), is_linear("^(a+)+$")
+        (True, False)
+    """
+    if not isinstance(pattern, str) or len(pattern) > _MOST_CHARS:
+        return False
+    try:
+        parts = list(parser.parse(pattern))
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError, ValueError):
+        return False
+    cost = _Cost()
+    if not all(cost.admits(part) for part in parts):
+        return False
+    # Unanchored, the search begins anew at each character.
+    anchored = bool(parts) and parts[0] in _BEGINNINGS
+    return anchored or (cost.endless == 0 and cost.ways <= _MOST_WAYS_ANYWHERE)
+
+
+class _Cost:
+    """Adds up what a search may have to try.
+
+    Attributes:
+        endless: Parts that match any length.
+        ways: In how many ways all other parts can match one text.
+    """
+
+    def __init__(self) -> None:
+        self.endless, self.ways = 0, 1
+        self._size = 0
+
+    def admits(self, part: tuple[Any, Any]) -> bool:
+        """Count a part; say whether the pattern is still cheap."""
+        kind, value = part
+        self._size += 1
+        if kind in _SIMPLE or kind is op.AT:
+            fine = True
+        elif kind is op.SUBPATTERN:
+            fine = all(self.admits(inner) for inner in value[-1])
+        elif kind is op.BRANCH:
+            self.ways *= len(value[1])
+            fine = all(self.admits(inner) for way in value[1] for inner in way)
+        elif kind in (op.MAX_REPEAT, op.MIN_REPEAT):
+            fine = self._repeat(*value)
+        else:
+            fine = False
+        cheap = self._size <= _MOST_REPEATS and self.ways <= _MOST_WAYS and self.endless <= 1
+        return fine and cheap
+
+    def _repeat(self, low: int, high: Any, parts: Any) -> bool:
+        inner = list(parts)
+        if (low, high) == (0, 1):
+            self.ways *= 2
+            return all(self.admits(part) for part in inner)
+        if len(inner) != 1 or inner[0][0] not in _SIMPLE:
+            return False
+        self._size += low
+        if high is op.MAXREPEAT or high - low > _MOST_REPEATS:
+            self.endless += 1
+        else:
+            self.ways *= high - low + 1
+        return True

@@ -1,0 +1,166 @@
+"""Messages of an MCP server, of bounded size: over the pipes of its process, and over HTTP.
+
+The SDK's own transports keep whatever a server sends until a message ends. Here a message has a
+size, and a server that exceeds it is ended. Shutdown of a process follows the MCP specification:
+close its standard input, wait, SIGTERM, wait, SIGKILL, each to all that it started.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import anyio
+import httpx2
+from anyio.abc import Process
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp import StdioServerParameters, types
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+
+MESSAGE_BYTES: Final = 32 << 20
+"""The most that one message of a server may hold."""
+
+_FLUSH_S: Final = 1.0
+_PATIENCE_S: Final = 2.0
+_ENDED: Final = (
+    *(anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream),
+    *(ConnectionError, OSError),
+)
+
+Incoming = SessionMessage | Exception
+
+
+@asynccontextmanager
+async def over_stdio(started: StdioServerParameters, stderr: Path) -> AsyncIterator[Any]:
+    """Start a server and yield the streams of messages from it and to it.
+
+    Args:
+        started: Its command.
+        stderr: The file that gets its standard error.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    with stderr.open("w", encoding="utf-8") as said:
+        process = await anyio.open_process(
+            [started.command, *started.args],
+            stderr=said,
+            env=get_default_environment() | (started.env or {}),
+            cwd=started.cwd,
+            start_new_session=True,
+        )
+        seen, incoming = anyio.create_memory_object_stream[Incoming](0)
+        outgoing, due = anyio.create_memory_object_stream[SessionMessage](0)
+        written = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_read, process, seen, said)
+            tasks.start_soon(_write, process, due, seen, written)
+            try:
+                yield incoming, outgoing
+            finally:
+                with anyio.CancelScope(shield=True):
+                    incoming.close()
+                    outgoing.close()
+                    with anyio.move_on_after(_FLUSH_S):
+                        await written.wait()
+                    await _stop(process)
+                tasks.cancel_scope.cancel()
+
+
+async def _read(process: Process, seen: MemoryObjectSendStream[Incoming], said: TextIO) -> None:
+    """Hand over what the server writes, line by line, until it ends or a line is too long."""
+    assert process.stdout is not None
+    line = bytearray()
+    with suppress(*_ENDED):
+        async with seen:
+            async for chunk in process.stdout:
+                *ends, rest = chunk.split(b"\n")
+                for end in ends:
+                    await seen.send(_message(bytes(line + end)))
+                    line.clear()
+                line += rest
+                if len(line) > MESSAGE_BYTES:
+                    said.write(f"[ended: a message of more than {MESSAGE_BYTES} bytes]\n")
+                    said.flush()
+                    _signal(process, signal.SIGKILL)
+                    return
+    # Whoever is stopped while it writes has to be able to finish.
+    with suppress(*_ENDED):
+        async for _ in process.stdout:
+            pass
+
+
+async def _write(
+    process: Process,
+    due: MemoryObjectReceiveStream[SessionMessage],
+    seen: MemoryObjectSendStream[Incoming],
+    written: anyio.Event,
+) -> None:
+    assert process.stdin is not None
+    try:
+        async with due:
+            async for one in due:
+                text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await process.stdin.send(f"{text}\n".encode())
+    except _ENDED:
+        await seen.aclose()  # else a request would wait for its answer
+    finally:
+        written.set()
+
+
+def _message(line: bytes) -> Incoming:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:
+        return error
+
+
+async def _stop(process: Process) -> None:
+    """End a server and everything of its session that is still there."""
+    assert process.stdin is not None
+    with suppress(*_ENDED):
+        await process.stdin.aclose()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with anyio.move_on_after(_PATIENCE_S):
+            await process.wait()
+            break
+        _signal(process, number)
+    _signal(process, signal.SIGKILL)
+    await process.aclose()
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+class BoundedTransport(httpx2.AsyncHTTPTransport):
+    """HTTP whose responses are cut off where they are too large for a message."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; the body of the response raises once it is too large."""
+        response = await super().handle_async_request(request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Bounded(response.stream)
+        return response
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MESSAGE_BYTES:
+                raise httpx2.ReadError(f"a response of more than {MESSAGE_BYTES} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -1,0 +1,316 @@
+"""Accounts: everything a message says has to be something that it may say.
+
+A message is gone through with what it has to say and may say: sentences of a template, lines of a
+form, facts, courtesies. Words and figures that nothing accounts for are an excess, and it fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agentgym.errors import VerifierError
+from agentgym.verify.messages.figures import find_figures
+from agentgym.verify.messages.plain import MOST_CHARS, plain
+from agentgym.verify.messages.statements import Fact, facts, hear
+from agentgym.verify.messages.units import NEGATIONS, Message, Token, read_message
+from agentgym.verify.messages.wanted import Part, Wanted, wanted
+from agentgym.verify.messages.words import Courtesy, stems, topic_words, words
+
+_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A line of a form.
+
+    Attributes:
+        labels: How it may be called; the first is how a message calls it.
+        value: What stands behind it.
+    """
+
+    labels: tuple[Wanted, ...]
+    value: Wanted
+
+    def is_called(self, segment: Sequence[Token]) -> bool:
+        """Whether a segment is one of its labels."""
+        return any(label.is_all_of(segment) for label in self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What is wrong with a message.
+
+    Attributes:
+        excess: What it says and may not say; empty where there is nothing.
+        lacking: What it has to say and does not.
+    """
+
+    excess: str = ""
+    lacking: tuple[str, ...] = ()
+
+    @property
+    def fault(self) -> str:
+        """Say it in words; empty where nothing is wrong."""
+        if self.excess or not self.lacking:
+            return self.excess
+        more = len(self.lacking) - 3
+        return (
+            f"does not say {'; '.join(self.lacking[:3])}{f' and {more} more' if more > 0 else ''}"
+        )
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a message has to say, and what it may say beside that.
+
+    Attributes:
+        template: Its sentences, as runs of words and figures, with how a message shows them.
+        form: The lines of a form.
+        facts: Each has to be said.
+        may: Facts that may be said.
+        phrases: Sentences and phrases that may be said.
+        words: Stems that may be used.
+        courtesy: Recognises greetings and closings.
+        most_chars: A longer message fails.
+        ids: Letters and digits of the ids in all of these.
+    """
+
+    template: Sequence[tuple[str, tuple[Part, ...]]]
+    form: Sequence[Field]
+    facts: Sequence[Fact]
+    may: Sequence[Fact]
+    phrases: Sequence[Wanted]
+    words: frozenset[str]
+    courtesy: Courtesy
+    most_chars: int
+    ids: frozenset[tuple[str, str]]
+
+    def review(self, text: str) -> Review:
+        """Go through a message."""
+        if len(text) > self.most_chars:
+            return Review(f"has {len(text)} characters, expected at most {self.most_chars}")
+        message = read_message(self._with_ids(text))
+        lacking = self._take_template(message)
+        filled: set[int] = set()
+        fault = self._take_form(message, filled)
+        for phrase in self.phrases:
+            _take_all(phrase, message)
+        self._take_courtesies(message)
+        known = [*self.facts, *self.may, *(Fact(field.value) for field in self.form)]
+        heard = hear(message, known)
+        if fault := fault or heard.fault or self._excess(message):
+            return Review(fault)
+        lacking += [str(f) for n, f in enumerate(self.facts) if n not in heard.said]
+        for number, field in enumerate(self.form):
+            if number not in filled and len(known) - len(self.form) + number not in heard.said:
+                lacking.append(f"{field.labels[0]}: {field.value}")
+        return Review("", tuple(lacking))
+
+    def _with_ids(self, text: str) -> str:
+        """Write the ids that are expected in one way: "INV 72992" as "inv-72992"."""
+        text = plain(text)
+        for prefix, digits in self.ids:
+            text = re.sub(rf"\b{prefix}[ _./#-]{{0,2}}{digits}\b", f"{prefix}-{digits}", text)
+        return text
+
+    def _take_template(self, message: Message) -> list[str]:
+        """Account for the sentences of the template; return those that are not there."""
+        light = words().light
+        lacking = []
+        for shown, parts in self.template:
+            span = Wanted(shown, (parts,)).spans(_open(message))
+            if not span:
+                lacking.append(repr(shown[:_SHOWN]))
+                continue
+            start, end = span[0]
+            for token in _open(message)[start:end]:
+                token.taken = True
+        if self.template:
+            # A light word belongs to the sentence in which it stands.
+            for unit in message.units:
+                if all(t.figure is None and t.stem in light for t in unit.left):
+                    for token in unit.left:
+                        token.taken = True
+        return lacking
+
+    def _take_form(self, message: Message, filled: set[int]) -> str:
+        """Account for the lines of the form; return the first that has another value."""
+        for label, value in list(_labelled(message, self.form)):
+            meant = [n for n, f in enumerate(self.form) if f.is_called(label)]
+            right = [n for n in meant if self.form[n].value.is_all_of(value)]
+            if not right:
+                said, field = " ".join(t.text for t in value)[:_SHOWN], self.form[meant[0]]
+                return f"{field.labels[0]}: says {said!r}, expected {field.value}"
+            filled.update(right)
+            for token in (*label, *value):
+                token.taken = True
+        return ""
+
+    def _take_courtesies(self, message: Message) -> None:
+        for number, unit in enumerate(message.units):
+            edge = number < 2 or number >= len(message.units) - 4
+            for segment in list(unit.segments()):
+                self.courtesy.take(segment, edge=edge)
+
+    def _excess(self, message: Message) -> str:
+        may_use = self.words | words().function
+        for unit in message.units:
+            left = unit.left
+            for token in left:
+                if token.figure is not None:
+                    return f"says {token.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
+                if token.text in NEGATIONS and token.stem not in self.words:
+                    return f"denies something: {unit.text[:_SHOWN]!r}"
+                if token.stem not in may_use:
+                    return (
+                        f"says {token.text!r}, which nothing accounts for: {unit.text[:_SHOWN]!r}"
+                    )
+            if "?" in unit.text and left and not unit.may_ask:
+                return f"asks something: {unit.text[:_SHOWN]!r}"
+        return ""
+
+
+def account(
+    *,
+    template: str = "",
+    form: Mapping[str, object] | None = None,
+    facts_: object = (),
+    may: object = (),
+    topics: Sequence[str] = (),
+    words_: Sequence[str] = (),
+    names: Sequence[str] = (),
+    most_chars: int = 3000,
+) -> Account:
+    """Read what a rubric wants of a message.
+
+    Args:
+        template: The text, slots filled.
+        form: Value by label; a label may list others behind ``|``.
+        facts_: Each has to be said.
+        may: May be said: facts, or phrases.
+        topics: Named lists of words that may be used.
+        words_: Further words that may be used.
+        names: Who may be greeted, and sign.
+        most_chars: A longer message fails.
+
+    Raises:
+        VerifierError: An argument is not what is expected.
+    """
+    for name, given in (("topics", topics), ("words", words_), ("names", names)):
+        if isinstance(given, str) or not all(isinstance(one, str) for one in given):
+            raise VerifierError(f"{name}: expected a list of texts, got {given!r}")
+    if (
+        isinstance(most_chars, bool)
+        or not isinstance(most_chars, int)
+        or not 1 <= most_chars <= MOST_CHARS
+    ):
+        raise VerifierError(f"most_chars: expected 1 to {MOST_CHARS}, got {most_chars!r}")
+    if not isinstance(template, str) or not isinstance(form or {}, Mapping):
+        raise VerifierError("expected template as a text and form as a table")
+    courtesy = Courtesy(names)
+    sentences = _template(template, courtesy)
+    fields = [_field(label, value) for label, value in (form or {}).items()]
+    wanted_facts = facts("facts", facts_)
+    if not (sentences or fields or wanted_facts):
+        raise VerifierError("expected a template, a form or facts; got none of them")
+    if isinstance(may, (str, Mapping)) or not isinstance(may, Sequence):
+        raise VerifierError(f"may: expected a list of facts and phrases, got {may!r}")
+    phrases = [wanted("may", one) for one in may if isinstance(one, str)]
+    single = [one for phrase in phrases if _is_word(phrase) for one in _stems(phrase)]
+    labels = [w for f in fields for one in f.labels for w in _stems(one)]
+    licensed = [wanted("words", one) for one in words_ if find_figures(plain(one))]
+    may_facts = facts("may", [one for one in may if not isinstance(one, str)])
+    known = [f.value for f in (*wanted_facts, *may_facts)]
+    known += [f.about for f in (*wanted_facts, *may_facts) if f.about]
+    known += [*phrases, *(field.value for field in fields)]
+    spellings = [parts for _, parts in sentences] + [p for one in known for p in one.spellings]
+    return Account(
+        sentences,
+        fields,
+        wanted_facts,
+        [*may_facts, *map(Fact, licensed)],
+        sorted((p for p in phrases if not _is_word(p)), key=_width, reverse=True),
+        topic_words(topics, stems(words_)) | frozenset(labels) | frozenset(single),
+        courtesy,
+        most_chars,
+        frozenset(_ids(spellings)),
+    )
+
+
+def _ids(spellings: Sequence[Sequence[Part]]) -> Iterator[tuple[str, str]]:
+    for parts in spellings:
+        for part in parts:
+            for kind, value in () if isinstance(part, str) else part:
+                if kind == "id" and (found := re.fullmatch(r"([a-z]+)(\d{2,})", value)):
+                    yield found[1], found[2]
+
+
+def _template(text: str, courtesy: Courtesy) -> list[tuple[str, tuple[Part, ...]]]:
+    """Return the sentences of a template; its greeting and closing may be others."""
+    message = read_message(text)
+    for number, unit in enumerate(message.units):
+        edge = number < 2 or number >= len(message.units) - 4
+        for segment in list(unit.segments()):
+            courtesy.take(segment, edge=edge)
+    light = words().light
+    found = []
+    for unit in message.units:
+        heavy = [t for t in unit.left if t.figure is not None or t.stem not in light]
+        if heavy:
+            parts = tuple(t.stem if t.figure is None else t.figure.readings for t in heavy)
+            found.append((unit.text, parts))
+    return found
+
+
+def _field(label: str, value: object) -> Field:
+    labels = tuple(wanted("form", one.strip()) for one in label.split("|") if one.strip())
+    if not labels:
+        raise VerifierError(f"form: expected a label, got {label!r}")
+    return Field(labels, wanted(f"form.{label}", value))
+
+
+def _labelled(message: Message, form: Sequence[Field]) -> Iterator[tuple[list[Token], list[Token]]]:
+    """Yield the labels of a form and what stands behind each.
+
+    A label is a whole segment; its value goes on to the next label, or is the next line.
+    """
+    units = message.units
+    for number, unit in enumerate(units):
+        segments = list(unit.segments())
+        places = [
+            place
+            for place, segment in enumerate(segments)
+            if any(field.is_called(segment) for field in form)
+        ]
+        for here, after in itertools.pairwise([*places, len(segments)]):
+            value = [token for segment in segments[here + 1 : after] for token in segment]
+            if not value and here == len(segments) - 1 and number + 1 < len(units):
+                value = units[number + 1].left
+            if value:
+                yield segments[here], value
+
+
+def _open(message: Message) -> list[Token]:
+    return [token for token in message.tokens() if not token.taken]
+
+
+def _take_all(phrase: Wanted, message: Message) -> None:
+    tokens = _open(message)
+    for start, end in phrase.spans(tokens):
+        for token in tokens[start:end]:
+            token.taken = True
+
+
+def _is_word(one: Wanted) -> bool:
+    return all(len(parts) == 1 and isinstance(parts[0], str) for parts in one.spellings)
+
+
+def _width(one: Wanted) -> int:
+    return max(map(len, one.spellings))
+
+
+def _stems(one: Wanted) -> list[str]:
+    return [part for parts in one.spellings for part in parts if isinstance(part, str)]

@@ -1,0 +1,137 @@
+"""Calibration of a task's message checks: texts whose verdict is known, judged without an episode.
+
+Owns the file format ``agentgym.message-cases/1``, ``checks/calibration.toml`` beside a rubric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic import Field
+
+from agentgym.errors import NotFoundError, VerifierError
+from agentgym.manifest import Manifest, load_toml, show_path
+from agentgym.task.model import Instance
+from agentgym.task.template import fill_json
+from agentgym.verify.calibrate import Rate
+from agentgym.verify.messages.readers import Fault, fault_reader
+from agentgym.verify.rubric import load_rubric
+
+FILE: Final = "calibration.toml"
+LEAST: Final = 3
+"""Texts of each kind that a message check needs."""
+
+
+class MessageManifest(Manifest):
+    """A ``[[message]]`` table.
+
+    Attributes:
+        check: Id of the checkpoint that judges it.
+        expect: What is right.
+        text: What is written, slots of the task filled.
+        subject: Of a mail; absent where it is right.
+        heard: What the reader had said before.
+        limit: Why the check is known to judge otherwise; it then counts as its mistake.
+    """
+
+    check: str
+    expect: Literal["pass", "fail"]
+    text: str = Field(min_length=1)
+    subject: str = ""
+    heard: tuple[str, ...] = ()
+    limit: str = ""
+
+
+class MessagesManifest(Manifest):
+    """The whole of a task's ``calibration.toml``."""
+
+    schema_version: Literal["agentgym.message-cases/1"]
+    message: tuple[MessageManifest, ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A text and what its check made of it.
+
+    Attributes:
+        fault: What the check finds wrong; empty where nothing is.
+    """
+
+    case: MessageManifest
+    fault: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the check is right."""
+        return (not self.fault) is (self.case.expect == "pass")
+
+
+def message_checks(instance: Instance) -> dict[str, Fault]:
+    """Return the message checks of a rubric by the id of their checkpoint.
+
+    Raises:
+        VerifierError: The rubric cannot be read, or a check does not take its arguments.
+    """
+    rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
+    found = {}
+    for leaf in rubric.leaves():
+        arguments = fill_json(leaf.arguments, instance.params, leaf.use)
+        assert isinstance(arguments, Mapping)
+        reader = fault_reader(leaf.use, arguments)
+        if reader is not None:
+            found[leaf.id] = reader
+    return found
+
+
+def judge_texts(instance: Instance) -> list[Judged]:
+    """Judge the texts of a task's calibration; none where the task has no such file.
+
+    Raises:
+        VerifierError: The file or the rubric cannot be read, or a text names no message check.
+    """
+    path = instance.task.folder / "checks" / FILE
+    if not path.exists():
+        return []
+    manifest = load_toml(path, MessagesManifest, VerifierError)
+    checks = message_checks(instance)
+    judged = []
+    for case in manifest.message:
+        if case.check not in checks:
+            hint = NotFoundError("message check", case.check, checks)
+            raise VerifierError(f"{show_path(path)}: {hint}")
+        text, subject, *heard = (
+            str(fill_json(one, instance.params, "text"))
+            for one in (case.text, case.subject, *case.heard)
+        )
+        judged.append(Judged(case, checks[case.check](text, subject, heard)))
+    return judged
+
+
+def complaints(instance: Instance) -> list[str]:
+    """Return what is wrong with the calibration of a task's message checks."""
+    judged, found = judge_texts(instance), []
+    for name in message_checks(instance):
+        for expect, noun in (("fail", "bad"), ("pass", "good")):
+            count = sum(1 for one in judged if (one.case.check, one.case.expect) == (name, expect))
+            if count < LEAST:
+                found.append(
+                    f"{name}: expected at least {LEAST} {noun} texts in {FILE}, got {count}"
+                )
+    for one in judged:
+        if one.agrees is not bool(one.case.limit):
+            continue
+        said = f"fails it: {one.fault}" if one.fault else "passes it"
+        known = " and is said to be wrong about it" if one.case.limit else ""
+        text = f"{one.case.text[:80]!r}"
+        found.append(f"{one.case.check}: expected {one.case.expect}{known}; it {said}: {text}")
+    return found
+
+
+def rates(judged: Iterable[Judged]) -> tuple[Rate, Rate]:
+    """Return how often bad texts passed, and how often good ones failed."""
+    some = list(judged)
+    bad = [one.agrees for one in some if one.case.expect == "fail"]
+    good = [one.agrees for one in some if one.case.expect == "pass"]
+    return Rate(bad.count(False), len(bad)), Rate(good.count(False), len(good))

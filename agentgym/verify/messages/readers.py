@@ -1,0 +1,110 @@
+"""Readers: what the checks of pack `messages` say of a text alone, without an episode.
+
+One place for the checks and for calibration, so that a text is judged alike in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentgym.errors import NotFoundError, VerifierError
+from agentgym.verify.messages.account import Account, Review, account
+from agentgym.verify.messages.requests import asked, requests
+from agentgym.verify.messages.units import read_message
+from agentgym.verify.messages.wanted import Wanted, wanted
+from agentgym.verify.messages.world import ClosedWorld, closed_world
+
+PACK: Final = "messages"
+
+
+@dataclass(frozen=True)
+class Says:
+    """Reads messages that have to say something, and nothing beside it.
+
+    Attributes:
+        account: Of the text.
+        subjects: One of which the subject is; where there are none the subject is read as text.
+    """
+
+    account: Account
+    subjects: Sequence[Wanted]
+
+    def review(self, text: str, subject: str = "") -> Review:
+        """Go through a message."""
+        if not subject:
+            return self.account.review(text)
+        if not self.subjects:
+            return self.account.review(f"{subject}\n\n{text}")
+        tokens = read_message(subject).tokens()
+        if any(one.is_all_of(tokens) for one in self.subjects):
+            return self.account.review(text)
+        return Review(f"has the subject {subject[:80]!r}, expected {self.subjects[0]}")
+
+
+def says(
+    template: str = "",
+    form: Mapping[str, object] | None = None,
+    facts: Sequence[object] = (),
+    may: Sequence[object] = (),
+    topics: Sequence[str] = (),
+    words: Sequence[str] = (),
+    names: Sequence[str] = (),
+    subject: str | Sequence[str] = (),
+    most_chars: int = 3000,
+) -> Says:
+    """Read the arguments of `messages.says`. Raises VerifierError."""
+    subjects = [subject] if isinstance(subject, str) else list(subject)
+    return Says(
+        account(
+            template=template,
+            form=form,
+            facts_=facts,
+            may=may,
+            topics=topics,
+            words_=words,
+            names=names,
+            most_chars=most_chars,
+        ),
+        [wanted("subject", one) for one in subjects],
+    )
+
+
+Fault = Callable[[str, str, Sequence[str]], str]
+"""Called with a text, its subject and what its reader had said; returns what is wrong."""
+
+
+def fault_reader(use: str, arguments: Mapping[str, Any]) -> Fault | None:
+    """Return what a check of the pack finds wrong with one text; None for other checks.
+
+    Raises:
+        VerifierError: The arguments are not what is expected.
+    """
+    pack, _, name = use.partition(".")
+    if pack != PACK:
+        return None
+    given = {key: value for key, value in arguments.items() if key not in _EPISODE[name]}
+    if name == "says":
+        reader = says(**given)
+        return lambda text, subject, heard: reader.review(text, subject).fault
+    if name == "keeps_to":
+        world: ClosedWorld = closed_world(**given)
+        return lambda text, subject, heard: world.fault(f"{subject}\n{text}".strip(), heard)
+    if name == "asked":
+        about = requests(given["about"])
+        return lambda text, subject, heard: _unasked(about, asked(text, about))
+    raise VerifierError(str(NotFoundError("check of messages", name, _EPISODE)))
+
+
+def _unasked(about: Sequence[Wanted], found: set[int]) -> str:
+    missing = [str(one) for number, one in enumerate(about) if number not in found]
+    return f"does not ask for {', '.join(missing)}" if missing else ""
+
+
+_EPISODE: Final[Mapping[str, frozenset[str]]] = {
+    "says": frozenset({"source"}),
+    "keeps_to": frozenset({"sources"}),
+    "asked": frozenset({"before"}),
+}
+"""Arguments that are about the episode and not about a text."""

@@ -1,0 +1,277 @@
+"""Units: the sentences, list points and lines of a message, in tokens, and the mood of each.
+
+A token is a word or a figure. Words are compared by their stems, contractions in full.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from agentgym.verify.messages.figures import Figure, find_figures
+from agentgym.verify.messages.plain import plain
+
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d\w*")
+_BREAK: Final = re.compile(r"\n+|(?<=[.!?;])[\"')\]]*\s+|(?<=[a-z0-9)])[.!?;](?=[A-Za-z]{4,}\b)")
+_ABBREVIATED: Final = re.compile(
+    r"(?:^|\s|\()(?:mr|mrs|ms|dr|prof|st|no|nr|inv|e\.g|i\.e|approx|ca|resp|incl|vs|a\.m|p\.m"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|[a-z]|\d{1,2})\.$"
+)
+_BEGINS: Final = re.compile(r"(?:the|i|we|it|our|your|this|that|please)\b|[^a-z0-9#(]")
+"""What begins a sentence behind an abbreviation: "at 3 p.m. The next" against "Mr. Ito"."""
+_POINT: Final = re.compile(r"^(?:-|\(?(?:\d{1,2}|[a-z])[.)])\s+(?=\S)")
+_SEGMENT: Final = re.compile(r"[,:;()!?\"\n]|\.(?=\s|$)|\s-+\s|\.{2,}")
+_FULL: Final = {
+    "can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not",
+    "i'm": "i am", "let's": "let us", "ain't": "is not", "cant": "can not", "wont": "will not",
+    "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not",
+}  # fmt: skip
+_TAILS: Final = {"n't": " not", "'ll": " will", "'ve": " have", "'re": " are", "'d": " would"}
+
+NEGATIONS: Final = frozenset(
+    [
+        "not",
+        "no",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "nowhere",
+        "neither",
+        "nor",
+        "without",
+        "hardly",
+        "barely",
+        "scarcely",
+    ]
+)
+_ASKING: Final = re.compile(
+    r"\b(?:(?:can|could|would|will|may|might) (?:you|i|we)|if you (?:can|could|would|might)"
+    r"|please (?:tell|give|send|provide|confirm|share|name|state|let|reply|answer|enter|type"
+    r"|specify|verify|check|say|read|write|look)"
+    r"|kindly (?:tell|give|send|provide|confirm|share|state|let|reply)"
+    r"|(?:tell|give|send) (?:me|us)|let (?:me|us) (?:know|have)|provide (?:me|us|your|the)"
+    r"|(?:is|are) (?:still |also )?(?:required|needed|necessary)"
+    r"|(?:i|we) (?:will |would |shall |do )?(?:also |still |only |just |first |then )*(?:"
+    r"(?:need|require|want|like) (?:the|your|a few|an|some|you to|from you|both|two|three|one|more)"
+    r"|(?:need|require|want|like|have|must) (?:to )?(?:know|have|ask|check|verify|confirm|see|hear"
+    r"|make))"
+    r"|asking (?:you )?(?:for|to)|ask (?:you )?(?:for|to)"
+    r"|(?:^|[.!?,:-] (?:and |so |but )?)(?:what|who|where|when|how|whose) "
+    r"(?:is|are|was|were|did|do|does|much|many)"
+    r"|(?:^|: )which (?:[a-z]+ ){1,3}(?:is|are|was|were|did|do|does)"
+    r"|may i (?:have|ask|know)|wonder(?:ing)? (?:if|whether|what|which)|remind (?:me|us)"
+    r"|confirm (?:your|the|me|whether|that|which|who)|verify (?:your|the)"
+    r"|need (?:your|the))\b"
+)
+_LISTING: Final = re.compile(r"\b(?:need|require|provide|send|tell|confirm)\b[^.!?:]{0,60}:$")
+
+
+@dataclass(slots=True)
+class Token:
+    """A word or a figure of a message.
+
+    Attributes:
+        text: As it stands in the plain text.
+        stem: What a word is compared by; empty for a figure.
+        figure: None for a word.
+        segment: Number of the part of its unit between two signs.
+        taken: Whether something that may be said accounts for it.
+    """
+
+    text: str
+    stem: str
+    figure: Figure | None
+    segment: int = 0
+    taken: bool = False
+
+
+@dataclass(slots=True)
+class Unit:
+    """A sentence, a point of a list or a line.
+
+    Attributes:
+        text: In plain text.
+        tokens: In order.
+        line: Which line of the message it stands in.
+        asks: It asks for something: by its sign, its words, or as a point of a list that does.
+        may_ask: What it asks for is something that it may ask for.
+    """
+
+    text: str
+    tokens: list[Token]
+    line: int
+    asks: bool = False
+    may_ask: bool = False
+
+    @property
+    def left(self) -> list[Token]:
+        """Return what nothing accounts for yet."""
+        return [token for token in self.tokens if not token.taken]
+
+    @property
+    def denied(self) -> bool:
+        """Whether a word that nothing accounts for yet denies."""
+        return any(token.text in NEGATIONS for token in self.left)
+
+    def segments(self) -> Iterator[list[Token]]:
+        """Yield the parts between two signs, without what is taken."""
+        for _, some in itertools.groupby(self.left, key=lambda token: token.segment):
+            yield list(some)
+
+
+@dataclass(slots=True)
+class Message:
+    """A message as it is checked.
+
+    Attributes:
+        text: In plain text.
+        units: Its sentences, points and lines.
+        figures: All its figures.
+    """
+
+    text: str
+    units: list[Unit] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+
+    def tokens(self) -> list[Token]:
+        """Return the tokens of all units, in order."""
+        return [token for unit in self.units for token in unit.tokens]
+
+
+def read_message(text: str) -> Message:
+    """Read a message.
+
+    Example:
+        >>> [unit.text for unit in read_message("Hello Ada. No. 13 isn't due. Mr. Ito").units]
+        ['hello ada.', "no. 13 isn't due.", 'mr. ito']
+    """
+    shown = plain(text)
+    message = Message(shown)
+    asking = False
+    for number, line in enumerate(_lines(shown)):
+        point = line[:1] == "\x01"
+        for piece in _sentences(line.lstrip("\x01")):
+            unit = _unit(piece, number)
+            unit.asks = _asks(piece) or (point and asking)
+            if unit.tokens:
+                message.units.append(unit)
+                message.figures += [t.figure for t in unit.tokens if t.figure is not None]
+        if not point:
+            asking = _asks(line) and line.endswith((":", "-", "?", ","))
+    return message
+
+
+def _lines(shown: str) -> list[str]:
+    """Return the lines of a text; a sentence that was broken is joined, a point is marked."""
+    lines: list[str] = []
+    whole = True
+    for raw in shown.split("\n"):
+        line = _POINT.sub("\x01", raw)
+        if line == raw and (whole or not raw or _keyed(raw)) or line != raw:
+            lines.append(line)
+        else:
+            lines[-1] += f" {line}"
+        whole = not raw or raw[-1] in ".!?:;,)" or len(raw) < 60 or _keyed(raw)
+    return [line for line in lines if line]
+
+
+def _keyed(line: str) -> bool:
+    return re.match(r"[a-z][a-z0-9 '()/&.-]{0,40}:(?:\s|$)", line) is not None
+
+
+def _sentences(line: str) -> list[str]:
+    """Split a line into sentences; a full stop behind an abbreviation ends none."""
+    pieces: list[str] = []
+    start = 0
+    for match in _BREAK.finditer(line):
+        piece = line[start : match.start()]
+        if _ABBREVIATED.search(piece[-8:]) and not _BEGINS.match(line, match.end()):
+            continue
+        pieces.append(piece)
+        start = match.end()
+    return [piece for piece in (*pieces, line[start:]) if piece.strip()]
+
+
+def _asks(text: str) -> bool:
+    said = _expanded(text)
+    return "?" in text or any(p.search(said) is not None for p in (_ASKING, _LISTING))
+
+
+def _unit(text: str, line: int) -> Unit:
+    figures = find_figures(text)
+    marks = [match.start() for match in _SEGMENT.finditer(text)]
+    inside = {place for f in figures for place in range(f.start, f.end)}
+    marks = [mark for mark in marks if mark not in inside]
+    tokens = list(_tokens(text, figures, marks))
+    return Unit(text, tokens, line)
+
+
+def _tokens(text: str, figures: Sequence[Figure], marks: Sequence[int]) -> Iterator[Token]:
+    found: list[tuple[int, Figure | None, str]] = [(f.start, f, f.text) for f in figures]
+    blank = list(text)
+    for figure in figures:
+        blank[figure.start : figure.end] = "\n" * (figure.end - figure.start)
+    found += [(m.start(), None, m[0]) for m in _WORD.finditer("".join(blank))]
+    for start, one, word in sorted(found, key=lambda item: item[0]):
+        if one is not None:
+            yield Token(word, "", one, bisect_left(marks, start))
+            continue
+        for part in _expanded(word).split():
+            yield Token(part, stem(part), None, bisect_left(marks, start))
+
+
+def _expanded(text: str) -> str:
+    return re.sub(r"[^\W\d_]+(?:'[^\W\d_]+)*", lambda m: _full(m[0]), text)
+
+
+def _full(word: str) -> str:
+    if word in _FULL:
+        return _FULL[word]
+    for tail, instead in _TAILS.items():
+        if word.endswith(tail) and len(word) > len(tail):
+            return word[: -len(tail)] + instead
+    return word.removesuffix("'s").replace("'", "") or word
+
+
+_IRREGULAR: Final = {
+    "is": "be", "are": "be", "was": "be", "were": "be", "been": "be", "am": "be", "being": "be",
+    "has": "have", "had": "have", "having": "have", "does": "do", "did": "do", "done": "do",
+    "made": "make", "sent": "send", "told": "tell", "said": "say", "took": "take",
+    "taken": "take", "went": "go", "gone": "go", "kept": "keep", "left": "leave", "met": "meet",
+    "gave": "give", "given": "give", "wrote": "write", "written": "write", "paid": "pay",
+    "held": "hold", "came": "come", "found": "find", "got": "get", "put": "put", "an": "a",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """Return what a word is compared by: "moved", "moving" and "moves" are one.
+
+    Example:
+        >>> {stem(word) for word in ("cancel", "cancels", "cancelled", "cancelling", "canceled")}
+        {'cancel'}
+    """
+    word = _IRREGULAR.get(word, word)
+    if len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for tail in ("ing", "ed"):
+        if (
+            len(word) > len(tail) + 2
+            and word.endswith(tail)
+            and re.search("[aeiouy]", word[: -len(tail)])
+        ):
+            word = word[: -len(tail)]
+            break
+    if len(word) > 3 and word.endswith("e"):
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou":
+        word = word[:-1]
+    return "y".join((word[:-1], "")) if len(word) > 3 and word.endswith("i") else word

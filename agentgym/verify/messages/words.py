@@ -1,0 +1,112 @@
+"""The closed lists of ``words.toml``: function words, topics, courtesies, commitments."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Final
+
+from agentgym.errors import NotFoundError, VerifierError
+from agentgym.verify.messages.units import Token, read_message, stem
+
+_FILE: Final = "words.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The lists, as stems.
+
+    Attributes:
+        function: Say nothing by themselves.
+        light: Read the same with or without.
+        topics: Words of a field by its name.
+        courtesy: Patterns of whole segments.
+        commitments: Phrases by the name of their set.
+    """
+
+    function: frozenset[str]
+    light: frozenset[str]
+    topics: Mapping[str, frozenset[str]]
+    courtesy: Sequence[str]
+    commitments: Mapping[str, Sequence[str]]
+
+
+@lru_cache(maxsize=1)
+def words() -> Words:
+    """Return the lists that come with agentgym."""
+    text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
+    lists: Mapping[str, Any] = tomllib.loads(text)
+    return Words(
+        stems(lists["function"].split()),
+        stems(lists["light"].split()),
+        {name: stems(some.split()) for name, some in lists["topics"].items()},
+        tuple(pattern for some in lists["courtesy"].values() for pattern in some),
+        lists["commitments"],
+    )
+
+
+def stems(some: Iterable[str]) -> frozenset[str]:
+    """Return the stems of words, those with a hyphen part by part."""
+    return frozenset(one for word in some for one in phrase_stems(word))
+
+
+def phrase_stems(phrase: str) -> tuple[str, ...]:
+    """Return the stems of a phrase; figures in it are left out."""
+    return tuple(t.stem for unit in read_message(phrase).units for t in unit.tokens if t.stem)
+
+
+def topic_words(names: Iterable[str], more: Iterable[str]) -> frozenset[str]:
+    """Return the stems of some topics and of words of one's own.
+
+    Raises:
+        VerifierError: There is no such topic.
+    """
+    known, found = words(), set(stems(more))
+    for name in names:
+        if name not in known.topics:
+            raise VerifierError(f"topics: {NotFoundError('topic', name, known.topics)}")
+        found |= known.topics[name]
+    return frozenset(found)
+
+
+class Courtesy:
+    """Recognises greetings, thanks, offers and closings: a closed list.
+
+    Args:
+        names: Who may be greeted or sign; each word of a name counts alone.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        parts = {re.escape(one) for name in names for one in phrase_stems(name)}
+        name = f"(?:{'|'.join(sorted(parts))})" if parts else "(?!)"
+        patterns = [_stemmed(one).replace("{name}", name) for one in words().courtesy]
+        one = "|".join(f"(?:{pattern})" for pattern in patterns)
+        self._pattern = re.compile(f"(?:and )?(?:{one})(?: and (?:{one}))?")
+        self._only_names = re.compile(rf"{name}(?: {name})*")
+
+    def take(self, segment: Sequence[Token], *, edge: bool) -> bool:
+        """Account for a segment if it is a courtesy as a whole.
+
+        Args:
+            segment: Tokens between two signs.
+            edge: Whether it stands at the beginning or the end, where a name alone greets or signs.
+        """
+        if any(token.figure is not None for token in segment) or len(segment) > 30:
+            return False
+        said = " ".join(token.stem for token in segment)
+        if self._pattern.fullmatch(said) is None:
+            return False
+        if not edge and self._only_names.fullmatch(said):
+            return False
+        for token in segment:
+            token.taken = True
+        return True
+
+
+def _stemmed(pattern: str) -> str:
+    """Return a pattern of words as one of stems."""
+    return re.sub(r"(?<![\\{])\b[a-z]{2,}\b", lambda m: stem(m[0]), pattern)

@@ -1,0 +1,70 @@
+"""Probes: programs of the grader's own that use what the agent made, inside a clean room.
+
+A probe is a module of a task's or a pack's with ``answer(order)``. It is started before anything of
+the agent's, and it is shut off from what it then runs or imports: its memory and descriptors are
+closed to other processes (prctl(2), PR_SET_DUMPABLE), and standard output leads nowhere. The answer
+carries a nonce that only the probe was told, and counts only if the probe ended with exit code 0.
+What the answer should be stays on the host, in the check that asked.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import GuestFileError
+from agentgym.protocols import Room
+from agentgym.records import Json
+
+_BOOT = """
+import ctypes, json, os, runpy, sys
+if ctypes.CDLL(None).prctl(4, 0, 0, 0, 0):
+    sys.exit("prctl failed")
+told, order = os.dup(1), json.load(sys.stdin)
+nowhere = os.open("/dev/null", os.O_RDWR)
+os.dup2(nowhere, 0)
+os.dup2(nowhere, 1)
+answer = runpy.run_path(sys.argv[1])["answer"]
+sys.meta_path.clear()  # what is imported from here on could be the agent's
+said = json.dumps({"nonce": order["nonce"], "answer": answer(order["order"])})
+with os.fdopen(told, "w") as out:
+    out.write(said)
+"""
+_PATH = "/tmp/probe.py"
+_PYTHON = "/usr/bin/python3"
+# One for this process: rooms that are asked the same recall what they answered.
+_NONCE = secrets.token_hex(16)
+
+
+def probe(room: Room, program: Path, order: Json, *, what: str, timeout_s: float = 30.0) -> Any:
+    """Return what a probe answers in a room.
+
+    Args:
+        room: Holds what the agent made; the probe is written to ``/tmp/probe.py``.
+        program: The probe.
+        order: What is asked; it goes into the room, so it says nothing of what is right.
+        what: What is looked at, for messages.
+        timeout_s: When the probe is ended.
+
+    Raises:
+        GuestFileError: The probe raised, was ended by what it ran, took too long or had far more
+            to say than an honest state gives.
+    """
+    room.write(_PATH, program.read_bytes())
+    stdin = json.dumps({"nonce": _NONCE, "order": order}).encode()
+    done = room.run([_PYTHON, "-IS", "-c", _BOOT, _PATH], stdin=stdin, timeout_s=timeout_s)
+    if done.timed_out:
+        raise GuestFileError(f"{what}: its examination takes over {timeout_s:g} s")
+    if done.exit_code != 0:
+        last = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise GuestFileError(f"{what}: its examination ended with {done.exit_code}: {last}")
+    try:
+        said = json.loads(done.stdout)
+    except (ValueError, RecursionError):
+        size = len(done.stdout) + done.omitted_bytes
+        raise GuestFileError(f"{what}: {size} bytes are no whole answer") from None
+    if not isinstance(said, dict) or said.get("nonce") != _NONCE:
+        raise GuestFileError(f"{what}: the answer is not the probe's")
+    return said["answer"]

@@ -1,0 +1,94 @@
+"""The process that workers are forked from: it has loaded what checks need, and runs none.
+
+A fork of a process with threads may stop at a lock that nobody holds any more, and hosts have
+threads. This one has none. It answers one JSON request a line: ``fork`` comes with the worker's
+end of a socket, ``end`` kills a worker with everything it started and tells how it ended.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+from typing import NoReturn
+
+LOADED = (
+    *("base64", "configparser", "csv", "datetime", "decimal", "difflib", "email", "fnmatch"),
+    *("hashlib", "html.parser", "ipaddress", "itertools", "json", "posixpath", "shlex"),
+    *("sqlite3", "statistics", "subprocess", "tarfile", "tempfile", "textwrap", "tomllib"),
+    *("unicodedata", "urllib.parse", "xml.etree.ElementTree", "zipfile"),
+    *("agentgym.verify.bounded", "agentgym.verify.documents", "agentgym.verify.facts"),
+    *("agentgym.verify.matching", "agentgym.verify.repository", "agentgym.verify.rows"),
+    *("agentgym.verify.service_calls", "agentgym.verify.values", "agentgym.verify.contracts"),
+    *("agentgym.verify.worker.session", "agentgym.verify.judge.needs"),
+)
+"""Modules that checks import; what is not here is imported by the worker that needs it."""
+
+_LINE_BYTES = 4096
+
+
+def main() -> None:
+    """Serve the host at the other end of the socket that is named on the command line."""
+    host = socket.socket(fileno=int(sys.argv[1]))
+    # Nobody but the host ends this process: not the terminal, not a stop of the whole group.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.dup2(2, 1)  # what checks print is no part of what a command puts out
+    for name in LOADED:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    workers: set[int] = set()
+    while True:
+        line, given, _, _ = socket.recv_fds(host, _LINE_BYTES, 1)
+        if not line:
+            break
+        request = json.loads(line)
+        if request["op"] == "fork":
+            reply = {"pid": _fork(host, given[0])}
+            workers.add(reply["pid"])
+            os.close(given[0])
+        else:
+            reply = {"status": _end(request["pid"])}
+            workers.discard(request["pid"])
+        host.sendall(json.dumps(reply).encode() + b"\n")
+    for pid in workers:
+        _end(pid)
+
+
+def _fork(host: socket.socket, given: int) -> int:
+    pid = os.fork()
+    if pid == 0:
+        _become_worker(host, given)
+    return pid
+
+
+def _become_worker(host: socket.socket, given: int) -> NoReturn:
+    status = 1
+    try:
+        host.close()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        # Late, for it is loaded with what checks need.
+        from agentgym.verify.worker.confinement import confine
+        from agentgym.verify.worker.session import work
+
+        confine()
+        work(socket.socket(fileno=given))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _end(pid: int) -> int:
+    """Kill a worker and return its wait status."""
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue  # it has no group yet, or is over
+    return os.waitpid(pid, 0)[1]

@@ -1,0 +1,178 @@
+"""What the host answers its workers: the parts of the evidence that are not files.
+
+Rooms and judges are the host's. What goes wrong with them is told apart: what an agent's files
+can bring about (`guest`) and what they cannot (`grader`).
+"""
+
+from __future__ import annotations
+
+import base64
+import concurrent.futures
+import functools
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from agentgym.errors import (
+    AgentGymError,
+    GuestFileError,
+    SandboxEndedError,
+    SandboxError,
+    SandboxLimitError,
+    VerifierError,
+)
+from agentgym.protocols import FileTree, Room
+from agentgym.records import Criterion, Exhibit, Level
+from agentgym.sandbox.tree import LayerTree, LiveTree, Place
+from agentgym.verify.evidence import CommonEvidence, EpisodeEvidence
+from agentgym.verify.judge.opening import HOW
+from agentgym.verify.thread import threaded
+
+OpenPacked: TypeAlias = Callable[[tuple[str, ...], bytes, bool], Room]
+"""Opens a clean room: the artifacts, packed, shared or not."""
+
+
+def place_of(tree: FileTree) -> Place | None:
+    """Return where a worker finds files, None where it has to ask the host."""
+    return tree.place() if isinstance(tree, (LayerTree, LiveTree)) else None
+
+
+class Answers:
+    """Answers one worker about one world.
+
+    Args:
+        evidence: All there is to know.
+        open_packed: Opens clean rooms; None where there are none.
+
+    Attributes:
+        outage: What went wrong last that no agent can bring about; empty where nothing did.
+    """
+
+    def __init__(self, evidence: CommonEvidence, open_packed: OpenPacked | None = None) -> None:
+        self._evidence, self._open = evidence, open_packed
+        self._rooms: list[tuple[Room, bool]] = []
+        self.outage = ""
+
+    def reply(self, asked: Mapping[str, Any], block: bytes) -> tuple[str, object]:
+        """Return ``("answer", value)``, or who is to blame and the exception to raise."""
+        kind = asked["ask"]
+        try:
+            return "answer", getattr(self, f"_on_{kind.replace('.', '_')}")(asked, block)
+        except (GuestFileError, SandboxEndedError, SandboxLimitError) as error:
+            return "guest", error
+        except SandboxError as error:
+            # A program in a clean room may have seen to it that nothing answers any more.
+            theirs = kind.startswith("room.") and kind != "room.open" and self._is_used(asked)
+            return ("guest", error) if theirs else self._grader(error)
+        except AgentGymError as error:
+            return self._grader(error)
+        except (ValueError, TypeError, LookupError, OSError) as error:
+            return "guest", error  # of what a check asked for, which may be of the agent's making
+
+    def _grader(self, error: AgentGymError) -> tuple[str, object]:
+        self.outage = str(error)
+        return "grader", error
+
+    def _is_used(self, asked: Mapping[str, Any]) -> bool:
+        return bool(self._rooms[asked["room"]][1])
+
+    def _on_steps(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return list(self._evidence.steps[asked["known"] :])
+
+    def _on_changes(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return tuple(self._finished().changes)
+
+    def _on_processes(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return tuple(self._finished().processes)
+
+    def _on_connections(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return tuple(self._finished().connections)
+
+    def _on_killed_for_memory(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return self._finished().killed_for_memory
+
+    def _on_services(self, asked: Mapping[str, Any], block: bytes) -> object:
+        assert self._evidence.services is not None
+        return self._evidence.services.parts()
+
+    def _on_gold(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return self._evidence.gold(asked["name"])
+
+    def _finished(self) -> Any:
+        # A world that goes on has the same attributes, but for what `refusal` tells.
+        return self._evidence
+
+    def _tree(self, asked: Mapping[str, Any]) -> FileTree:
+        tree: FileTree = getattr(self._evidence, asked["tree"])
+        return tree
+
+    def _on_stat(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return self._tree(asked).stat(asked["path"], follow=asked["follow"])
+
+    def _on_read(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return self._tree(asked).read(asked["path"], max_bytes=asked["max_bytes"])
+
+    def _on_list(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return list(self._tree(asked).list(asked["path"]))
+
+    def _on_walk(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return list(self._tree(asked).walk(asked["path"]))
+
+    def _on_room_open(self, asked: Mapping[str, Any], block: bytes) -> object:
+        if self._open is None:
+            raise VerifierError("no clean rooms here: this is not the end of an episode")
+        artifacts = tuple(asked["artifacts"])
+        room = self._open(artifacts, block, asked["shared"])
+        self._rooms.append((room, bool(artifacts)))
+        return len(self._rooms) - 1
+
+    def _on_room_run(self, asked: Mapping[str, Any], block: bytes) -> object:
+        room, _ = self._rooms[asked["room"]]
+        return room.run(
+            asked["argv"],
+            cwd=asked["cwd"],
+            stdin=block,
+            env=asked["env"],
+            timeout_s=asked["timeout_s"],
+        )
+
+    def _on_room_read(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return self._rooms[asked["room"]][0].read(asked["path"])
+
+    def _on_room_write(self, asked: Mapping[str, Any], block: bytes) -> object:
+        self._rooms[asked["room"]][0].write(asked["path"], block, mode=asked["mode"])
+        return None
+
+    def _on_judge_there(self, asked: Mapping[str, Any], block: bytes) -> object:
+        if getattr(self._evidence, "judge_with", None) is None:
+            raise VerifierError(f"this check asks a judge and none is set; {HOW}")
+        return None
+
+    def _on_judge(self, asked: Mapping[str, Any], block: bytes) -> object:
+        evidence = self._evidence
+        assert isinstance(evidence, EpisodeEvidence)
+        levels = tuple(Level(**level) for level in asked["criterion"]["levels"])
+        decide = functools.partial(
+            evidence.decide,
+            Criterion(asked["criterion"]["text"], levels),
+            [_exhibit(fields) for fields in asked["exhibits"]],
+            votes=asked["votes"],
+            top_k=asked["top_k"],
+        )
+        # It is told how long it may take; that it keeps to it is not certain.
+        deciding = threaded(decide)
+        try:
+            return deciding.result(max(0.0, evidence.judge_until_s - time.monotonic()))
+        except concurrent.futures.TimeoutError:
+            raise VerifierError("the judge gave no answer in the time for grading") from None
+
+
+def _exhibit(fields: Mapping[str, Any]) -> Exhibit:
+    image = None
+    if "image" in fields:
+        data = base64.b64decode(fields["image"]["pixels"])
+        image = np.frombuffer(data, np.uint8).reshape(fields["image"]["shape"])
+    texts = {name: fields[name] for name in ("id", "kind", "title", "text")}
+    return Exhibit(**texts, image=image)

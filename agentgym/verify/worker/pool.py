@@ -1,0 +1,212 @@
+"""The host's handle on worker processes: one fork server, and workers that wait for work.
+
+Workers are forked when they are asked for and used again as long as they are sound. They end
+with the host, whatever becomes of it: the fork server sees its socket close and kills them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any
+
+from agentgym.errors import VerifierError
+
+_IDLE = 4
+_START_S = 60.0
+_TELL_S = 30.0
+_BOOT = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[2])
+from agentgym.verify.worker.forkserver import main
+main()
+"""
+
+
+class Worker:
+    """One worker process.
+
+    Attributes:
+        socket: Its messages, see `frames`.
+    """
+
+    def __init__(self, server: ForkServer, pid: int, own: socket.socket) -> None:
+        self._server, self._pid, self.socket = server, pid, own
+        self._ending, self._how = threading.Lock(), ""
+
+    def alive(self) -> bool:
+        """Whether an idle worker can be given work: it has not closed its end."""
+        ready, _, _ = select.select([self.socket], [], [], 0)
+        return not ready
+
+    def kill(self) -> str:
+        """End it, with everything that it has started, and say how it came to end.
+
+        A second call, from whatever thread, waits for the first and says the same.
+        """
+        with self._ending:
+            if not self._how:
+                with contextlib.suppress(OSError):
+                    # Whoever waits for its words is woken, and then may close.
+                    self.socket.shutdown(socket.SHUT_RDWR)
+                self._how = _how(self._server.end(self._pid))
+                self.socket.close()
+        return self._how
+
+
+class ForkServer:
+    """The process that workers are forked from; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._own, theirs = socket.socketpair()
+        self._own.settimeout(_START_S)
+        with theirs:
+            paths = json.dumps([path for path in sys.path if path])
+            self._process = subprocess.Popen(
+                [sys.executable, "-IB", "-c", _BOOT, str(theirs.fileno()), paths],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+
+    def fork(self) -> Worker:
+        """Start a worker.
+
+        Raises:
+            VerifierError: The server does not answer.
+        """
+        own, theirs = socket.socketpair()
+        own.settimeout(_TELL_S)
+        with theirs:
+            try:
+                reply = self._request({"op": "fork"}, [theirs.fileno()])
+            except OSError as error:
+                own.close()
+                raise VerifierError(f"no process to judge in could be started: {error}") from None
+        return Worker(self, reply["pid"], own)
+
+    def end(self, pid: int) -> int | None:
+        """Kill a worker and return its wait status; None where the server is gone, and it too."""
+        try:
+            status: int = self._request({"op": "end", "pid": pid})["status"]
+        except OSError:
+            return None
+        return status
+
+    def alive(self) -> bool:
+        """Whether it can be asked for workers."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End it with all its workers."""
+        self._own.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def forget(self) -> None:
+        """Let go of it in a fork of the host, whose server it is not."""
+        self._own.close()
+        self._process.returncode = 0
+
+    def _request(self, request: dict[str, Any], given: list[int] | None = None) -> dict[str, Any]:
+        with self._lock:
+            socket.send_fds(self._own, [json.dumps(request).encode()], given or [])
+            line = b""
+            while not line.endswith(b"\n"):
+                piece = self._own.recv(4096)
+                if not piece:
+                    raise ConnectionResetError("the fork server has ended")
+                line += piece
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+
+class WorkerPool:
+    """Lends workers; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._server: ForkServer | None = None
+        self._idle: list[Worker] = []
+
+    def warm(self) -> None:
+        """See to it that the fork server is loading; return at once."""
+        with self._lock:
+            self._serving()
+
+    def lend(self) -> Worker:
+        """Return a worker that nobody uses; it is to be given back, or killed.
+
+        Raises:
+            VerifierError: None can be started.
+        """
+        with self._lock:
+            server = self._serving()
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.alive():
+                    return worker
+                worker.kill()
+        return server.fork()
+
+    def give_back(self, worker: Worker) -> None:
+        """Take a worker back that has nothing to do any more."""
+        with self._lock:
+            if len(self._idle) < _IDLE:
+                self._idle.append(worker)
+                return
+        worker.kill()
+
+    def close(self) -> None:
+        """End all of them."""
+        with self._lock:
+            server, self._server = self._server, None
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.socket.close()
+        if server is not None:
+            server.close()
+
+    def forget(self) -> None:
+        """Begin anew in a fork of the host."""
+        if self._server is not None:
+            self._server.forget()
+        for worker in self._idle:
+            worker.socket.close()
+        self.__init__()  # type: ignore[misc]
+
+    def _serving(self) -> ForkServer:
+        if self._server is None or not self._server.alive():
+            for worker in self._idle:
+                worker.socket.close()
+            self._idle = []
+            self._server = ForkServer()
+        return self._server
+
+
+def _how(status: int | None) -> str:
+    if status is None:
+        return "its process was ended"
+    if not os.WIFSIGNALED(status):
+        return f"its process ended with exit code {os.waitstatus_to_exitcode(status)}"
+    number = os.WTERMSIG(status)
+    if number == signal.SIGXCPU:
+        return "it took too much processor time"
+    return f"its process was ended by {signal.Signals(number).name}"
+
+
+WORKERS = WorkerPool()
+atexit.register(WORKERS.close)
+os.register_at_fork(after_in_child=WORKERS.forget)

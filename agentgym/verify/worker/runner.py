@@ -1,0 +1,253 @@
+"""The host's side of one judgement: runs checks in a worker, and says whose doing a broken one is.
+
+A check that takes too long or too much memory, or raises, has met what the agent left. It is a
+fail, unless the same check also breaks in the world in which nothing was done: then it is the
+check that is broken, and an error. Were that an error too, an agent could have its failures
+struck from the record.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from agentgym.errors import VerifierError
+from agentgym.records import CheckResult, CheckStatus
+from agentgym.task.model import Instance
+from agentgym.verify.checking import Broken
+from agentgym.verify.evidence import CommonEvidence
+from agentgym.verify.worker.contacts import tell_hooks
+from agentgym.verify.worker.frames import WorkerGoneError, answer, tell
+from agentgym.verify.worker.host import Answers, place_of
+from agentgym.verify.worker.pool import WORKERS, Worker
+from agentgym.verify.worker.remote import View
+from agentgym.verify.worker.session import Job
+
+BROKE = "the check broke on what the agent left: "
+BIND_S = 30.0
+
+
+class CheckRunner:
+    """Runs the checks of one rubric in a worker, which is replaced when it had to be killed.
+
+    To be used from one thread; `stop` may be called from any.
+
+    Args:
+        instance: The task with its parameters.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self._job = Job(
+            folder=instance.task.folder.absolute() / "checks",
+            params=instance.params,
+            cwd=os.getcwd(),
+            environment=dict(os.environ),
+        )
+        self._worker: Worker | None = None
+        self._view: View | None = None
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def __enter__(self) -> CheckRunner:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def open(self) -> None:
+        """Have the checks bound.
+
+        Raises:
+            VerifierError: They cannot be.
+        """
+        self._ready()
+
+    def see(self, evidence: CommonEvidence) -> None:
+        """Let the checks look at this finished world from now on."""
+        self._view = _view(evidence, live=False)
+        if self._worker is not None:
+            self._order(("see", self._view), _soon(), None)
+
+    def look(
+        self, ids: Sequence[str], evidence: CommonEvidence, until_s: float
+    ) -> Iterator[tuple[str, CheckResult | Broken]]:
+        """Run checks over a world that goes on, and yield what each finds."""
+        left = list(ids)
+        answers = Answers(evidence)
+        while left and time.monotonic() < until_s:
+            spent = False
+            try:
+                self._ready()
+            except VerifierError as error:
+                yield left.pop(0), Broken(str(error), by_grader=True)
+                continue
+            order = ("look", _view(evidence, live=True), left)
+            for found in self._orders(order, lambda: until_s, answers):
+                if isinstance(found, Broken):
+                    yield left.pop(0), found  # it has no worker any more; the others get another
+                elif "found" in found:
+                    left.remove(found["found"])
+                    read = _read(found)
+                    spent = spent or (isinstance(read, Broken) and read.spent)
+                    yield found["found"], read
+            if spent:
+                self.drop()
+
+    def run(
+        self, id: str, answers: Answers, until: Callable[[], float], *, pristine: bool = False
+    ) -> CheckResult | Broken:
+        """Run one check.
+
+        Args:
+            id: Of the leaf or condition.
+            answers: What the host tells of the world.
+            until: Says when it is stopped, on the monotonic clock.
+            pristine: In the world in which nothing was done.
+        """
+        try:
+            self._ready()
+        except VerifierError as error:
+            return Broken(str(error), by_grader=True)
+        found = self._order(("run", id, pristine), until, answers)
+        read = found if isinstance(found, Broken) else _read(found)
+        if isinstance(read, Broken) and read.spent:
+            self.drop()
+        return read
+
+    def hash(self, volatile_paths: Sequence[str], answers: Answers, until_s: float) -> str:
+        """Digest what an episode changed; empty where the time is not enough."""
+        left_s = until_s - time.monotonic()
+        if left_s <= 0:
+            return ""
+        try:
+            self._ready()
+        except VerifierError:
+            return ""
+        order = ("hash", list(volatile_paths), left_s)
+        found = self._order(order, lambda: until_s + 1, answers)
+        return "" if isinstance(found, Broken) else str(found["hash"])
+
+    def close(self) -> None:
+        """Give the worker back."""
+        worker = self._worker
+        if worker is None:
+            return
+        found = self._order(("close",), _soon(), None)
+        if isinstance(found, Broken) or found["grown"]:
+            self.drop()
+            return
+        with self._lock:
+            sound, self._worker = self._worker, None
+        if sound is not None:
+            WORKERS.give_back(sound)
+
+    def drop(self) -> str:
+        """Kill the worker, if there is one, and say how it came to end.
+
+        The next check gets another one.
+        """
+        with self._lock:
+            worker, self._worker = self._worker, None
+        return "" if worker is None else worker.kill()
+
+    def stop(self) -> None:
+        """Run nothing any more; the worker is dead when this returns. From any thread."""
+        self._stopped = True
+        self.drop()
+
+    def _ready(self) -> None:
+        """See to it that there is a worker with the checks bound, looking at the world.
+
+        Raises:
+            VerifierError: There is none.
+        """
+        if self._worker is not None:
+            return
+        orders: list[tuple[Any, ...]] = [("open", self._job)]
+        if self._view is not None:
+            orders.append(("see", self._view))
+        worker = WORKERS.lend()
+        with self._lock:
+            self._worker = worker
+        if self._stopped:
+            self.drop()
+            raise VerifierError("the judging is over")
+        for order in orders:
+            found = self._order(order, _soon(), None)
+            refused = found.what if isinstance(found, Broken) else found.get("refused")
+            if refused:
+                self.drop()
+                raise VerifierError(refused)
+
+    def _order(
+        self, order: tuple[Any, ...], until: Callable[[], float], answers: Answers | None
+    ) -> dict[str, Any] | Broken:
+        """Give a worker an order and return what it says when it is carried out."""
+        *_, last = self._orders(order, until, answers)
+        return last
+
+    def _orders(
+        self, order: tuple[Any, ...], until: Callable[[], float], answers: Answers | None
+    ) -> Iterator[dict[str, Any] | Broken]:
+        """Give a worker an order, answer what it asks, and yield what it says until it is done."""
+        worker = self._worker
+        if worker is None:
+            yield Broken("the judging is over", by_grader=True)
+            return
+        began_s = time.monotonic()
+        try:
+            worker.socket.settimeout(BIND_S)
+            tell(worker.socket, order)
+            while True:
+                said, block = answer(worker.socket, until())
+                if "ask" not in said:
+                    yield said
+                    if "found" not in said:
+                        return
+                elif answers is None:
+                    raise WorkerGoneError("it asks when it has nothing to ask")
+                else:
+                    worker.socket.settimeout(BIND_S)
+                    tell(worker.socket, answers.reply(said, block))
+        except TimeoutError:
+            self.drop()
+            yield Broken(f"no result within {time.monotonic() - began_s:.3g} s", spent=True)
+        except WorkerGoneError:
+            yield Broken(self.drop() or "the judging was stopped", spent=True)
+
+
+def _read(found: dict[str, Any]) -> CheckResult | Broken:
+    """Read what a worker says of a check."""
+    channels = tuple(found["channels"])
+    tell_hooks(found["contacts"])
+    if "broken" in found:
+        return Broken(found["broken"], found["by_grader"], found["spent"], channels)
+    return CheckResult(
+        CheckStatus(found["status"]),
+        str(found["message"]),
+        found["score"],
+        bool(found["controllable"]),
+        channels=channels,
+    )
+
+
+def _view(evidence: CommonEvidence, *, live: bool) -> View:
+    return View(
+        task=evidence.task,
+        seed=evidence.seed,
+        params=evidence.params,
+        answer=evidence.answer,
+        gave_up=evidence.gave_up,
+        before=place_of(evidence.before),
+        after=place_of(evidence.after),
+        live=live,
+        services=evidence.services is not None,
+    )
+
+
+def _soon() -> Callable[[], float]:
+    until_s = time.monotonic() + BIND_S
+    return lambda: until_s

@@ -1,0 +1,145 @@
+"""A worker's side: it binds the checks of one rubric, runs those it is told to, and says how.
+
+A worker serves one judgement after the other. It is told to go when it has grown, or when a
+check ended in a way after which nothing is certain.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import socket
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import AgentGymError
+from agentgym.records import Json, Step
+from agentgym.task.state import state_hash
+from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader
+from agentgym.verify.worker.confinement import limit, resident_bytes
+from agentgym.verify.worker.contacts import Contacts
+from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
+from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
+
+_GROWN_BYTES = 96 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker is to judge by.
+
+    Attributes:
+        folder: The task's ``checks`` folder.
+        params: Of the instance.
+        cwd: The host's working directory: the search path of packs begins there.
+        environment: The host's environment variables.
+    """
+
+    folder: Path
+    params: Mapping[str, Json]
+    cwd: str
+    environment: Mapping[str, str]
+
+
+def work(host: socket.socket) -> None:
+    """Serve the host until it closes the socket."""
+    worker = _Worker(host)
+    # The host is gone, or wants no more of this worker.
+    with contextlib.suppress(WorkerGoneError):
+        while True:
+            op, *arguments = hear(host)
+            ask(host, getattr(worker, f"on_{op}")(*arguments))
+
+
+class _Worker:
+    """Answers what the host orders; the methods are named after the orders."""
+
+    def __init__(self, host: socket.socket) -> None:
+        self._host = host
+        self._checks: dict[str, BoundCheck] = {}
+        self._view: View | None = None
+        self._evidence: RemoteEvidence | None = None
+        self._steps: list[Step] = []
+        self._empty_bytes = resident_bytes()
+        self._contacts = Contacts()
+
+    def on_open(self, job: Job) -> dict[str, Any]:
+        """Bind the checks of a rubric."""
+        limit()
+        try:
+            os.chdir(job.cwd)
+            os.environ.clear()
+            os.environ.update(job.environment)
+            self._checks = bind_folder(job.folder, job.params)[1]
+        except (AgentGymError, OSError) as error:
+            return {"refused": str(error)}
+        except Exception as error:  # noqa: BLE001 - an author's module may raise anything
+            return {"refused": traceback.format_exception_only(error)[-1].strip()}
+        self._steps = []
+        return {}
+
+    def on_see(self, view: View) -> dict[str, Any]:
+        """Look at another world from now on."""
+        self._view = view
+        self._evidence = RemoteEvidence(view, self._ask, self._steps)
+        return {}
+
+    def on_look(self, view: View, ids: Sequence[str]) -> dict[str, Any]:
+        """Look at a world that goes on with several checks; each result is told at once."""
+        self.on_see(view)
+        for id in ids:
+            ask(self._host, {"found": id, **self.on_run(id, False)})
+        return {}
+
+    def on_run(self, id: str, pristine: bool) -> dict[str, Any]:
+        """Run one check."""
+        assert self._view is not None and self._evidence is not None
+        limit()
+        evidence = PristineEvidence(self._view, self._ask) if pristine else self._evidence
+        evidence.checkpoint = id
+        found = self._checks[id].attempt(evidence)
+        if isinstance(found, Broken):
+            return {
+                "broken": found.what,
+                "by_grader": found.by_grader,
+                "spent": found.spent,
+                "channels": found.channels,
+                "contacts": self._contacts.take(),
+            }
+        return {
+            "status": found.status,
+            "message": found.message,
+            "score": None if found.score is None else float(found.score),
+            "controllable": found.controllable,
+            "channels": found.channels,
+            "contacts": self._contacts.take(),
+        }
+
+    def on_hash(self, volatile_paths: Sequence[str], left_s: float) -> dict[str, Any]:
+        """Digest what an episode changed."""
+        assert self._evidence is not None
+        limit(math.ceil(left_s) + 1)
+        until_s = time.monotonic() + left_s
+        changes, after = self._evidence.changes, self._evidence.after
+        return {"hash": state_hash(changes, after, volatile_paths, until_s)}
+
+    def on_close(self) -> dict[str, Any]:
+        """Forget what was judged."""
+        self._checks, self._view, self._evidence, self._steps = {}, None, None, []
+        return {"grown": resident_bytes() > self._empty_bytes + _GROWN_BYTES}
+
+    def _ask(self, kind: str, block: bytes = b"", **fields: object) -> Any:
+        """Ask the host and return its answer, or raise what it says."""
+        ask(self._host, {"ask": kind, **fields}, block)
+        verdict, value = hear(self._host)
+        if verdict == "answer":
+            return value
+        if verdict == "guest":
+            raise value
+        assert isinstance(value, BaseException)
+        raise blame_grader(value)

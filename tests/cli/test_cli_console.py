@@ -1,0 +1,84 @@
+"""Nothing that a stranger wrote steers the terminal, whatever a command prints it with."""
+
+import io
+import json
+import re
+
+import pytest
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from agentgym.cli import console as consoles
+from agentgym.cli.console import CleanConsole, echo
+
+HOSTILE = {
+    "C0": "a\x07b\x08c\x00d\re",
+    "C1": "\x9b31mred\x90q\x9c",
+    "OSC title": "\x1b]0;owned\x07",
+    "OSC clipboard": "\x1b]52;c;ZXZpbA==\x1b\\",
+    "OSC link": "\x1b]8;;http://evil.example\x1b\\click\x1b]8;;\x1b\\",
+    "clear": "\x1b[2J\x1b[H",
+    "colour": "\x1b[31mred",
+    "bidi": "\u202egnp.exe\u2066\u200f",
+}
+OBEYED = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u200f\u202a-\u202e\u2066-\u2069]"
+)
+OWN = re.compile(r"\x1b\[(\d+(;\d+)*m|\d*[AKHJ]|\?25[lh]|1A|2K)|\r")
+
+
+def table_of(text):
+    table = Table(title=text)
+    table.add_column(text)
+    table.add_row(text, Text(text, "bold"))
+    return table
+
+
+RENDERABLES = {
+    "string": lambda text: text,
+    "text": lambda text: Text(text, "red"),
+    "table": table_of,
+    "panel": lambda text: Panel(table_of(text), title=text),
+}
+
+
+@pytest.mark.parametrize("kind", RENDERABLES)
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_a_terminal_would_obey_is_spelled_out(kind, hostile, terminal):
+    shown = io.StringIO()
+    console = CleanConsole(file=shown, force_terminal=terminal, width=200)
+    console.print(RENDERABLES[kind](HOSTILE[hostile]), markup=False, soft_wrap=kind != "panel")
+    with Live(RENDERABLES[kind](HOSTILE[hostile]), console=console, transient=True):
+        pass
+    rest = OWN.sub("", shown.getvalue())
+    assert "\x1b" not in rest and not OBEYED.search(rest)
+    assert hostile == "colour" or "\\x" in rest or "\\u" in rest
+
+
+def test_own_colours_stay(monkeypatch):
+    shown = io.StringIO()
+    CleanConsole(file=shown, force_terminal=True, color_system="standard").print("x", style="red")
+    assert shown.getvalue() == "\x1b[31mx\x1b[0m\n"
+
+
+def test_every_console_of_the_commands_is_clean(capsys):
+    assert isinstance(consoles.stdout_console(), CleanConsole)
+    assert isinstance(consoles.stderr_console(), CleanConsole)
+    echo("\x1b]0;owned\x07")
+    assert capsys.readouterr().out == "\\x1b]0;owned\\x07\n"
+
+
+def test_a_made_up_tool_and_a_defect_do_not_reach_the_terminal_raw(cli, tmp_path):
+    script = tmp_path / "play\x1b]0;owned\x07.jsonl"
+    name = "\x1b]0;owned\x07\x9b2J\u202e"
+    script.write_text(json.dumps({"tool": name, "arguments": {}}) + "\n")
+    result = cli("eval", "demo/hello-v1", "--agent", f"scripted:{script}", "--out", "run")
+    assert result.stderr and "\\x1b]0;owned" in result.stderr
+    for stream in (result.stdout, result.stderr):
+        assert "\x1b" not in stream and not OBEYED.search(stream)
+    for command in ("report", "replay"):
+        again = cli(command, "run", *(["1"] if command == "replay" else []))
+        assert "\x1b" not in again.stdout + again.stderr

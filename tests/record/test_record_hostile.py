@@ -1,0 +1,232 @@
+"""A damaged or hostile record is refused by an error that names it, in bounded time and memory."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image as Pillow
+from rich.console import Console
+
+from agentgym.cli.transcript import episode_table, print_episode
+from agentgym.errors import RecordError
+from agentgym.eval.report import write_report
+from agentgym.eval.results import build_results, write_results
+from agentgym.record import bounds, codec
+from agentgym.record.blobs import BlobStore
+from agentgym.record.journal import COLUMNS, as_line, digest
+from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.records import (
+    Action,
+    Audit,
+    CheckpointResult,
+    CheckStatus,
+    Decision,
+    Grading,
+    Observation,
+    Phase,
+    Step,
+    StepGrade,
+    Verdict,
+)
+
+PLAN = EpisodePlan("demo/hello-v1", 0, 0, "noop")
+SETTINGS = {"tasks": ["demo/hello-v1"], "agents": ["noop"]}
+CHECKPOINT = CheckpointResult("a", Phase.OUTCOME, CheckStatus.PASS, 1.0, 1.0, "fine")
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sound") / "run"
+    store = RunStore.create(folder, SETTINGS, [PLAN])
+    recorder = store.begin(
+        1, params={"n": 1}, instruction="Do.", sandbox="x", reset_s=0.1, first=Observation("hi")
+    )
+    recorder.step(Step(0, Decision(Action("bash", {"command": "id"})), Observation("0"), 0.1))
+    verdict = Verdict("scored", True, 1.0, checkpoints=(CHECKPOINT,), verifier="0" * 12)
+    recorder.finish(verdict, duration_s=1.0, audit=Audit((), (), None))
+    store.history.add_gradings(
+        1, [Grading("loops", "1", steps=1, grades=(StepGrade(0, CheckStatus.PASS, "fine"),))]
+    )
+    store.history.replace_verdict(1, verdict, "", verdict, at="then", why="again")
+    store.close()
+    return folder
+
+
+@pytest.fixture
+def run(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "run"))
+
+
+def look_at_everything(folder: Path, *, report: bool = True) -> None:
+    """Do what `report`, `replay` and `grade --history` do with a record."""
+    store = RunStore.open(folder)
+    console = Console(file=io.StringIO(), width=100)
+    try:
+        write_results(build_results(store), folder / "results.json")
+        if report:
+            write_report(store, folder / "report.html")
+        console.print(episode_table(store.episodes()))
+        print_episode(console, store.episode(1), store.steps(1), full=True)
+        store.history.newest_gradings(1)
+        store.history.gradings(1)
+        store.history.past_verdicts(1)
+    finally:
+        store.close()
+    json.loads((folder / "results.json").read_text(), parse_constant=no_number)
+
+
+def no_number(name: str) -> Any:
+    raise AssertionError(f"results.json holds {name}, which is no JSON")
+
+
+def change(folder: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement, values)
+        rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM steps").fetchall()
+        for row in rows:
+            seal = hashlib.sha256(as_line(*row).encode(errors="replace")).hexdigest()
+            connection.execute("UPDATE steps SET digest = ?", (seal,))
+        connection.commit()
+
+
+DEEP = "[" * 900 + "]" * 900
+VALUES: list[object] = [
+    *(None, -1, 2**62, 1e308, float("inf"), "text", "", b"\xff\xfe", "null", "[]", "{}", "NaN"),
+    *('{"a":1e999}', "[" * 100_000, DEEP, "@" + "0" * 64, "@../../etc/passwd", '"\\ud800\\u001b"'),
+    json.dumps({"action": {"tool": "x", "arguments": {"a": 1}}, "thought": "", "usage": {}}),
+    '{"action":{"tool":"x","arguments":{"a":DEEP}},"thought":"","usage":{}}'.replace("DEEP", DEEP),
+    '{"text":"","data":{"a":DEEP},"effect":"none","image":null}'.replace("DEEP", DEEP),
+    '{"text":"","data":{},"effect":"none","image":"../../../etc/passwd"}',
+]
+STRIDE = 1 if os.environ.get("AGENTGYM_FUZZ") else 8
+
+
+def columns(folder: Path) -> Iterator[tuple[str, str]]:
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            for row in connection.execute(f"PRAGMA table_info({table})"):
+                yield table, row[1]
+
+
+@pytest.mark.parametrize(
+    "table", ["meta", "episodes", "steps", "checkpoints", "gradings", "past_verdicts"]
+)
+def test_a_value_of_any_kind_in_any_column_is_read_or_refused(sound, run, table):
+    refused = 0
+    names = [column for where, column in columns(sound) if where == table]
+    for number, name in enumerate(names):
+        # Every value meets some column of each kind; AGENTGYM_FUZZ=1 has all of them meet all.
+        for value in VALUES[number % STRIDE :: STRIDE]:
+            for file in ("run.db", "run.db-wal", "run.db-shm"):
+                (run / file).unlink(missing_ok=True)
+            shutil.copy(sound / "run.db", run)
+            try:
+                change(run, f"UPDATE {table} SET {name} = ?", value)
+            except (sqlite3.Error, OverflowError):
+                continue  # SQLite itself does not hold it
+            try:
+                look_at_everything(run, report=table in ("episodes", "steps"))
+            except RecordError as error:
+                refused += 1
+                assert len(str(error)) < 2000
+    assert refused > 2
+
+
+# --- what SQLite would do for a file -------------------------------------------------------
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT COUNT(*) FROM n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        (f"CREATE VIEW more AS {ENDLESS}", "view 'more'"),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM episodes; END",
+            "trigger 't'",
+        ),
+        ("CREATE INDEX i ON steps (episode, abs(step))", "index 'i'"),
+        ("CREATE TABLE other (a)", "table 'other'"),
+        ("ALTER TABLE gradings ADD COLUMN x DEFAULT 1", "table 'gradings'"),
+        ("CREATE VIRTUAL TABLE v USING fts5(a)", "table 'v'"),
+    ],
+)
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_database_with_more_than_the_tables_of_a_run_is_refused(run, statement, found, readonly):
+    with closing(sqlite3.connect(run / "run.db")) as connection:
+        connection.execute(statement)
+        connection.commit()
+    with pytest.raises(RecordError, match=f"nothing else, found {found}"):
+        RunStore.open(run, readonly=readonly)
+
+
+def test_a_view_in_place_of_a_table_is_refused_before_it_is_read(run):
+    with closing(sqlite3.connect(run / "run.db")) as connection:
+        connection.executescript(f"DROP TABLE meta; CREATE VIEW meta AS {ENDLESS}")
+    with pytest.raises(RecordError, match="holds no agentgym run"):
+        RunStore.open(run)
+
+
+def test_a_query_that_does_more_than_the_file_can_need_is_ended(run, monkeypatch):
+    # Pages that point to each other make rows without end, as this query does.
+    monkeypatch.setattr(bounds, "_WORK", 3_000_000)
+    store = RunStore.open(run)
+    with pytest.raises(RecordError, match="damaged: reading it takes more work than its size"):
+        store._database.rows(ENDLESS)
+    assert len(store.episodes()) == 1
+    store.close()
+
+
+def test_a_query_that_returns_more_than_memory_should_hold_is_ended(run, monkeypatch):
+    monkeypatch.setattr(bounds, "ROWS_BYTES", 100_000)
+    store = RunStore.open(run)
+    with pytest.raises(RecordError, match="a query returns more than 100000 bytes"):
+        store._database.rows(ENDLESS.replace("COUNT(*)", "x"))
+    store.close()
+
+
+@pytest.mark.parametrize("row", ["1\t1", "\t".join("x" * 9), "9" * 5000 + "\t1" * 8])
+def test_a_journal_with_right_digests_and_wrong_columns_is_refused(run, row):
+    (run / "run.journal").write_text(f"{row}\t{digest(row)}\n")
+    for readonly in (True, False):
+        with pytest.raises(RecordError, match="run.journal is damaged: line 1"):
+            RunStore.open(run, readonly=readonly).episodes()
+
+
+# --- blobs ---------------------------------------------------------------------------------
+
+
+def put_raw(folder: Path, name: str, packed: bytes) -> None:
+    path = folder / "blobs" / name[:2] / name[2:4] / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(packed)
+
+
+def test_a_blob_that_unpacks_to_more_than_a_blob_can_hold_is_refused(tmp_path):
+    put_raw(tmp_path, "0" * 64, zlib.compress(bytes(100 << 20)))
+    with pytest.raises(RecordError, match="0: the blob is damaged: it holds more than"):
+        BlobStore(tmp_path / "blobs").get("0" * 64)
+
+
+def test_only_a_png_of_a_screen_s_size_is_a_picture():
+    buffer = io.BytesIO()
+    Pillow.new("1", (9_000, 9_000)).save(buffer, format="PNG")
+    with pytest.raises(ValueError, match="9000 × 9000 pixels is too large"):
+        codec.image_from_png(buffer.getvalue())
+    for kind in ("EPS", "GIF"):
+        other = io.BytesIO()
+        Pillow.new("RGB", (9, 9)).save(other, format=kind)
+        with pytest.raises(OSError, match="cannot identify"):
+            codec.image_from_png(other.getvalue())

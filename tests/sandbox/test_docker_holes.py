@@ -1,0 +1,112 @@
+"""Holes in a guest's files cost nothing until Docker copies the files, so they are bounded."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import threading
+
+import docker
+import pytest
+
+from agentgym.errors import SandboxError
+from agentgym.records import Limits, Recipe
+from agentgym.sandbox import layers
+from agentgym.sandbox.docker import DockerProvider
+from agentgym.sandbox.docker_layer import Allowance, pack, write_image
+
+MB = 1 << 20
+
+
+def sparse(path, size):
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def packed(folder, allowance):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        pack(str(folder), archive, allowance=allowance)
+    buffer.seek(0)
+    with tarfile.open(fileobj=buffer) as archive:
+        return {member.name: member.size for member in archive}
+
+
+def test_files_that_do_not_fit_are_empty_and_told(tmp_path):
+    for number in range(4):
+        sparse(tmp_path / f"f{number}", 3 * MB)
+    (tmp_path / "small").write_text("kept")
+    allowance = Allowance(10 * MB)
+    assert packed(tmp_path, allowance) == {
+        "f0": 3 * MB,
+        "f1": 3 * MB,
+        "f2": 3 * MB,
+        "f3": 0,
+        "small": 4,
+    }
+    assert allowance.left_out == ["f3"]
+
+
+def test_a_file_with_two_names_counts_once(tmp_path):
+    sparse(tmp_path / "a", 3 * MB)
+    os.link(tmp_path / "a", tmp_path / "b")
+    allowance = Allowance(4 * MB)
+    assert packed(tmp_path, allowance)["a"] == 3 * MB
+    assert allowance.left_out == []
+
+
+def test_a_layer_for_which_nobody_waits_is_left(tmp_path):
+    sparse(tmp_path / "a", 3 * MB)
+    stopped = threading.Event()
+    stopped.set()
+    with pytest.raises(SandboxError, match="stopped"):
+        packed(tmp_path, Allowance(10 * MB, stopped.is_set))
+
+
+def test_the_measure_counts_holes_where_asked(tmp_path):
+    sparse(tmp_path / "a", 50 * MB)
+    assert layers.size(str(tmp_path)) < MB
+    assert 50 * MB <= layers.size(str(tmp_path), apparent=True) < 51 * MB
+
+
+def test_an_archive_that_waits_for_the_daemon_keeps_the_holes(tmp_path):
+    from datetime import UTC, datetime
+
+    source = tmp_path / "layer"
+    source.mkdir()
+    sparse(source / "a", 50 * MB)
+    (source / "b").write_text("after the hole")
+    with (tmp_path / "image.tar").open("w+b") as file:
+        write_image(
+            file, [], [lambda t: pack(str(source), t)], labels={}, created=datetime.now(UTC)
+        )
+        assert os.fstat(file.fileno()).st_blocks * 512 < 2 * MB
+        with tarfile.open(fileobj=file) as image:
+            layer = image.extractfile("layer-0.tar")
+            assert layer is not None
+            with tarfile.open(fileobj=layer) as inner:
+                assert {one.name: one.size for one in inner} == {"a": 50 * MB, "b": 14}
+            config = json.load(image.extractfile("config.json"))
+    assert config["rootfs"]["diff_ids"][0].startswith("sha256:")
+
+
+@pytest.mark.docker
+async def test_a_seal_takes_no_more_than_the_disk_limit(docker_root, caplog):
+    provider = DockerProvider(docker_root)
+    try:
+        box = await provider.start(Recipe("host", limits=Limits(disk_mb=32)))
+        seen = docker.from_env().api.inspect_container(box._container)
+        assert seen["HostConfig"]["LogConfig"]["Config"] == {"max-size": "1m", "max-file": "1"}
+        script = "for i in $(seq 1 60); do truncate -s 30M /root/f$i; done; echo x > /root/z"
+        assert (await box.exec(["/bin/sh", "-c", script])).exit_code == 0
+        snapshot = await box.seal()
+        assert "59 of them are kept empty" in caplog.text
+        tree = await provider.open_tree(snapshot)
+        sizes = [tree.stat(f"/root/f{number}").size for number in range(1, 61)]
+        assert sorted(set(sizes)) == [0, 30 * MB] and sizes.count(30 * MB) == 1
+        assert tree.read("/root/z") == b"x\n"
+        await provider.discard(snapshot)
+    finally:
+        await provider.close()

@@ -1,0 +1,41 @@
+"""Calls beside the event loop: it goes on meanwhile, and no call outlives its step."""
+
+import asyncio
+import threading
+
+import pytest
+
+from agentgym.surfaces.aside import aside
+
+
+async def test_the_loop_goes_on_while_a_call_is_made():
+    gate = threading.Event()
+    call = asyncio.create_task(aside(lambda: gate.wait(20)))
+    await asyncio.sleep(0)
+    gate.set()
+    assert await call is True
+
+
+async def test_who_is_cancelled_waits_until_the_call_has_ended():
+    begun, gate, done = threading.Event(), threading.Event(), []
+
+    def work():
+        begun.set()
+        gate.wait(20)
+        done.append(True)
+
+    call = asyncio.create_task(aside(work))
+    while not begun.is_set():
+        await asyncio.sleep(0.001)
+    call.cancel()
+    await asyncio.sleep(0.01)
+    assert not call.done()
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert done == [True]
+
+
+async def test_what_a_call_raises_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        await aside(lambda: 1 / 0)

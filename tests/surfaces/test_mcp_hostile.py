@@ -1,0 +1,194 @@
+"""An MCP server's schemas and messages are hostile input: what they may cost is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from random import Random
+
+import httpx2
+import numpy as np
+import pytest
+from mcp import types
+from rstr import Rstr
+
+from agentgym.errors import SurfaceError
+from agentgym.records import Action, ToolSpec
+from agentgym.surfaces import transport
+from agentgym.surfaces.calls import check_call, sample_call
+from agentgym.surfaces.dialect import adapt
+from agentgym.surfaces.mcp import _described, _named
+from agentgym.surfaces.pattern import is_linear
+from agentgym.surfaces.peer import Address, Session
+
+LINEAR = [
+    *("", "foo", "foo|bar", r"\d{4}-\d{2}-\d{2}", "^[a-z]+$", "^[a-z]+[0-9]{4}$", r"^\S+$"),
+    *(
+        "^(?:on|off)$",
+        r"^\+?[0-9]+$",
+        "^[A-Z]{2,5}-[0-9]{1,6}$",
+        "^image:[0-9a-f]{12}$",
+        "(?i)^ab$",
+    ),
+]
+NOT_LINEAR = [
+    *("^(a+)+$", "^(a|a)*b", "^(a|aa)+$", "x+y", r"\s+$", "^[^@]+@[^@]+$", "^(a)\\1$", "^(?=a+)a"),
+    *("^(?<!a+)b", "^" + "a?" * 30 + "a" * 30, "^" + "(a|b|ab)" * 20 + "$", "^((a{99}){99}){99}$"),
+    *("^" + "a" * 5_000, "^(", "(" * 500 + ")" * 500, 7, None, "a{0,60000}b", "^a{900}{900}"),
+]
+
+
+@pytest.mark.parametrize("pattern", LINEAR)
+def test_a_pattern_that_is_linear_is_kept(pattern):
+    assert is_linear(pattern)
+    text = Rstr(Random(0)).xeger(pattern)
+    assert re.search(pattern, text)
+
+
+@pytest.mark.parametrize("pattern", NOT_LINEAR, ids=lambda p: str(p)[:20])
+def test_any_other_pattern_is_not_run(pattern):
+    assert not is_linear(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "(x+x+)+y", "^(.*a){25}$"])
+def test_an_argument_cannot_be_caught_in_a_pattern_of_the_server(pattern):
+    schema = {
+        "properties": {"a": {"type": "string", "pattern": pattern}},
+        "patternProperties": {pattern: {"type": "string"}},
+        "propertyNames": {"pattern": pattern},
+    }
+    tool = ToolSpec("t", "", adapt(schema))
+    check_call(Action("t", {"a": "a" * 10_000 + "!"}), [tool])
+    assert pattern not in json.dumps(tool.parameters)
+
+
+ANY = {"type": "object", "additionalProperties": True}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {f"p{n}": {"type": "string"} for n in range(5_000)}},
+        {"properties": {"a": {"enum": [{} for _ in range(5_000)]}}},
+        {"required": [{} for _ in range(5_000)], "properties": {}},
+        {"properties": {"a": {"description": "x" * 1_000_000}}},
+        {"properties": {"x" * 1_000_000: {}}},
+        {
+            "properties": {f"p{n}": {"$ref": "#/$defs/big"} for n in range(100)},
+            "$defs": {"big": {"enum": list(range(100))}},
+        },
+        {
+            "properties": {"a": {"$ref": "#/$defs/d0"}},
+            "$defs": {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 10} for n in range(20)},
+        },
+    ],
+    ids=["properties", "enum", "required", "text", "name", "references", "doubling"],
+)
+def test_of_too_large_a_schema_nothing_is_taken(schema):
+    assert adapt(schema) == ANY
+
+
+def test_references_that_lead_back_end():
+    loop = {"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#/properties/b"}}}
+    adapted = adapt(loop)
+    assert set(adapted["properties"]) == {"a", "b"}
+    nested: dict = {"type": "string"}
+    for _ in range(500):
+        nested = {"type": "array", "items": nested}
+    assert "a" in adapt({"properties": {"a": nested}})["properties"]
+
+
+def test_a_schema_cannot_demand_what_fills_the_memory():
+    wants = {"type": "string", "minLength": 10**12}
+    items: dict = {"type": "integer", "minimum": -1}
+    for _ in range(8):
+        items = {"type": "array", "minItems": 50, "items": items}
+    schema = adapt({"properties": {"a": wants, "b": items, "c": {"uniqueItems": True}}})
+    assert "uniqueItems" not in schema["properties"]["c"]
+    tool = ToolSpec("t", "", schema)
+    for seed in range(5):
+        action = sample_call([tool], np.random.default_rng(seed))
+        assert len(json.dumps(action.arguments)) < 100_000
+
+
+def test_numbers_that_are_none_are_not_taken():
+    adapted = adapt({"properties": {"a": {"type": "integer", "minimum": float("inf")}}})
+    assert adapted == ANY  # null is no minimum
+
+
+def tool(name: str, **more: object) -> types.Tool:
+    return types.Tool(name=name, input_schema={"type": "object"}, **more)
+
+
+def test_names_and_descriptions_have_a_length():
+    named = _named([tool("x" * 1_000_000), tool("x" * 1_000_000)], "")
+    assert [len(name) for name in named] == [64, 64]
+    described = _described("t", tool("t", description="x" * 1_000_000))
+    assert len(described.description) < 9_000 and "[cut: 992000 characters]" in (
+        described.description
+    )
+
+
+# --- promises ------------------------------------------------------------------------------
+
+
+def keep(promised: object, content: object) -> None:
+    async def go() -> None:
+        session = Session(Address(("true",)))
+        session._promises = {"t": promised}
+        result = types.CallToolResult(content=[], structured_content=content)
+        await session._keep_promise("t", result)
+
+    asyncio.run(go())
+
+
+def test_a_result_is_compared_with_what_its_tool_promises():
+    promised = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    keep(promised, {"n": 1})
+    for other in ({"n": "1"}, {}, None):
+        with pytest.raises(RuntimeError, match="tool t "):
+            keep(promised, other)
+    keep(None, None)
+
+
+def test_a_promise_cannot_be_made_to_run_for_ever():
+    promised = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
+    keep(promised, {"a": "a" * 5_000 + "!"})
+
+
+# --- sizes of messages ---------------------------------------------------------------------
+
+
+def test_a_server_whose_message_does_not_end_is_ended(monkeypatch):
+    monkeypatch.setattr(transport, "MESSAGE_BYTES", 1 << 20)
+
+    async def go() -> None:
+        session = Session(Address(("cat", "/dev/zero"), start_s=30))
+        with pytest.raises(SurfaceError, match=r"a message of more than 1048576 bytes"):
+            await session.open()
+
+    asyncio.run(go())
+
+
+def test_a_response_that_does_not_end_is_cut_off(monkeypatch):
+    monkeypatch.setattr(transport, "MESSAGE_BYTES", 1 << 20)
+
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        try:
+            while True:
+                writer.write(bytes(65_536))
+                await writer.drain()
+        except ConnectionError:
+            writer.close()
+
+    async def go() -> None:
+        server = await asyncio.start_server(endless, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with httpx2.AsyncClient(transport=transport.BoundedTransport()) as client:
+            with pytest.raises(httpx2.ReadError, match="more than 1048576 bytes"):
+                await client.get(f"http://127.0.0.1:{port}/")
+        server.close()
+
+    asyncio.run(go())

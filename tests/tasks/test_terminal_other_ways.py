@@ -1,0 +1,38 @@
+"""Tasks of the suite `terminal` done right in another way: other tools, backups, files left behind.
+
+A patch is told by what it changes in the task's own solution, as a mutant is.
+"""
+
+from pathlib import Path
+
+import pytest
+from suite_checks import folders_of
+
+from agentgym import plugins
+from agentgym.authoring.subject import Subject
+from agentgym.eval.needs import missing_commands
+from agentgym.task.load import find_task
+from agentgym.task.playbook import read_playbook
+
+TASKS = {folder.name: task_id for task_id, folder in folders_of("terminal").items()}
+WAYS = sorted((Path(__file__).parent / "other_ways" / "terminal").iterdir())
+PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.stem)
+async def test_it_passes(way, stage):
+    task = find_task(TASKS[way.stem])
+    if missing := missing_commands([task]):
+        pytest.skip(f"{missing[0].command} is not installed; run: {missing[0].install}")
+    subject = Subject(task, [0], stage)
+    played = await subject.play(read_playbook(way, task.instance(0)))
+    assert not played.error
+    missed = [f"{r.id}: {r.message}" for r in played.verdict.checkpoints if r.status == "fail"]
+    assert played.verdict.outcome and not missed, missed
+
+
+async def test_every_task_has_another_way():
+    assert {way.stem for way in WAYS} == TASKS.keys()

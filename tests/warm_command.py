@@ -1,0 +1,158 @@
+"""The `agentgym` command in a process that has its modules loaded already.
+
+Starting Python and importing takes most of a short command's time. A server process imports
+everything once and forks for each call; the child gets the caller's arguments, environment,
+folder and files, runs `agentgym.cli.main`, and ends as any Python process does. Where the
+environment changes how Python itself starts, the command is started as usual. The console script
+itself is started by the tests that start it with `subprocess`.
+"""
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+_START_S, _END_S = 120, 30
+_PYTHONS_OWN = ("PYTHON", "LC_", "LANG")
+
+
+class WarmCommand:
+    """Runs commands one at a time; the server ends with this process."""
+
+    def __init__(self):
+        self._ours, theirs = socket.socketpair()
+        with theirs:
+            self._server = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+        self._python = _pythons_own(os.environ)
+        self._line(_START_S)
+        atexit.register(self.close)
+
+    def run(self, arguments, *, cwd, env, timeout, input=""):
+        """Run the command and return a `subprocess.CompletedProcess` with its texts.
+
+        Raises:
+            subprocess.TimeoutExpired: It took longer than so many seconds, and was killed.
+        """
+        call = {
+            "arguments": list(map(str, arguments)),
+            "cwd": str(cwd),
+            "env": {k: str(v) for k, v in env.items()},
+        }
+        if _pythons_own(env) != self._python:
+            return subprocess.run(
+                [sys.executable, "-c", "from agentgym.cli import main; main()", *call["arguments"]],
+                cwd=cwd,
+                env=env,
+                input=input,
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                check=False,
+            )
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
+            given.write(input.encode())
+            given.seek(0)
+            with tempfile.TemporaryFile() as err:
+                files = [given.fileno(), out.fileno(), err.fileno()]
+                text = json.dumps(call).encode() + b"\n"
+                socket.send_fds(self._ours, [text], files)
+                pid = int(self._line(_END_S))
+                try:
+                    code = int(self._line(timeout))
+                except TimeoutError:
+                    os.kill(pid, signal.SIGKILL)
+                    self._line(_END_S)
+                    raise subprocess.TimeoutExpired(call["arguments"], timeout) from None
+                texts = [_text(out), _text(err)]
+        return subprocess.CompletedProcess(["agentgym", *call["arguments"]], code, *texts)
+
+    def _line(self, timeout_s):
+        self._ours.settimeout(timeout_s)
+        line = b""
+        while not line.endswith(b"\n"):
+            more = self._ours.recv(100)
+            if not more:
+                raise RuntimeError("the server of warm commands has ended")
+            line += more
+        return line
+
+    def close(self):
+        """End the server."""
+        self._ours.close()
+        self._server.wait(_END_S)
+
+
+def _pythons_own(env):
+    return {name: value for name, value in env.items() if name.startswith(_PYTHONS_OWN)}
+
+
+def _text(file):
+    file.seek(0)
+    return file.read().decode()
+
+
+def _serve(connection):
+    """Fork for each call until the other end closes; return the child's exit code in a child."""
+    _import_everything()
+    gc.freeze()
+    connection.sendall(b"ready\n")
+    while True:
+        text, files = b"", []
+        while not text.endswith(b"\n"):
+            more, fds, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+            if not more:
+                return 0
+            text, files = text + more, files + fds
+        pid = os.fork()
+        if not pid:
+            connection.close()
+            return _call(json.loads(text), files)
+        for fd in files:
+            os.close(fd)
+        connection.sendall(f"{pid}\n".encode())
+        _, status = os.waitpid(pid, 0)
+        connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def _import_everything():
+    import agentgym
+
+    for module in pkgutil.walk_packages(agentgym.__path__, "agentgym."):
+        # The contract suites are for tests, and some modules need an extra.
+        if not module.name.startswith("agentgym.testing"):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module.name)
+
+
+def _call(call, files):
+    for number, fd in enumerate(files):
+        os.dup2(fd, number)
+        os.close(fd)
+    os.chdir(call["cwd"])
+    os.environ.clear()
+    os.environ.update(call["env"])
+    sys.argv = ["agentgym", *call["arguments"]]
+    sys.stdin = os.fdopen(0, "r", closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+    from agentgym.cli import main
+
+    main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)
+    sys.exit(_serve(socket.socket(fileno=int(sys.argv[1]))))
