@@ -14,6 +14,15 @@ from types import ModuleType
 from agentgym.manifest import show_path
 
 
+def _line_of(raised: Exception, path: Path) -> str:
+    """Return ``:line`` of the file that does not parse or raises, empty if that is another file."""
+    if isinstance(raised, SyntaxError):
+        return f":{raised.lineno}" if raised.filename == str(path) and raised.lineno else ""
+    frames = traceback.extract_tb(raised.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return f":{lines[-1]}" if lines else ""
+
+
 class _Loader(SourceFileLoader):
     """Executes a source file and leaves no bytecode in its folder, which is its author's."""
 
@@ -55,7 +64,9 @@ def execute(
         # Whatever executing an author's module raises, the module is what is broken.
         del sys.modules[name]
         what = traceback.format_exception_only(raised)[-1].strip()
-        raise error(f"{show_path(path)}: cannot be loaded: {what}") from raised
+        raise error(
+            f"{show_path(path)}{_line_of(raised, path)}: cannot be loaded: {what}"
+        ) from raised
     finally:
         sys.dont_write_bytecode = writes_none
     return module

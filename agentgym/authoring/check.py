@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agentgym.authoring.finding import DoesNotApplyError, Finding, Report, Soundness
@@ -17,6 +19,8 @@ from agentgym.manifest import show_path
 from agentgym.task.load import load_folder
 
 DEFAULT_SEEDS = 2
+_UNSCORED = re.compile(r"error:(?:verifier|task|engine): .+")
+"""What a complaint says of an episode that could not be judged."""
 
 
 def default_jobs() -> int:
@@ -88,10 +92,35 @@ async def check_task(
     subject.close()
     return Report(
         subject.task.id,
-        tuple(found[probe.name] for probe in probes),
+        tuple(told_once([found[probe.name] for probe in probes])),
         episodes=len(subject.played),
         duration_s=time.monotonic() - began_s,
     )
+
+
+def told_once(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings in which an error that broke several probes is told by the first alone.
+
+    What is wrong with a check is wrong in every episode that it judges.
+    """
+    told: dict[str, str] = {}
+    found = []
+    for finding in findings:
+        lines = []
+        for line in finding.details:
+            error = _UNSCORED.search(line)
+            if error is None or finding.soundness is not Soundness.UNSOUND:
+                lines.append(line)
+            elif error[0] not in told:
+                told[error[0]] = finding.property
+                lines.append(line)
+        if lines or not finding.details:
+            found.append(replace(finding, details=tuple(lines)))
+        else:
+            names = {told[m[0]] for m in map(_UNSCORED.search, finding.details) if m}
+            why = f"could not be examined: the error told under {', '.join(sorted(names))}"
+            found.append(replace(finding, soundness=Soundness.NOT_APPLICABLE, details=(why,)))
+    return found
 
 
 async def _examine(probe: Probe, subject: Subject) -> Finding:

@@ -230,4 +230,5 @@ def _complaint(verdict: Verdict) -> str:
     """Return what the first checkpoint that could not be judged says, for an unscored verdict."""
     if verdict.scored:
         return ""
-    return next((c.message for c in verdict.checkpoints if c.status is CheckStatus.ERROR), "")
+    broken = (c for c in verdict.checkpoints if c.status is CheckStatus.ERROR)
+    return next((f"checkpoint {c.id!r}: {c.message}" for c in broken), "")

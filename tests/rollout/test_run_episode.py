@@ -209,7 +209,10 @@ async def test_an_agent_that_cannot_be_asked_leaves_an_unscored_episode(store):
 async def test_a_broken_check_outweighs_a_failed_policy(store):
     agent = Failing(raising(ValueError("oops")))
     result = await run(store, world(trouble={"check": True}), agent)
-    assert (result.verdict.status, result.error) == ("error:verifier", "ZeroDivisionError in n")
+    assert (result.verdict.status, result.error) == (
+        "error:verifier",
+        "checkpoint 'n': ZeroDivisionError in n",
+    )
     assert "ValueError: oops" in store.episode(1).log
 
 
@@ -249,8 +252,11 @@ async def test_a_failure_of_ours_is_no_zero(store, moment, error, status, steps)
 
 async def test_an_unscored_verdict_says_why(store):
     result = await run(store, world(trouble={"check": True}), Counter())
-    assert (result.verdict.status, result.error) == ("error:verifier", "ZeroDivisionError in n")
-    assert store.episode(1).error == "ZeroDivisionError in n"
+    assert (result.verdict.status, result.error) == (
+        "error:verifier",
+        "checkpoint 'n': ZeroDivisionError in n",
+    )
+    assert store.episode(1).error == "checkpoint 'n': ZeroDivisionError in n"
 
 
 async def test_what_is_done_is_not_run_again(store):

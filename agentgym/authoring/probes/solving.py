@@ -77,8 +77,9 @@ async def solves(subject: Subject) -> Sequence[str]:
         complaint
         for number, played in enumerate(takes, start=1)
         for complaint in (
-            *not_solved(f"solution, run {number}", played),
+            # Why the script ended early says more than the score that it then has.
             *_failed_script(f"solution, run {number}", subject, played),
+            *not_solved(f"solution, run {number}", played),
             *_failed_events(f"solution, run {number}", played),
         )
     ][:1]
