@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -149,7 +150,12 @@ class LayerStore:
     def seal(self, upper: str) -> str:
         """Turn the upper directory of an ended sandbox into a layer; copies nothing."""
         layer = self._fresh("s")
-        os.rename(self.root / upper / "u", self.root / layer)
+        source, target = self.root / upper / "u", self.root / layer
+        mode = stat.S_IMODE(source.stat().st_mode)
+        # A guest may take every right from its root, and no ordinary user moves such a folder.
+        source.chmod(mode | 0o700)
+        os.rename(source, target)
+        target.chmod(mode)
         return layer
 
     def copy(self, layers: Iterable[str]) -> str:
@@ -235,8 +241,12 @@ class LayerStore:
 
     def is_empty(self, layer: str) -> bool:
         """Whether nothing was written to a layer."""
-        with os.scandir(self.root / layer) as entries:
-            return next(entries, None) is None
+        try:
+            with os.scandir(self.root / layer) as entries:
+                return next(entries, None) is None
+        except PermissionError:
+            # A guest has taken every right from its root.
+            return False
 
     def tree(self, layers: Sequence[str]) -> LayerTree:
         """Return the files of a stack of layers."""

@@ -255,6 +255,7 @@ def test_verify_names_the_first_divergence(cli, catalogue, tmp_path):
     (task / "setup/setup.sh").write_text("echo blue > /root/colour\n")
     done = cli("replay", "run", 1, "--verify")
     assert done.returncode == 1
+    # The seal of the setup names what is seen at step 1 before anything is executed.
     assert "episode 1 diverged at prepared setup: was " in done.stdout
     refused = cli("replay", "run", 1, "--branch", 2, "--agent", "noop")
     assert refused.returncode == 1

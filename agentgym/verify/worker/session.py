@@ -23,9 +23,13 @@ from agentgym.task.state import state_hash
 from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader
 from agentgym.verify.worker.confinement import limit, resident_bytes
 from agentgym.verify.worker.contacts import Contacts
+from agentgym.verify.worker.forgery import forgeries
 from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
 from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
 
+FORGED_CPU_S = 2
+FORGED_BYTES = 256 * 2**20
+"""What a check may use over one piece of forged evidence."""
 _GROWN_BYTES = 96 * 2**20
 
 
@@ -119,6 +123,20 @@ class _Worker:
             "channels": found.channels,
             "contacts": self._contacts.take(),
         }
+
+    def on_forge(self, id: str, begin: int, programs: bool) -> dict[str, Any]:
+        """Run one check over forged evidence, from the given forgery on; tell each before."""
+        assert self._evidence is not None
+        check = self._checks[id]
+        limit()
+        made = forgeries(self._evidence, check.attempt, programs)
+        for number, (name, forge) in enumerate(made[begin:], begin):
+            ask(self._host, {"found": "trying", "number": number, "name": name})
+            limit(FORGED_CPU_S, FORGED_BYTES)
+            found = check.attempt(forge())
+            if isinstance(found, Broken) and not found.by_grader:
+                ask(self._host, {"found": "broken", "name": name, "what": found.what})
+        return {}
 
     def on_hash(self, volatile_paths: Sequence[str], left_s: float) -> dict[str, Any]:
         """Digest what an episode changed."""
