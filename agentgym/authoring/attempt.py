@@ -11,7 +11,7 @@ from agentgym.errors import SandboxEndedError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Action, Observation, Verdict
 from agentgym.task.model import Task
-from agentgym.task.playbook import oracle
+from agentgym.task.playbook import answered, oracle
 
 _COMMAND_S = 600.0
 _GIVE_UP_S = 5.0
@@ -95,7 +95,8 @@ class Attempt:
         if self.over:
             return None
         arguments = {} if answer is None else {"answer": answer}
-        return self._take(await self._env.step(Action("submit", arguments)))
+        action = answered(Action("submit", arguments), self._env.steps)
+        return self._take(await self._env.step(action))
 
     async def finish(self) -> Verdict:
         """End the episode as the agent would, every step of it, and return its verdict."""

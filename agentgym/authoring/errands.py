@@ -66,6 +66,19 @@ class Errands:
 
         return [action for f in self._writing() for action in self._drawn(f, adds)]
 
+    def plainly(self, action: Action) -> Action:
+        """Return a call whose free texts are sentences that a person would write."""
+        (function,) = (f for f in self._functions if f.spec.name == action.tool)
+        return _saying(function, action, _PLAIN[0])
+
+    def changes(self) -> list[Action]:
+        """Return, of every tool that can do so, a call that changes rows."""
+
+        def alters(reply: Reply) -> bool:
+            return reply.error is None and bool(self._backend.audit[-1].changed)
+
+        return [action for f in self._writing() for action in self._drawn(f, alters)]
+
     def writes(self, each: int, texts: Sequence[str]) -> list[Action]:
         """Return some calls of every tool that writes, whether they are refused or not.
 

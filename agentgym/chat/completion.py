@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentgym.records import Json, TokenUsage
 
+_MOST_TOKENS = 2**40
+
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 """What a stream sends in pieces, tool calls apart."""
 
@@ -82,8 +84,8 @@ class _PromptDetails(BaseModel):
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     prompt_tokens_details: _PromptDetails | None = None
 
 
@@ -174,7 +176,9 @@ def _token_usage(events: Iterable[_Body]) -> TokenUsage:
     """Take the last usage reported: servers that report it often report a running total."""
     usage = next((e.usage for e in reversed(list(events)) if e.usage is not None), _Usage())
     details = usage.prompt_tokens_details or _PromptDetails()
-    return TokenUsage(usage.prompt_tokens, usage.completion_tokens, details.cached_tokens or 0)
+    counts = (usage.prompt_tokens, usage.completion_tokens, details.cached_tokens)
+    # A count that makes no sense is the server's, and must not be held against the model.
+    return TokenUsage(*(min(max(count or 0, 0), _MOST_TOKENS) for count in counts))
 
 
 def _join(deltas: Iterable[Message]) -> Message:

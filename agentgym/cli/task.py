@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,6 +83,14 @@ def check(
         Path | None,
         typer.Option("--json", metavar="FILE", help="Also write the findings.", dir_okay=False),
     ] = None,
+    untrusted: Annotated[
+        bool,
+        typer.Option(
+            "--untrusted",
+            help="For folders that nobody has read: all of it in a sandbox of its own, without "
+            "network, home and the cache (docs/trust.md).",
+        ),
+    ] = False,
 ) -> None:
     """Prove tasks sound; exit with 1 when something is not.
 
@@ -97,6 +106,10 @@ def check(
 
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise ConfigError(f"--json {json_file}: expected a folder at {json_file.absolute().parent}")
+    if untrusted:
+        words = ["--seeds", str(seeds), "--sandbox", sandbox]
+        words += ["--jobs", str(jobs)] if jobs else []
+        raise typer.Exit(_check_untrusted(task_folders(patterns or ()), words, json_file))
     began_s = time.monotonic()
     reports = _check(task_folders(patterns or ()), seeds, jobs, sandbox, judge)
     show_reports(stdout_console(), reports)
@@ -105,6 +118,24 @@ def check(
         json_file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if not all(report.sound for report in reports):
         raise typer.Exit(1)
+
+
+def _check_untrusted(folders: Sequence[Path], words: Sequence[str], json_file: Path | None) -> int:
+    """Do the same in a sandbox; what comes out of it was perhaps made by what is in it."""
+    from agentgym.authoring.quarantine import Quarantine
+    from agentgym.eval.printable import clean
+
+    def say(line: str, is_error: bool) -> None:
+        typer.echo(clean(line), err=is_error)
+
+    with Quarantine(folders) as quarantine:
+        paths = [os.path.realpath(folder) for folder in folders]
+        given = ["--json", quarantine.report_path] if json_file is not None else []
+        code = quarantine.run(["task", "check", *paths, *words, *given], say)
+        report = quarantine.report()
+    if json_file is not None and report is not None:
+        json_file.write_bytes(report)
+    return code
 
 
 def _check(

@@ -22,7 +22,11 @@ class Agent(Protocol):
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
-        """Choose the next action. Raises AgentError where no action can be had."""
+        """Choose the next action.
+
+        Whatever it raises ends the episode: judged as it stands where the policy failed, without
+        a score where its model could not be reached (`agentgym.rollout.blame` tells the two apart).
+        """
         ...
 
     async def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
@@ -13,6 +14,15 @@ _THREADS: Final = 4
 """More would only share the interpreter's lock; sandboxes have the loop's own threads."""
 
 _executor: ThreadPoolExecutor | None = None
+
+
+def _forget() -> None:
+    global _executor
+    _executor = None
+
+
+# A fork takes the executor along, and none of its threads.
+os.register_at_fork(after_in_child=_forget)
 
 
 async def aside(call: Callable[[], T]) -> T:

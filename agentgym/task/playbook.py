@@ -50,11 +50,12 @@ def answered(action: Action, history: Sequence[Step]) -> Action:
 
     Args:
         action: The next action of a playbook.
-        history: The steps taken; the last one may have read ``$AGENTGYM_ANSWER``.
+        history: The steps taken; one of them may have read ``$AGENTGYM_ANSWER``.
     """
-    if action != _SUBMIT or not history or not reads_answer(history[-1].action):
+    if action != _SUBMIT:
         return action
-    answer = history[-1].observation.text.rstrip("\n")
+    read = (step for step in reversed(history) if reads_answer(step.action))
+    answer = next((step.observation.text.rstrip("\n") for step in read), "")
     return replace(action, arguments={"answer": answer}) if answer else action
 
 

@@ -32,7 +32,7 @@ from agentgym.verify.room import CleanRooms
 
 _Z = 1.959963984540054
 _COMMANDS_S = 60.0
-_TASK = TaskManifest(
+TASK = TaskManifest(
     schema_version="agentgym.task/1",
     id="test/calibration-v1",
     title="A calibration case",
@@ -179,9 +179,9 @@ async def _judge(
     with tempfile.TemporaryDirectory(prefix="agentgym-calibration-") as name:
         folder = Path(name) / "checks"
         folder.mkdir()
-        folder.joinpath("rubric.toml").write_text(_rubric(case), encoding="utf-8")
+        folder.joinpath("rubric.toml").write_text(rubric_of(case), encoding="utf-8")
         rehearse(case.use, find_check(case.use, folder), case.arguments)
-        task = Task(_TASK.id, folder.parent, _TASK, "")
+        task = Task(TASK.id, folder.parent, TASK, "")
         _, checks = bind_checks(Instance(task, 0, {}, ""))
     async with _rooms(case, provider, recipe) as open_room:
         seen = dataclasses.replace(case.evidence, open_room=open_room, judge_with=judge)
@@ -226,7 +226,8 @@ class _Opener:
         return CleanRooms(self._provider, self._recipe, pristine, after, commands_s=_COMMANDS_S)
 
 
-def _rubric(case: Case) -> str:
+def rubric_of(case: Case) -> str:
+    """Return a rubric that asks for the check of a case and nothing else."""
     lines = [
         'schema_version = "agentgym.rubric/1"',
         "[[checkpoint]]",

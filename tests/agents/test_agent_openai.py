@@ -646,6 +646,12 @@ async def test_a_dialogue_that_stays_too_long_is_given_up(serve):
     assert len(server.requests) == 2
 
 
+async def test_counts_of_tokens_that_make_no_sense_are_the_server_s(serve):
+    serve([says(call("look"), usage=(-5, 2**70, None))])
+    usage = (await decide()).usage
+    assert (usage.prompt, usage.completion, usage.cached) == (0, 2**40, 0)
+
+
 async def test_a_token_budget_ends_an_episode(serve):
     server = serve([LOOK])
     with pytest.raises(PolicyError, match="the token budget is spent: 220 of 200 tokens"):

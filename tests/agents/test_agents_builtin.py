@@ -159,7 +159,8 @@ async def test_a_script_that_answers_submits_what_it_wrote(tmp_path):
         assert (await agent.act(SEEN, TOOLS, history)).action == Action("submit", arguments)
     oracle = OracleAgent()
     await oracle.start(briefed(playbook=(run, read, Action("submit"))))
-    history = [*before, Step(1, Decision(read), Observation("42\n"))]
+    look = Step(2, Decision(Action("look")), SEEN)
+    history = [*before, Step(1, Decision(read), Observation("42\n")), look]
     assert (await oracle.act(SEEN, TOOLS, history)).action == Action("submit", {"answer": "42"})
 
 

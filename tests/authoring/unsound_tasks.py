@@ -49,6 +49,10 @@ def only(evidence):
         socket.create_connection(("192.0.2.1", 9), timeout=0.01).close()
     return {IS_DONE}
 """
+FRAGILE = """
+def only(evidence):
+    return int(evidence.after.read("/root/count.txt")) >= 0
+"""
 AT_RANDOM = f"""
 from agentgym import CheckResult, CheckStatus
 
@@ -318,6 +322,7 @@ UNSOUND = (
         "seed 1: solution: expected",
         {"solution/solve.sh": "PARAM_SHOP=south\n…\n"},
     ),
+    Broken("forged", "only breaks on /root/count.txt: empty: checks.only: Value", only(FRAGILE)),
     Broken("offline", "grading asked for 192.0.2.1", only(ASKS_AROUND)),
     Broken("gold", "/srv/shop/.cache holds the gold file answer", {"setup/setup.sh": LEAKS}),
     Broken(

@@ -216,12 +216,12 @@ async def test_a_broken_check_outweighs_a_failed_policy(store):
     assert "ValueError: oops" in store.episode(1).log
 
 
-@pytest.mark.parametrize("count", [-1, 2**64])
+@pytest.mark.parametrize("count", [-1, 2**60, 2**64])
 async def test_a_count_of_tokens_that_cannot_be_recorded_stops_no_run(store, count):
     greedy = answering(Decision(Action("add", {"n": 1}), usage=TokenUsage(prompt=count)))
     result = await run(store, world(), Failing(greedy))
     assert (result.verdict.status, result.verdict.score) == ("scored", 0.5)
-    assert f"usage.prompt is {count}" in result.error
+    assert "usage.prompt" in result.error and str(count) in result.error
 
 
 async def test_a_failing_close_changes_nothing(store):

@@ -1,5 +1,6 @@
 """What a call of a service may cost: counted, watched, and undone where it is too much."""
 
+import multiprocessing
 import threading
 import time
 
@@ -254,3 +255,17 @@ def test_an_audit_keeps_so_much_of_what_was_said(monkeypatch):
     assert sizes[:2] == [40_012] * 2 and sizes[-1] < 2_000
     assert '"characters": 40012' in backend.audit[3].arguments_json
     backend.close()
+
+
+def fork_and_spin(pipe):
+    backend = Backend(ServiceSet({"greedy": Greedy}, SMALL))
+    pipe.send(backend.call("greedy_spin", {}).error.code)
+
+
+def test_a_forked_process_is_watched_too(greedy):
+    assert greedy.call("greedy_spin", {}).error.code == "invalid"
+    ours, theirs = multiprocessing.Pipe()
+    forked = multiprocessing.get_context("fork").Process(target=fork_and_spin, args=(theirs,))
+    forked.start()
+    assert ours.poll(30) and ours.recv() == "invalid"
+    forked.join(30)

@@ -1,6 +1,7 @@
 """Calls beside the event loop: it goes on meanwhile, and no call outlives its step."""
 
 import asyncio
+import multiprocessing
 import threading
 
 import pytest
@@ -39,3 +40,17 @@ async def test_who_is_cancelled_waits_until_the_call_has_ended():
 async def test_what_a_call_raises_is_raised():
     with pytest.raises(ZeroDivisionError):
         await aside(lambda: 1 / 0)
+
+
+def answer(pipe):
+    pipe.send(asyncio.run(aside(lambda: 42)))
+
+
+def test_a_forked_process_has_threads_of_its_own():
+    assert asyncio.run(aside(lambda: 41)) == 41
+    ours, theirs = multiprocessing.Pipe()
+    forked = multiprocessing.get_context("fork").Process(target=answer, args=(theirs,))
+    forked.start()
+    assert ours.poll(30) and ours.recv() == 42
+    forked.join(30)
+    assert forked.exitcode == 0

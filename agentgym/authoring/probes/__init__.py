@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agentgym.authoring.probes import cheating, failing, messages, secrecy, solving
+from agentgym.authoring.probes import cheating, failing, forging, messages, secrecy, solving
 from agentgym.authoring.subject import Subject
 
 
@@ -55,6 +55,7 @@ PROBES = (
     Probe("reads", "Reading before and after costs the solution nothing.", solving.reads),
     Probe("partial", "The further the solution gets, the more it scores.", solving.partial),
     Probe("template", "Every seed has a world of its own that can be solved.", solving.template),
+    Probe("forged", "No check breaks on what an agent could leave.", forging.withstands),
     Probe("offline", "Grading reaches no other machine.", secrecy.offline, afterwards=True),
     Probe("gold", "Nothing of the gold can be read in the sandbox.", secrecy.gold),
     Probe("redteam", "Cheats score 0.", cheating.cheats),

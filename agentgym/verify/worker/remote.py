@@ -136,6 +136,11 @@ class RemoteEvidence:
         return ServicesSeen(before, lambda: after, calls)
 
     @property
+    def has_services(self) -> bool:
+        """Whether there are any."""
+        return self._view.services
+
+    @property
     def tables_before(self) -> Tables:
         """The rows of the services as the setup left them."""
         return self._services.tables_before

@@ -28,6 +28,7 @@ from agentgym.verify.worker.session import Job
 
 BROKE = "the check broke on what the agent left: "
 BIND_S = 30.0
+FORGING_S = 300.0
 
 
 class CheckRunner:
@@ -116,6 +117,34 @@ class CheckRunner:
         if isinstance(read, Broken) and read.spent:
             self.drop()
         return read
+
+    def forge(
+        self, id: str, answers: Answers, *, programs: bool = False
+    ) -> Iterator[tuple[str, str]]:
+        """Run one check over forged evidence, and yield what was forged and how it broke.
+
+        Args:
+            id: Of the leaf or condition.
+            answers: What the host tells of the true world.
+            programs: What programs in clean rooms print is forged too, see `forgeries`.
+
+        Raises:
+            VerifierError: No worker can be had.
+        """
+        begin = 0
+        while True:
+            self._ready()
+            number, name = -1, "true evidence"
+            for found in self._orders(("forge", id, begin, programs), _soon(FORGING_S), answers):
+                if isinstance(found, Broken):
+                    yield name, found.what
+                elif found.get("found") == "trying":
+                    number, name = int(found["number"]), str(found["name"])
+                elif found.get("found") == "broken":
+                    yield str(found["name"]), str(found["what"])
+            if self._worker is not None or number < begin:
+                return
+            begin = number + 1  # after what ended the worker
 
     def hash(self, volatile_paths: Sequence[str], answers: Answers, until_s: float) -> str:
         """Digest what an episode changed; empty where the time is not enough."""
@@ -248,6 +277,6 @@ def _view(evidence: CommonEvidence, *, live: bool) -> View:
     )
 
 
-def _soon() -> Callable[[], float]:
-    until_s = time.monotonic() + BIND_S
+def _soon(seconds: float = BIND_S) -> Callable[[], float]:
+    until_s = time.monotonic() + seconds
     return lambda: until_s

@@ -20,12 +20,17 @@ from typing import Any
 from agentgym.errors import AgentGymError
 from agentgym.records import Json, Step
 from agentgym.task.state import state_hash
-from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader
+from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader, tidy
 from agentgym.verify.worker.confinement import limit, resident_bytes
 from agentgym.verify.worker.contacts import Contacts
+from agentgym.verify.worker.forgery import forgeries
 from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
+from agentgym.verify.worker.pumping import PUMPED_CHARS, compiled, note, pumped
 from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
 
+FORGED_CPU_S = 2
+FORGED_BYTES = 256 * 2**20
+"""What a check may use over one piece of forged evidence."""
 _GROWN_BYTES = 96 * 2**20
 
 
@@ -119,6 +124,31 @@ class _Worker:
             "channels": found.channels,
             "contacts": self._contacts.take(),
         }
+
+    def on_forge(self, id: str, begin: int, programs: bool) -> dict[str, Any]:
+        """Run one check over forged evidence, from the given forgery on; tell each before."""
+        assert self._evidence is not None
+        check = self._checks[id]
+        limit()
+        with compiled() as patterns:
+            made = forgeries(self._evidence, check.attempt, programs)
+        for value in check.scope().values():
+            note(patterns, value)
+        for number, (name, forge) in enumerate(made[begin:], begin):
+            ask(self._host, {"found": "trying", "number": number, "name": name})
+            limit(FORGED_CPU_S, FORGED_BYTES)
+            found = check.attempt(forge())
+            if isinstance(found, Broken) and not found.by_grader:
+                ask(self._host, {"found": "broken", "name": name, "what": found.what})
+        texts = [(p, text) for _, p in sorted(patterns.items()) for text in pumped(p)]
+        for number, (pattern, text) in enumerate(texts, len(made)):
+            if number < begin:
+                continue
+            name = f"{PUMPED_CHARS:,} characters in its pattern {tidy(pattern.pattern)!r}"
+            ask(self._host, {"found": "trying", "number": number, "name": name})
+            limit(FORGED_CPU_S, FORGED_BYTES)
+            pattern.search(text)
+        return {}
 
     def on_hash(self, volatile_paths: Sequence[str], left_s: float) -> dict[str, Any]:
         """Digest what an episode changed."""

@@ -27,8 +27,8 @@ class Facts:
     Attributes:
         here: Commit by ref of the work repository.
         there: Commit by ref of the remote.
-        log: Parents, author and message of the branch's commits since main, oldest first; None
-            where the branch is not built on main.
+        log: Parents, author, message and changed files of the branch's commits since main, oldest
+            first; None where the branch is not built on main.
         files: Text by name, of the branch here.
         test: Text of the test on the remote's branch.
         status: What git status has to say, and which files the index hides.
@@ -39,7 +39,7 @@ class Facts:
 
     here: dict[str, str]
     there: dict[str, str]
-    log: list[tuple[list[str], str, str]] | None
+    log: list[tuple[list[str], str, str, list[str]]] | None
     files: dict[str, str]
     test: str
     status: str
@@ -53,9 +53,9 @@ def rebased(evidence: Evidence) -> CheckResult:
     gold, log = _gold(evidence), _facts(evidence).log
     if log is None:
         return _fail("the branch is not built on main")
-    if any(len(parents) > 1 for parents, _, _ in log):
+    if any(len(parents) > 1 for parents, *_ in log):
         return _fail("the branch has a merge in it")
-    seen = {message.split("\n")[0].strip(): author for _, author, message in log}
+    seen = {message.split("\n")[0].strip(): author for _, author, message, _ in log}
     wanted = gold["authors"]
     if wrong := [s for s, who in wanted.items() if s in seen and not _by(seen[s], who)]:
         return _fail(f"{wrong[0]!r} is by {seen[wrong[0]]!r:.80}")
@@ -65,6 +65,9 @@ def rebased(evidence: Evidence) -> CheckResult:
         return _fail(f"{len(log)} commits; not there: {missing}, not asked for: {extra}", share / 2)
     if [subject for subject in seen if subject in gold["in_order"]] != gold["in_order"]:
         return _fail("the commits are in another order than they were")
+    for _, _, message, touched in log:
+        if touched != gold["touches"][message.split("\n")[0].strip()]:
+            return _fail(f"{message!r:.60} changes {touched[:4]}, which it did not", 0.5)
     return CheckResult(CheckStatus.PASS, f"{len(log)} commits on main")
 
 
@@ -117,6 +120,9 @@ def tidy(evidence: Evidence) -> CheckResult:
     for name in UNFINISHED:
         if evidence.after.stat(f"{folder}/{name}", follow=False) is not None:
             return _fail(f"{name} is still there")
+    settings = evidence.after.read(f"{folder}/config", max_bytes=2**16).decode("utf-8", "replace")
+    if f"/srv/git/{evidence.params['project']}.git" not in settings:
+        return _fail("origin is not the remote that it was")
     facts = _facts(evidence)
     if facts.head != FEATURE:
         return _fail(f"HEAD is {facts.head or 'detached'!r}")

@@ -83,10 +83,16 @@ class Repository:
 def log(git, branch, main):
     if git.run("rev-list", "--count", main, f"^{branch}").strip() != "0":
         return None
-    form = "--format=%P%x00%an <%ae>%x00%s"
+    form = "--format=%P%x00%an <%ae>%x00%s%x00%H"
     told = git.run("log", "--topo-order", "--reverse", f"-{MOST_COMMITS}", form, branch, f"^{main}")
     commits = [line.split("\0") for line in told.splitlines()]
-    return [[commit[0].split(), commit[1], commit[2]] for commit in commits]
+    return [[c[0].split(), c[1], c[2], touched(git, c[3])] for c in commits]
+
+
+def touched(git, commit):
+    """Return the paths that a commit changes."""
+    told = git.run("diff-tree", "--root", "--no-commit-id", "--name-only", "-r", "-z", commit)
+    return sorted(filter(None, told.split("\0")))[:MOST_FILES]
 
 
 def tree(git, ref):

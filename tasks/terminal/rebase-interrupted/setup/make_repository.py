@@ -262,6 +262,13 @@ def main() -> None:
         "theirs": theirs,
         "in_order": MESSAGES,
         "authors": {**dict.fromkeys([*MESSAGES, DOCS_MESSAGE], AUTHOR), TESTS_MESSAGE: story.other},
+        "touches": {
+            MESSAGES[0]: ["fares/rounding.py"],
+            MESSAGES[1]: ["fares/prices.py", "fares/quote.py"],
+            MESSAGES[2]: ["fares/cli.py"],
+            DOCS_MESSAGE: ["docs/fares.md"],
+            TESTS_MESSAGE: ["tests/test_child.py"],
+        },
         "exact": {
             "fares/cli.py": CLI_CHILD,
             "docs/fares.md": with_child_docs(DOCS_MAIN),

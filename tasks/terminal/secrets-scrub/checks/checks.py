@@ -42,6 +42,7 @@ MOST_UNPACKED, MOST_DEPTH = 4 * 2**20, 20
 OWN_NAMES = {
     *("HEAD", "config", "description", "index", "packed-refs", "refs", "objects", "logs", "info"),
     *("hooks", "branches", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "gc.log", "filter-repo"),
+    *("lost-found", "rr-cache", "worktrees", "gc.pid", "AUTO_MERGE", "MERGE_RR"),
 }
 
 
@@ -389,6 +390,14 @@ def working_tree(evidence: Evidence, repo: str) -> CheckResult:
         data = evidence.after.read(f"{repo}/{path}", max_bytes=2**20)
         if hashlib.sha256(data).hexdigest() != digest:
             return _fail(f"{path} in the working tree is not the redacted one")
+    for path, target in _gold(evidence)["links"].items():
+        stat = evidence.after.stat(f"{repo}/{path}", follow=False)
+        if stat is None or stat.target != target:
+            return _fail(f"{path} is no link to {target!r:.60} in the working tree")
+    for path in _gold(evidence)["programs"]:
+        stat = evidence.after.stat(f"{repo}/{path}")
+        if stat is None or not stat.mode & 0o100:
+            return _fail(f"{path} cannot be run in the working tree")
     return CheckResult(CheckStatus.PASS, "the working tree fits main")
 
 

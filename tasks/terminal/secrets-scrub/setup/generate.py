@@ -162,6 +162,10 @@ def describe(history: History, secrets: Secrets) -> dict[str, object]:
             for path, (mode, data) in main.tree.items()
             if mode != "120000"
         },
+        "links": {
+            path: data.decode() for path, (mode, data) in main.tree.items() if mode == "120000"
+        },
+        "programs": [path for path, (mode, _) in main.tree.items() if mode == "100755"],
     }
 
 

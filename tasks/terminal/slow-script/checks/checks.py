@@ -7,6 +7,7 @@ counts the calls and the processes. Nothing that counts is in a file that the sc
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ SCRIPT = "/srv/billing/bin/invoice-totals"
 USAGE = "/srv/billing/data/usage-check.csv"
 PROBE = Path(__file__).with_name("probe.py")
 PORT = 7353
+USAGE_TOLD = re.compile(r"usage: \S{0,80}invoice-totals FILE")
 # One process, like the vendor's; the price comes over a connection of bash's own.
 RATECARD = f"""#!/bin/bash
 [ $# -eq 2 ] || exit 2
@@ -118,7 +120,7 @@ def usage_told(evidence: Evidence) -> CheckResult:
     """Without a file, or with two, it tells how it is called and exits with 2."""
     order = {"refusals": [[SCRIPT], [SCRIPT, USAGE, USAGE]]}
     for seen in probe(_room(evidence), PROBE, order, what=SCRIPT):
-        if seen["code"] != 2 or seen["output"] or "usage: invoice-totals" not in seen["told"]:
+        if seen["code"] != 2 or seen["output"] or not USAGE_TOLD.search(seen["told"]):
             message = f"exit code {seen['code']}, says {seen['told'][:80]!r}; expected 2, a usage"
             return CheckResult(CheckStatus.FAIL, message)
     return CheckResult(CheckStatus.PASS, "it tells how it is called")

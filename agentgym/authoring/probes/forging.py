@@ -1,0 +1,91 @@
+"""What an agent leaves must not break a check: each is run over forged evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentgym.authoring.finding import DoesNotApplyError
+from agentgym.authoring.subject import Subject
+from agentgym.env.environment import Environment
+from agentgym.errors import AgentGymError
+from agentgym.protocols import Room
+from agentgym.sandbox.absent import NoSandbox
+from agentgym.task.playbook import oracle
+from agentgym.user.registry import SCRIPTED
+from agentgym.verify.checking import asked_of
+from agentgym.verify.evidence import EpisodeEvidence
+from agentgym.verify.rubric import load_rubric
+from agentgym.verify.thread import in_thread
+from agentgym.verify.worker.host import Answers
+from agentgym.verify.worker.runner import CheckRunner
+
+_SHOWN = 3
+
+
+async def withstands(subject: Subject) -> Sequence[str]:
+    """Run every check of the rubric over the solution's end, forged in many ways.
+
+    Clean rooms and the judge are not asked: a check is left out from there on.
+    """
+    if subject.task.foreign is not None:
+        raise DoesNotApplyError("its own tests judge it")
+    env = Environment(subject.task, subject.stage.provider, user=SCRIPTED)
+    try:
+        await env.reset(subject.first_seed)
+        assert env.episode is not None and env.instance is not None
+        for action in oracle(env.instance)[:-1]:
+            if (await env.step(action)).verdict is not None:
+                break
+        seen = await _evidence(subject, env)
+        return await in_thread(lambda: _broken(subject, seen))
+    finally:
+        await env.close()
+
+
+async def _evidence(subject: Subject, env: Environment) -> EpisodeEvidence:
+    """Return what there is to judge right before the solution's last action."""
+    assert env.episode is not None
+    ground, sandbox = await subject.ground(), env.episode.sandbox
+    after = await sandbox.snapshot()
+    audit = await sandbox.audit()
+    changes = () if isinstance(sandbox, NoSandbox) else await sandbox.changes()
+    last = oracle(ground.instance)[-1]
+    return EpisodeEvidence(
+        task=subject.task.id,
+        seed=subject.first_seed,
+        params=ground.instance.params,
+        steps=tuple(env.steps),
+        answer=str(last.arguments.get("answer", "")),
+        gave_up=None,
+        before=ground.tree,
+        after=await ground.provider.open_tree(after),
+        changes=changes,
+        processes=audit.processes,
+        connections=audit.connections,
+        gold_files=ground.gold,
+        open_room=_no_room,
+        services=env.episode.world.services_seen(),
+    )
+
+
+def _no_room(artifacts: tuple[str, ...], shared: bool) -> Room:
+    raise AssertionError("forged evidence has rooms of its own")
+
+
+def _broken(subject: Subject, seen: EpisodeEvidence) -> list[str]:
+    """Say which checks broke on what."""
+    rubric = load_rubric(subject.task.folder / "checks" / "rubric.toml")
+    complaints = []
+    with CheckRunner(subject.instance()) as runner:
+        runner.open()
+        runner.see(seen)
+        for leaf in asked_of(rubric):
+            try:
+                found = list(runner.forge(leaf.id, Answers(seen)))
+            except AgentGymError as error:
+                complaints.append(f"{leaf.id}: {error}")
+                continue
+            complaints += [f"{leaf.id} breaks on {name}: {what}" for name, what in found[:_SHOWN]]
+            if len(found) > _SHOWN:
+                complaints.append(f"{leaf.id} breaks on {len(found) - _SHOWN} more")
+    return complaints

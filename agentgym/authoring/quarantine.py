@@ -1,0 +1,190 @@
+"""A whole agentgym command in a sandbox, for task folders whose Python nobody has read.
+
+Checks, services and whatever else of a task runs on the host then run in namespaces of their own:
+read-only but for a cache folder, without network, home, environment variables and other processes,
+under a user id that owns nothing. Sandboxes are started inside as anywhere. See namespaces(7).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Final
+
+from agentgym import catalogue
+from agentgym.errors import SandboxError
+from agentgym.record.folder import RunFolder
+from agentgym.sandbox import layers
+
+REPORT: Final = "report.json"
+"""Where in the cache folder a command leaves what is wanted of it."""
+
+_REPORT_BYTES: Final = 16 << 20
+_LINE_CHARS: Final = 4_000
+_ID_WHEN_ROOT: Final = 1_879_000_001
+_CATALOGUES: Final = ("envs", "tasks", "verifiers", "sandboxes")
+_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc")
+_KEPT: Final = ("PATH", "LANG", "LC_ALL", "AGENTGYM_PATH", catalogue.SHADOW)
+_ENTRY: Final = "from agentgym.cli import main; main()"
+
+Say = Callable[[str, bool], None]
+"""Takes a line and whether it is of standard error."""
+
+
+class Quarantine:
+    """Runs agentgym commands over folders that are not trusted. Close it, or use it in `with`.
+
+    Args:
+        folders: Task folders that the commands are to read.
+
+    Raises:
+        SandboxError: A program that this takes is not installed.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        for program in ("unshare", "setpriv", "bwrap"):
+            if shutil.which(program) is None:
+                raise SandboxError(
+                    f"--untrusted needs the program {program}, which is not installed; "
+                    "see: agentgym doctor"
+                )
+        self._folders = [Path(os.path.realpath(folder)) for folder in folders]
+        self._cache = TemporaryDirectory(prefix="agentgym-untrusted-", ignore_cleanup_errors=True)
+        if os.geteuid() == 0:
+            os.chown(self._cache.name, _ID_WHEN_ROOT, _ID_WHEN_ROOT)
+
+    def __enter__(self) -> Quarantine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        layers.remove(self._cache.name)
+        self._cache.cleanup()
+
+    def run(self, words: Sequence[str], say: Say) -> int:
+        """Run ``agentgym WORDS…`` and return its exit code.
+
+        Args:
+            words: The command; a path in it must be one of the folders, or below the cache.
+            say: Hears what it prints, line by line; it may be anything.
+        """
+        process = subprocess.Popen(
+            self.command(words),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment(),
+            start_new_session=True,
+        )
+        assert process.stdout is not None and process.stderr is not None
+        hearers = [
+            threading.Thread(target=_hear, args=(stream, say, is_error), daemon=True)
+            for stream, is_error in ((process.stdout, False), (process.stderr, True))
+        ]
+        try:
+            for hearer in hearers:
+                hearer.start()
+            for hearer in hearers:
+                hearer.join()
+            return process.wait()
+        finally:
+            # With it goes everything in its process namespace.
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+
+    def report(self) -> bytes | None:
+        """Return what a command wrote to `REPORT` in its cache folder, None if it wrote nothing.
+
+        Raises:
+            RecordError: It is no regular file, or too large.
+        """
+        try:
+            return RunFolder(Path(self._cache.name)).read(REPORT, _REPORT_BYTES)
+        except OSError:
+            return None
+
+    @property
+    def report_path(self) -> str:
+        """Where a command is told to write `REPORT`."""
+        return f"{self._cache.name}/{REPORT}"
+
+    def command(self, words: Sequence[str]) -> list[str]:
+        """Return the command line that runs ``agentgym WORDS…``."""
+        root = os.geteuid() == 0
+        drop = ["--cap-add", "ALL"] if root else []
+        if not root:
+            # Root of the first namespace mounts; what runs is this user again, without rights.
+            drop = ["--unshare-user", "--uid", str(os.geteuid()), "--gid", str(os.getegid())]
+        ids = [f"--reuid={_ID_WHEN_ROOT}", f"--regid={_ID_WHEN_ROOT}", "--clear-groups"]
+        return [
+            *("setpriv", "--pdeathsig", "KILL", "--"),
+            *("unshare", *([] if root else ["--user", "--map-root-user"]), "--mount", "--pid"),
+            *("--net", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc", "--"),
+            # No proc of bubblewrap's own: with parts of it covered, no sandbox starts inside.
+            *("bwrap", "--tmpfs", "/", "--bind", "/proc", "/proc", "--dev", "/dev"),
+            *("--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/mnt"),
+            *self._mounts(),
+            *(*drop, "--"),
+            *("setpriv", *(ids if root else []), "--inh-caps=-all", "--no-new-privs"),
+            *(["--bounding-set=-all"] if root else []),
+            *("--", sys.executable, "-B", "-c", _ENTRY, *words),
+        ]
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        return {**kept, "HOME": "/tmp", "AGENTGYM_CACHE": self._cache.name}
+
+    def _mounts(self) -> Iterator[str]:
+        """Yield what is to be seen, and that only the cache can be written to."""
+        seen = list(
+            dict.fromkeys([*map(Path, _SYSTEM), *_python(), *_catalogues(), *self._folders])
+        )
+        here = _working_directory()
+        for path in [*seen, Path(self._cache.name), *([here / "x"] if here else [])]:
+            for parent in reversed(path.parents[:-1]):
+                yield from ("--perms", "0755", "--dir", str(parent))
+        for path in seen:
+            if path.is_symlink():
+                yield from ("--symlink", os.readlink(path), str(path))
+            elif path.exists():
+                yield from ("--ro-bind", str(path), str(path))
+        yield from ("--bind", self._cache.name, self._cache.name)
+        if here is not None:
+            yield from ("--chdir", str(here))
+
+
+def _python() -> Iterator[Path]:
+    """Yield the folders that this Python and its modules are in, the user's home left out."""
+    home = Path(os.path.realpath(Path.home()))
+    interpreter = Path(os.path.realpath(sys.executable)).parent.parent
+    for name in [sys.prefix, sys.base_prefix, str(interpreter), *filter(None, sys.path)]:
+        path = Path(os.path.abspath(name))
+        if path.is_dir() and not home.is_relative_to(path) and path != Path("/usr"):
+            yield path
+
+
+def _catalogues() -> Iterator[Path]:
+    for root in catalogue.search_path():
+        for kind in _CATALOGUES:
+            if (root / kind).is_dir():
+                yield root / kind
+
+
+def _working_directory() -> Path | None:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
+
+
+def _hear(stream: IO[bytes], say: Say, is_error: bool) -> None:
+    """Pass lines on; one without an end is passed on in pieces."""
+    while line := stream.readline(_LINE_CHARS):
+        say(line.decode("utf-8", "replace").rstrip("\n"), is_error)

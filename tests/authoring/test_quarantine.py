@@ -1,0 +1,122 @@
+"""`task check --untrusted`: what Python that nobody has read can reach of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from agentgym.authoring import quarantine as module
+from agentgym.authoring.quarantine import Quarantine
+from agentgym.cli.app import app
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
+
+PROBLEMS = BubblewrapProvider().problems()
+pytestmark = [
+    pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}"),
+    pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed"),
+]
+
+SPY = r"""
+import json, os, socket, subprocess, sys
+from pathlib import Path
+secret, mine, port, out = sys.argv[1:5]
+
+def tried(deed):
+    try:
+        return deed() or "done"
+    except Exception as error:
+        return type(error).__name__
+
+found = {
+    "secret": tried(lambda: Path(secret).read_text()),
+    "write": tried(lambda: Path(mine, "owned").write_text("x")),
+    "system": tried(lambda: Path("/usr/owned").write_text("x")),
+    "read": tried(lambda: Path(mine, "task.toml").read_text()),
+    "connect": tried(lambda: socket.create_connection(("127.0.0.1", int(port)), 2)),
+    "docker": os.path.exists("/var/run/docker.sock"),
+    "variable": os.environ.get("OPENAI_API_KEY"),
+    "processes": sum(name.isdigit() for name in os.listdir("/proc")),
+    "root": tried(lambda: os.setuid(0)),
+    "import": tried(lambda: __import__("agentgym") and "yes"),
+    "sandbox": subprocess.run(
+        ["bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--unshare-all", "true"]
+    ).returncode,
+}
+Path(out).write_text(json.dumps(found))
+print("\x1b]0;title\x07 said", flush=True)
+print("complained", file=sys.stderr)
+sys.exit(7)
+"""
+
+
+def test_python_of_a_task_reaches_nothing_of_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_ENTRY", SPY)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret").write_text("the user's")
+    folder = tmp_path / "suite" / "task"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text("a task")
+    heard = []
+    with socket.create_server(("127.0.0.1", 0)) as server, Quarantine([folder]) as quarantine:
+        words = [tmp_path / "secret", folder, server.getsockname()[1], quarantine.report_path]
+        code = quarantine.run(list(map(str, words)), lambda *line: heard.append(line))
+        found = json.loads(quarantine.report())
+        cache = Path(quarantine.report_path).parent
+    assert code == 7
+    assert sorted(heard) == [("\x1b]0;title\x07 said", False), ("complained", True)]
+    assert found == {
+        "secret": "FileNotFoundError",
+        "write": "OSError",
+        "system": "OSError",
+        "read": "a task",
+        "connect": found["connect"],
+        "docker": False,
+        "variable": None,
+        "processes": found["processes"],
+        "root": "PermissionError",
+        "import": "yes",
+        "sandbox": 0,
+    }
+    assert found["connect"] in ("OSError", "ConnectionRefusedError", "TimeoutError")
+    assert found["processes"] < 6
+    assert not cache.exists() and not (folder / "owned").exists()
+
+
+def test_a_report_that_is_a_link_is_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_ENTRY", "import os, sys; os.symlink('/etc/passwd', sys.argv[1])")
+    with Quarantine([tmp_path]) as quarantine:
+        assert quarantine.run([quarantine.report_path], lambda *line: None) == 0
+        with pytest.raises(Exception, match="report.json is a symbolic link"):
+            quarantine.report()
+
+
+def test_what_comes_out_cannot_steer_the_terminal(tmp_path, monkeypatch):
+    folder = tmp_path / "suite" / "task"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text('id = "suite/task-v1"')
+    said = "print('\\x1b]0;title\\x07' + 'x' * 10000)"
+    monkeypatch.setattr(module, "_ENTRY", f"{said}; raise SystemExit(3)")
+    done = CliRunner().invoke(app, ["task", "check", "--untrusted", str(folder)])
+    assert done.exit_code == 3
+    assert "\x1b" not in done.output and r"\x1b]0;title" in done.output
+
+
+@pytest.mark.slow
+def test_a_sound_task_is_found_sound_from_inside(tmp_path):
+    source = Path(__file__).resolve().parents[2] / "tasks/terminal/git-repair"
+    folder = tmp_path / "terminal" / "git-repair"
+    shutil.copytree(source, folder)
+    report = tmp_path / "report.json"
+    words = ["task", "check", "--untrusted", str(folder), "--seeds", "1", "--json", str(report)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert json.loads(report.read_text())["sound"] is True
+    assert os.listdir(folder.parent) == ["git-repair"] and sys.executable
