@@ -109,6 +109,7 @@ class Unit:
         line: Which line of the message it stands in.
         asks: It asks for something: by its sign, its words, or as a point of a list that does.
         may_ask: What it asks for is something that it may ask for.
+        bound: It says something that the message has to say.
     """
 
     text: str
@@ -116,6 +117,7 @@ class Unit:
     line: int
     asks: bool = False
     may_ask: bool = False
+    bound: bool = False
 
     @property
     def left(self) -> list[Token]:
