@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from agentgym.verify.messages.figures import Figure, find_figures
+from agentgym.verify.messages.figures import EMAIL, URL, Figure, find_figures
 from agentgym.verify.messages.plain import plain
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d\w*")
@@ -186,12 +186,15 @@ def _keyed(line: str) -> bool:
 
 
 def _sentences(line: str) -> list[str]:
-    """Split a line into sentences; a full stop behind an abbreviation ends none."""
+    """Split a line into sentences; one in an address or abbreviation ends none."""
     pieces: list[str] = []
     start = 0
+    addresses = [m.span() for kind in (EMAIL, URL) for m in kind.finditer(line)]
     for match in _BREAK.finditer(line):
         piece = line[start : match.start()]
         if _ABBREVIATED.search(piece[-8:]) and not _BEGINS.match(line, match.end()):
+            continue
+        if any(begin < match.start() < end - 1 for begin, end in addresses):
             continue
         pieces.append(piece)
         start = match.end()
