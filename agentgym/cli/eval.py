@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import signal
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,14 @@ from agentgym.errors import AgentGymError, ConfigError
 
 if TYPE_CHECKING:
     from agentgym.record.store import RunStore
+
+
+class KeptStates(StrEnum):
+    """Values of --keep-states (those of `agentgym.rollout.keeping.Policy`, which loads late)."""
+
+    ALL = "all"
+    FAILED = "failed"
+    NONE = "none"
 
 
 def evaluate(
@@ -85,6 +94,19 @@ def evaluate(
         bool | None,
         typer.Option("--offline", help="Give sandboxes no network, whatever a task allows."),
     ] = None,
+    keep_states: Annotated[
+        KeptStates | None,
+        typer.Option(
+            "--keep-states",
+            help="Final states kept in the run, for agentgym regrade. Default: all.",
+        ),
+    ] = None,
+    keep_states_mb: Annotated[
+        int | None,
+        typer.Option(
+            "--keep-states-mb", min=0, help="Megabytes of final states in the run. Default: 1024."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/TIME-SUITE."),
@@ -113,6 +135,8 @@ def evaluate(
         "judge": judge,
         "user": user,
         "offline": offline,
+        "keep_states": keep_states and keep_states.value,
+        "keep_states_mb": keep_states_mb,
     }
     asked = {name: value for name, value in given.items() if value is not None}
     # The first line comes before what takes time: imports, and the reading of every task.

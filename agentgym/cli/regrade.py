@@ -29,6 +29,7 @@ class _Asked:
     named: Named
     jobs: int
     force: bool
+    rerun: bool
 
 
 def regrade(
@@ -48,8 +49,12 @@ def regrade(
     force: Annotated[
         bool, typer.Option("--force", help="Also those that the present verifier has judged.")
     ] = False,
+    rerun: Annotated[
+        bool,
+        typer.Option("--rerun", help="Execute the actions again and judge what they leave."),
+    ] = False,
 ) -> None:
-    """Execute recorded episodes again and judge them anew; the old verdicts stay in the history.
+    """Judge recorded episodes anew, by their kept final states; old verdicts stay in the history.
 
     Exits with 1 where an episode could not be judged again and keeps its verdict.
     """
@@ -64,7 +69,7 @@ def regrade(
     try:
         rows = chosen(store, episode)
         named = vouched_for([row for row in rows if row.first is not None], task, sandbox)
-        asked = _Asked(named, jobs or os.cpu_count() or 1, force)
+        asked = _Asked(named, jobs or os.cpu_count() or 1, force, rerun)
         try:
             done = _regrade(console, store, asked, rows)
         except KeyboardInterrupt:
@@ -98,7 +103,10 @@ def _regrade(
             if name not in providers:
                 providers[name] = plugins.load("agentgym.sandboxes", name)()
             done = await regrade_episode(
-                store, row, providers[name], force=asked.force, named=asked.named
+                *(store, row, providers[name]),
+                force=asked.force,
+                rerun=asked.rerun,
+                named=asked.named,
             )
             _say(console, row, done)
             return done

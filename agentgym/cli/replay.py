@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from agentgym.protocols import SandboxProvider
     from agentgym.record.store import EpisodeRow, RunStore
     from agentgym.records import Step
+    from agentgym.rollout.replay import Divergence
     from agentgym.rollout.trust import Named
 
 T = TypeVar("T")
+
+_TEXTS_SHOWN = 3
 
 
 def replay(
@@ -49,7 +52,11 @@ def replay(
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Fold nothing.")] = False,
 ) -> None:
-    """Show a recorded episode step by step, verify it, or branch off it."""
+    """Show a recorded episode step by step, verify it, or branch off it.
+
+    --verify exits with 1 if the state differs from the record, or if nobody can know; with 0 if
+    everything agrees, and also if only text differs: then the text is shown.
+    """
     from agentgym.cli.console import stdout_console
     from agentgym.cli.transcript import episode_table
     from agentgym.record.store import RunStore
@@ -86,6 +93,7 @@ def _show(console: Console, store: RunStore, row: EpisodeRow, full: bool) -> Non
     """Print an episode with what was thought of it later."""
     from agentgym.cli.opinions import print_grades, print_past_verdicts, remarks
     from agentgym.cli.transcript import print_episode
+    from agentgym.eval.printable import clean
 
     told = remarks(store.history.newest_gradings(row.id))
 
@@ -94,6 +102,11 @@ def _show(console: Console, store: RunStore, row: EpisodeRow, full: bool) -> Non
 
     print_episode(console, row, store.steps(row.id), full=full, after_step=after_step)
     print_past_verdicts(console, store.history.past_verdicts(row.id))
+    ending = store.endings.find(row.id)
+    if ending is not None and ending.ended_s is not None:
+        kept = f"kept ({ending.state_bytes / 1000:.0f} kB)" if ending.state else "not kept"
+        why = f": {clean(ending.unkept)}" if ending.unkept else ""
+        console.print(f"\nfinal state: {kept}{why}", style="dim", markup=False, soft_wrap=True)
 
 
 def _verify(console: Console, store: RunStore, row: EpisodeRow, named: Named) -> None:
@@ -101,14 +114,45 @@ def _verify(console: Console, store: RunStore, row: EpisodeRow, named: Named) ->
     from agentgym.rollout.replay import verify_episode
 
     sandbox = named.provider(row.sandbox)
-    divergence = _with_provider(sandbox, lambda p: verify_episode(store, row.id, p, named=named))
-    if divergence is not None:
-        told = f"episode {row.id} diverged at {clean(str(divergence))}"
+    found = _with_provider(sandbox, lambda p: verify_episode(store, row.id, p, named=named))
+    if found.divergence is not None and found.first is not None:
+        told = f"episode {row.id} diverged at {clean(str(found.first))}"
         console.print(told, style="red", markup=False, soft_wrap=True)
+        _show_diff(console, found.first)
+        if found.first != found.divergence:
+            console.print(f"  {clean(str(found.divergence))}", markup=False, soft_wrap=True)
         raise typer.Exit(1)
     judged = ", so do the state and the score" if row.verdict and row.verdict.scored else ""
-    told = f"episode {row.id}: {row.steps} steps executed again, all observations agree{judged}"
+    told = f"episode {row.id}: {row.steps} steps executed again, "
+    if found.texts or found.files:
+        told += f"the text of {len(found.texts)} differs, the state and the score agree"
+        console.print(told, style="yellow", markup=False, soft_wrap=True)
+        _show_texts(console, found.texts)
+        if found.files:
+            files = clean(", ".join(found.files[:5])) + ("…" if len(found.files) > 5 else "")
+            told = f"  files that differ in volatile text only: {files}"
+            console.print(told, markup=False, soft_wrap=True)
+        return
+    told += f"all observations agree{judged}"
     console.print(told, style="green", markup=False, soft_wrap=True)
+
+
+def _show_texts(console: Console, texts: Sequence[Divergence]) -> None:
+    from agentgym.eval.printable import clean
+
+    for text in texts[:_TEXTS_SHOWN]:
+        told = f"  {clean(str(text))}" if not text.diff else f"  step {text.step}: {text.field}"
+        console.print(told, markup=False, soft_wrap=True)
+        _show_diff(console, text)
+    if len(texts) > _TEXTS_SHOWN:
+        console.print(f"  and {len(texts) - _TEXTS_SHOWN} more steps", markup=False)
+
+
+def _show_diff(console: Console, divergence: Divergence) -> None:
+    from agentgym.eval.printable import clean
+
+    for line in divergence.diff:
+        console.print(f"    {clean(line)}", style="dim", markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +169,7 @@ class _Branch:
 
 def _branch(console: Console, asked: _Branch, full: bool) -> None:
     from agentgym.cli.transcript import print_step, print_verdict
+    from agentgym.eval.printable import clean
     from agentgym.rollout.replay import branch_episode
 
     def on_step(step: Step) -> None:
@@ -140,7 +185,10 @@ def _branch(console: Console, asked: _Branch, full: bool) -> None:
             named=asked.named,
         ),
     )
-    print_verdict(console, store.episode(new), full=full)
+    branch = store.episode(new)
+    print_verdict(console, branch, full=full)
+    for line in branch.log.splitlines():
+        console.print(clean(line), style="yellow", markup=False, soft_wrap=True)
     told = f"\nepisode {new}, branched off {origin} at step {asked.k}:"
     console.print(f"{told}  agentgym replay {store.folder} {new}", markup=False, soft_wrap=True)
 

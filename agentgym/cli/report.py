@@ -42,9 +42,23 @@ def publish(store: RunStore) -> dict[str, Any]:
         console.print(f"\n{line}" if number == 0 else line, markup=False, soft_wrap=True)
     for line in _stand_ins(results):
         console.print(line, markup=False, soft_wrap=True)
+    console.print(kept_states(store), markup=False, soft_wrap=True)
     console.print(f"\n{store.folder / 'report.html'}", markup=False, soft_wrap=True)
     console.print(f"{store.folder / 'results.json'}", markup=False, soft_wrap=True)
     return results
+
+
+def kept_states(store: RunStore) -> str:
+    """Return one line on the final states that a run keeps."""
+    from agentgym.eval.printable import clean
+
+    count, size = store.endings.kept()
+    told = f"\nfinal states kept: {count} ({size / 1e6:.1f} MB before compression)"
+    unkept = store.endings.unkept()
+    if unkept:
+        first = min(unkept)
+        told += f"; not kept: {len(unkept)}, the first: episode {first}: {unkept[first]}"
+    return clean(told)
 
 
 def _stand_ins(results: dict[str, Any]) -> Iterator[str]:

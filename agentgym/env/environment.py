@@ -6,17 +6,20 @@ What all episodes have in common is found once (`Definition`); what lives for on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgym.env.definition import define
-from agentgym.env.episode import Episode, Transition, start_episode
+from agentgym.env.ending import EndedEpisode, judge_kept
+from agentgym.env.episode import Episode, OnEnd, Transition, start_episode
 from agentgym.env.world import World
 from agentgym.errors import SurfaceError
 from agentgym.protocols import Judge, Sandbox, SandboxProvider
 from agentgym.records import (
     Audit,
     Happening,
+    Json,
     Observation,
     Recipe,
     Snapshot,
@@ -57,6 +60,8 @@ class Environment:
         shows_pictures: Whether observations may have an image.
         instance: The task with its slots filled, from the last `reset`.
         episode: What the last `reset` has begun, None where it could not be started.
+        on_end: Called when an episode was judged, while its files are still there. Not called for
+            foreign tasks, which are judged alive.
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class Environment:
         self.shows_pictures = any(surface.pictures for surface in self.surfaces)
         self.instance: Instance | None = None
         self.episode: Episode | None = None
+        self.on_end: OnEnd | None = None
 
     def tool_schemas(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
         """Return all tools as the ``tools`` parameter of a model's API.
@@ -107,6 +113,7 @@ class Environment:
         self.episode = None
         self.instance = self.task.instance(seed)
         self.episode = await start_episode(self._definition, self.instance)
+        self.episode.on_end = self._tell_end
         first = await self.episode.begin()
         self.instance = self.episode.instance
         return first
@@ -120,6 +127,19 @@ class Environment:
         """
         prepared = await self._definition.prepare(self.task.instance(seed))
         return self._definition.recipe, prepared.snapshot
+
+    async def judge_kept(
+        self, seed: int, steps: Sequence[Step], audit: Audit, kept: Mapping[str, Json], state: bytes
+    ) -> Verdict:
+        """Judge an episode that is long over, from what was kept of it; see `env.ending`.
+
+        Raises:
+            ReplayError: The setup leaves something else today.
+            RecordError: What was kept is damaged.
+            AgentGymError: The task or the sandbox is broken.
+        """
+        instance = self.task.instance(seed)
+        return await judge_kept(self._definition, instance, steps, audit, kept, state)
 
     async def step(self, decision: object, *, recorded: Sequence[Happening] = ()) -> Transition:
         """Execute one action.
@@ -162,6 +182,10 @@ class Environment:
         if self.episode is not None:
             await self.episode.close()
 
+    async def _tell_end(self, ended: EndedEpisode, verdict: Verdict) -> None:
+        if self.on_end is not None:
+            await self.on_end(ended, verdict)
+
     def _running(self) -> Episode:
         if self.episode is None or self.episode.over:
             raise SurfaceError("no episode is running; call reset first")
@@ -181,6 +205,14 @@ class Environment:
     def reset_s(self) -> float:
         """Seconds the last reset took to start from what the setup, which runs once, has left."""
         return 0.0 if self.episode is None else self.episode.reset_s
+
+    @property
+    def began_s(self) -> float:
+        """When the last reset's sandbox was started, in seconds since 1970; now if there is none.
+
+        Times that programs in the sandbox show are not earlier, if they come from the clock.
+        """
+        return time.time() if self.episode is None else self.episode.began_s
 
     @property
     def prepared(self) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agentgym.env.control import GIVE_UP, MESSAGE_USER, SUBMIT
 from agentgym.env.conversation import Conversation
 from agentgym.env.definition import Definition
+from agentgym.env.ending import EndedEpisode, with_services
 from agentgym.env.foreign import ForeignEpisode, foreign_episode
 from agentgym.env.hosting import prepare_services
 from agentgym.env.survival import survived
@@ -44,12 +45,14 @@ from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.setup import Prepared, digest_of
+from agentgym.task.setup import Prepared
 from agentgym.task.template import fill
 from agentgym.user.world import ServicesOfUser
-from agentgym.verify.grade import EpisodeEnd, failed, grade
+from agentgym.verify.grade import EpisodeEnd, failed
 from agentgym.verify.milestones import Milestones, open_milestones
 from agentgym.verify.worker.pool import WORKERS
+
+OnEnd = Callable[[EndedEpisode, Verdict], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,7 @@ async def start_episode(definition: Definition, instance: Instance) -> Episode:
     begun = None
     if definition.services is not None:
         begun = prepare_services(definition.services, instance)
-        digest = digest_of(prepared.digest + begun.snapshot.hash, begun.gold)
-        prepared = replace(prepared, gold={**prepared.gold, **begun.gold}, digest=digest)
+        prepared = with_services(prepared, begun)
     milestones = await open_milestones(instance, prepared, definition.provider)
     started_s = time.perf_counter()
     try:
@@ -117,7 +119,9 @@ class Episode:
         steps: What the agent has done.
         audit: What the sandbox's keepers saw, once it is over.
         reset_s: Seconds from the start until the agent could act.
+        began_s: When its sandbox was started, in seconds since 1970.
         over: It is judged or closed; nothing can be done in it.
+        on_end: Called with what there was to judge and the verdict, while the files are there.
     """
 
     def __init__(
@@ -134,7 +138,10 @@ class Episode:
         self.steps: list[Step] = []
         self.audit = Audit()
         self.reset_s = 0.0
+        # A sandbox may have been started ahead, and its folders show when.
+        self.began_s = min(time.time(), getattr(sandbox, "began_s", time.time()))
         self.over = False
+        self.on_end: OnEnd | None = None
         self._definition, self._prepared, self._started_s = definition, prepared, started_s
         provider, recipe = definition.provider, definition.recipe
         self.world = World(
@@ -288,7 +295,7 @@ class Episode:
             if self._foreign is not None:
                 # Their tests meet what the agent left running, so nothing is ended before them.
                 return await self._foreign.finish(self.sandbox, gave_up=self._gave_up is not None)
-            return await self._judge(await self.sandbox.seal())
+            return await self._judge(await self.sandbox.seal(), over=True)
         finally:
             await self._release()
 
@@ -300,7 +307,7 @@ class Episode:
         self.audit = await self.sandbox.audit()
         return await self._judge(await self.sandbox.snapshot())
 
-    async def _judge(self, after: Snapshot) -> Verdict:
+    async def _judge(self, after: Snapshot, *, over: bool = False) -> Verdict:
         """Judge these files, with what else is known of the episode, and drop them."""
         provider = self._definition.provider
         try:
@@ -317,16 +324,13 @@ class Episode:
                 gave_up=self._gave_up,
                 services=self.world.services_seen(),
             )
-            return await grade(
-                self.instance,
-                end,
-                self._prepared,
-                provider=provider,
-                recipe=self._definition.recipe,
-                judge=self._definition.judge,
-                memory=self._definition.memory,
-                latched=self.world.latched,
+            ended = EndedEpisode(
+                self._definition, self.instance, self._prepared, end, self.world.latched
             )
+            verdict = await ended.judge()
+            if over and self.on_end is not None:
+                await self.on_end(ended, verdict)
+            return verdict
         finally:
             await provider.discard(after)
 

@@ -15,7 +15,14 @@ from agentgym.env.hosting import run_service_script
 from agentgym.env.script import complaint, run_script
 from agentgym.env.spec import EnvSpec
 from agentgym.env.wire import WorldServices
-from agentgym.errors import TaskError, UnsupportedError, VerifierError, close_matches
+from agentgym.errors import (
+    SandboxDiedError,
+    SandboxError,
+    TaskError,
+    UnsupportedError,
+    VerifierError,
+    close_matches,
+)
 from agentgym.manifest import locate, read_text, show_path
 from agentgym.protocols import Sandbox, SandboxProvider
 from agentgym.records import (
@@ -202,7 +209,11 @@ class World:
         if not failure:
             return f", ran {script}"
         if all(ran.when is None for ran, _, _ in self._ran):
-            await self._rehearse()
+            try:
+                await self._rehearse()
+            except SandboxError as error:
+                # No agent has been in that sandbox, so that its failure is not the agent's.
+                raise SandboxDiedError(f"no rehearsal of the events: {error}") from error
         return f", {script} {FAILED}"
 
     async def _rehearse(self) -> None:

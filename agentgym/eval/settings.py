@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentgym.errors import RecordError
 from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.rollout.keeping import DEFAULT_MB, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Settings:
         isolated: Whether the provider declares that its sandboxes are.
         judge: Spec of who decides what checks ask a judge; empty where none does.
         user: Spec of who plays the users that tasks have; empty where none has one.
+        keep_states: Whose final states are kept, to be judged again: all, failed, none.
+        keep_states_mb: How much of them the run keeps.
     """
 
     tasks: tuple[str, ...]
@@ -51,6 +54,8 @@ class Settings:
     isolated: bool = True
     judge: str = ""
     user: str = ""
+    keep_states: str = Policy.ALL.value
+    keep_states_mb: int = DEFAULT_MB
 
     def episodes(self) -> list[EpisodePlan]:
         """Return every episode: all tasks and agents once, then the next trial."""

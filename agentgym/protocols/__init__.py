@@ -7,7 +7,15 @@ implementation, ours or not, can be run against.
 
 from agentgym.protocols.agents import Agent, AgentFactory
 from agentgym.protocols.recording import EpisodeRecorder
-from agentgym.protocols.sandboxes import READ_BYTES, FileTree, Sandbox, SandboxProvider, Shell
+from agentgym.protocols.sandboxes import (
+    READ_BYTES,
+    FileTree,
+    Sandbox,
+    SandboxProvider,
+    Shell,
+    StateKeeper,
+    state_keeper,
+)
 from agentgym.protocols.surfaces import Picture, Services, Site, Surface, SurfaceFactory
 from agentgym.protocols.users import User, UserWorld
 from agentgym.protocols.verification import (
@@ -35,6 +43,7 @@ __all__ = [
     "SandboxProvider",
     "Services",
     "Shell",
+    "StateKeeper",
     "Site",
     "StepGrader",
     "StepGraderFactory",
@@ -43,4 +52,5 @@ __all__ = [
     "Tables",
     "User",
     "UserWorld",
+    "state_keeper",
 ]

@@ -8,8 +8,10 @@ from pathlib import Path
 from socket import socket
 from typing import Protocol, runtime_checkable
 
+from agentgym.errors import UnsupportedError
 from agentgym.records import (
     Audit,
+    Bounds,
     Capability,
     Change,
     ExecResult,
@@ -234,3 +236,39 @@ class SandboxProvider(Protocol):
     async def close(self) -> None:
         """Close every sandbox that is still open and drop what was not kept."""
         ...
+
+
+@runtime_checkable
+class StateKeeper(Protocol):
+    """What a provider can do beside: turn a snapshot into bytes, and bytes into a snapshot.
+
+    Without it the final states of episodes are not kept.
+    """
+
+    async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
+        """Return what a snapshot has beyond the one it came from, as an archive.
+
+        Raises:
+            SandboxError: It is larger than the bounds, or does not come from the other.
+        """
+        ...
+
+    async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
+        """Return the snapshot of which `save_delta` made an archive; to be discarded.
+
+        Raises:
+            SandboxError: The archive is damaged, or larger than the bounds.
+        """
+        ...
+
+
+def state_keeper(provider: object) -> StateKeeper:
+    """Return a provider as what keeps states.
+
+    Raises:
+        UnsupportedError: It cannot.
+    """
+    if not isinstance(provider, StateKeeper):
+        name = getattr(provider, "name", type(provider).__name__)
+        raise UnsupportedError(f"sandbox {name!r} has no save_delta, so it keeps no states")
+    return provider

@@ -22,9 +22,12 @@ ROWS_BYTES: Final = 256 << 20
 VALUE_BYTES: Final = 32 << 20
 """The most that one value may hold; larger ones are blobs, of which it has the names."""
 
-_ROW_BYTES: Final = 64
-_WORK: Final = 20_000_000
-_WORK_A_BYTE: Final = 50
+_ROW_BYTES: Final = 16
+_SLACK_BYTES: Final = 16 << 20
+"""What a query may return beside the file: the journal's steps are not in it yet."""
+
+_WORK: Final = 10_000_000
+_WORK_A_BYTE: Final = 10
 _LOOK_EVERY: Final = 1_000_000
 _FILL: Final = 16
 """How much more a sound file may hold than its blocks, on a file system that compresses."""
@@ -72,12 +75,15 @@ class QueryBounds:
             RecordError: They are too large.
         """
         found: list[sqlite3.Row] = []
-        size = 0
+        size, allowed = 0, min(_SLACK_BYTES, ROWS_BYTES)
         for row in rows:
             size += _ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
-            if size > ROWS_BYTES:
+            if size > allowed:
+                # No query returns a part of the file twice.
+                allowed = min(ROWS_BYTES, _SLACK_BYTES + 2 * self._size())
+            if size > allowed:
                 raise RecordError(
-                    f"{self._path} is damaged: a query returns more than {ROWS_BYTES} bytes"
+                    f"{self._path} is damaged: a query returns more than {allowed} bytes"
                 )
             found.append(row)
         return found
@@ -85,12 +91,14 @@ class QueryBounds:
     def _look(self) -> bool:
         self._work += _LOOK_EVERY
         if self._work > self._allowed:
-            log = self._path.with_name(f"{self._path.name}-wal")
-            files = [path.stat() for path in (self._path, log) if path.exists()]
-            # What a sparse file pretends to hold needs no work.
-            size = sum(min(file.st_size, file.st_blocks * 512 * _FILL) for file in files)
-            self._allowed = _WORK + _WORK_A_BYTE * size
+            self._allowed = _WORK + _WORK_A_BYTE * self._size()
         return self._work > self._allowed
+
+    def _size(self) -> int:
+        """Return how many bytes the database holds; what a sparse file pretends to is nothing."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        files = [path.stat() for path in (self._path, log) if path.exists()]
+        return sum(min(file.st_size, file.st_blocks * 512 * _FILL) for file in files)
 
 
 @functools.cache

@@ -24,6 +24,7 @@ from agentgym.records import (
     Action,
     Audit,
     CheckpointResult,
+    CheckResult,
     CheckStatus,
     Connection,
     Decision,
@@ -281,6 +282,23 @@ def observation_hash(observation: Observation, volatile_text: Sequence[str] = ()
 def checkpoint_to_json(checkpoint: CheckpointResult) -> dict[str, Json]:
     """Return a checkpoint's result as a JSON object."""
     return asdict(checkpoint)
+
+
+_RESULT: Final = {
+    **{"status": CheckStatus, "message": str, "score": NUMBER | None, "controllable": bool},
+    **{"step": int | None, "channels": list},
+}
+
+
+def result_from_json(value: object) -> CheckResult:
+    """Read the result of a check as `dataclasses.asdict` gives it.
+
+    Raises:
+        ValueError: It is something else; names the field.
+    """
+    found = fields(value, "result", _RESULT)
+    found["channels"] = _texts(found["channels"], "result.channels")
+    return CheckResult(**found)
 
 
 _CHECKPOINT: Final = {

@@ -56,8 +56,8 @@ CREATE TABLE checkpoints (
 );
 """
 
-# Later opinions of what is recorded above. A run that is older than these tables gets them from
-# the first writer.
+# Later opinions of what is recorded above, and what they need. A run that is older than these
+# tables gets them from the first writer.
 _HISTORY = """
 CREATE TABLE IF NOT EXISTS gradings (
     id INTEGER PRIMARY KEY, episode INTEGER NOT NULL REFERENCES episodes (id),
@@ -69,6 +69,11 @@ CREATE TABLE IF NOT EXISTS past_verdicts (
     id INTEGER PRIMARY KEY, episode INTEGER NOT NULL REFERENCES episodes (id),
     at TEXT NOT NULL, why TEXT NOT NULL, replaced_by TEXT NOT NULL, verifier TEXT NOT NULL,
     verdict TEXT NOT NULL, error TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS endings (
+    episode INTEGER PRIMARY KEY REFERENCES episodes (id), began_s REAL NOT NULL, ended_s REAL,
+    evidence TEXT, state TEXT NOT NULL DEFAULT '', state_bytes INTEGER NOT NULL DEFAULT 0,
+    unkept TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS setups (
     episode INTEGER PRIMARY KEY REFERENCES episodes (id), digest TEXT NOT NULL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 from agentgym.errors import RecordError
 from agentgym.record import codec
@@ -97,6 +98,10 @@ class Recorder:
                     self._recorded[self._episode_id],
                     self._episode_id,
                 ),
+            )
+            self._database.execute(
+                "UPDATE endings SET ended_s = ? WHERE episode = ? AND ended_s IS NULL",
+                (time.time(), self._episode_id),
             )
         self._database.fold_log()
 

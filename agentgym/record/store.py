@@ -17,6 +17,7 @@ from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.blobs import BlobStore
 from agentgym.record.database import Database, create_database
+from agentgym.record.endings import Endings
 from agentgym.record.happenings import happenings_from_json
 from agentgym.record.history import History
 from agentgym.record.journal import COLUMNS, as_line, digest
@@ -135,13 +136,16 @@ class RunStore:
         folder: The run folder.
         settings: What the run was started with.
         history: What was thought of its episodes later.
+        endings: When its episodes were recorded, and what of their ends was kept.
         setups: What its episodes began on.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
         self.folder = folder
         self._database = database
-        self._packing = Packing(BlobStore(folder / "blobs"))
+        blobs = BlobStore(folder / "blobs")
+        self._packing = Packing(blobs)
+        self.endings = Endings(folder, database, self._packing, blobs)
         self._recorded: dict[int, int] = {}
         self.history = History(folder, database, self._packing)
         self.setups = Setups(database)
@@ -406,6 +410,7 @@ class RunStore:
         with self._database.transaction():
             self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
+            self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
             self._database.execute(
                 "UPDATE episodes SET state = 'planned', params = NULL, instruction = NULL,"

@@ -20,6 +20,7 @@ from agentgym.records.acting import (
 )
 from agentgym.records.computers import (
     Audit,
+    Bounds,
     Capability,
     Change,
     ChangeKind,
@@ -77,6 +78,7 @@ __all__ = [
     "Action",
     "Actor",
     "Audit",
+    "Bounds",
     "AuditEntry",
     "Briefing",
     "Capability",

@@ -81,6 +81,19 @@ class Capability(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """How large an archive of files may be.
+
+    Attributes:
+        max_bytes: Of the archive; holes in files do not count.
+        max_entries: Files, directories and all else.
+    """
+
+    max_bytes: int
+    max_entries: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A frozen file system state of one provider.
 

@@ -1,8 +1,8 @@
 """Judging recorded episodes again with the verifier of today.
 
-The recorded actions are executed again in a fresh sandbox, and what they leave is judged. Where the
-re-execution shows anything else than the record, its verdict would be about another episode: the
-old one stays. An error of the verifier never replaces a score.
+What is judged is the final state that the run has kept: nothing is executed again. On demand the
+recorded actions are; where they lead to another state, a verdict on that would be about another
+episode, and the old one stays. An error of the verifier never replaces a score.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from agentgym.errors import ReplayError
 from agentgym.protocols import SandboxProvider
+from agentgym.record import codec
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import Verdict
-from agentgym.rollout.replay import open_environment
-from agentgym.rollout.retrace import Divergence, retrace
+from agentgym.records import Audit, Verdict
+from agentgym.rollout.replay import SeenEnd, compare_ends, open_environment
+from agentgym.rollout.retrace import Divergence, recorded_periods, retrace
 from agentgym.rollout.run import failed
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
@@ -60,6 +62,7 @@ async def regrade_episode(
     provider: SandboxProvider,
     *,
     force: bool = False,
+    rerun: bool = False,
     named: Named = NOTHING_NAMED,
 ) -> Regrading:
     """Judge one episode again and record the verdict, with the old one in its history.
@@ -69,6 +72,7 @@ async def regrade_episode(
         row: The episode.
         provider: Where the sandbox comes from.
         force: Judge it also where the present verifier has.
+        rerun: Execute its actions again and judge what they leave, whatever was kept.
         named: What the user named beside the run.
 
     Returns:
@@ -86,14 +90,13 @@ async def regrade_episode(
         version = verifier_version(find_task(named.task(row.plan.task)))
         if old.verifier == version and not force:
             return Regrading(row.id, Fate.CURRENT, "", old)
-        judged = await _judge(store, row, provider, named)
+        judge = _judge_rerun if rerun else _judge_kept
+        judged = await judge(store, row, provider, named)
     except Exception as error:  # noqa: BLE001 - the boundary that classifies it
         ending = failed(error)
         return Regrading(row.id, Fate.KEPT, f"{ending.verdict.status}: {ending.error}", old)
-    difference = judged if isinstance(judged, Divergence) else _other_state(old, judged)
-    if difference is not None:
-        return Regrading(row.id, Fate.KEPT, f"re-execution diverged at {difference}", old)
-    assert isinstance(judged, Verdict)
+    if isinstance(judged, Divergence):
+        return Regrading(row.id, Fate.KEPT, f"re-execution diverged at {judged}", old)
     if not judged.scored:
         broken = next((c.message for c in judged.checkpoints if c.status == "error"), "")
         told = f"the present verifier gives no score: {judged.status} {broken}".rstrip()
@@ -101,26 +104,61 @@ async def regrade_episode(
     store.history.replace_verdict(
         *(row.id, old, row.error, judged),
         at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        why=f"judged again {'on demand' if old.verifier == version else 'by another verifier'}",
+        why=f"judged again {'on demand' if old.verifier == version else 'by another verifier'}"
+        + (", on a re-execution" if rerun else ""),
     )
     return Regrading(row.id, Fate.REPLACED, "", old, judged)
 
 
-async def _judge(
+async def _judge_kept(
+    store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named
+) -> Verdict:
+    """Judge what the run has kept of an episode's end.
+
+    Raises:
+        ReplayError: It has kept nothing, or the task makes another world today.
+    """
+    kept = store.endings.find(row.id)
+    if kept is None or not kept.state:
+        why = "the run is older than the keeping of final states"
+        if find_task(named.task(row.plan.task)).foreign is not None:
+            why = "a foreign task's own tests judge a live sandbox, which cannot be kept"
+        elif kept is not None:
+            why = kept.unkept or "it was not judged by agentgym's checks"
+        raise ReplayError(
+            f"its final state was not kept ({why}); to execute its actions again and judge what "
+            f"they leave, run: agentgym regrade {store.folder} --episode {row.id} --rerun"
+        )
+    async with open_environment(store, row, provider, named) as env:
+        params = env.task.instance(row.plan.seed).params
+        if codec.canonical(params) != codec.canonical(row.params):
+            raise ReplayError(
+                f"the task fills its slots otherwise today: {codec.canonical(params)[:200]}, "
+                f"recorded {codec.canonical(row.params)[:200]}; go back to the task as it was"
+            )
+        audit, state = row.audit or Audit(), store.endings.state(kept)
+        steps = store.steps(row.id)
+        return await env.judge_kept(row.plan.seed, steps, audit, kept.evidence, state)
+
+
+async def _judge_rerun(
     store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named
 ) -> Verdict | Divergence:
     """Execute an episode's actions again and judge what they leave."""
+    assert row.verdict is not None, "regrade_episode has seen to it"
     async with open_environment(store, row, provider, named) as env:
+        end = SeenEnd(recorded_periods(store, row), env)
+        env.on_end = end
         first = await env.reset(row.plan.seed)
-        trail = await retrace(env, first, row, store.steps(row.id), strict=True)
-        if trail.divergence is not None:
-            return trail.divergence
+        trail = await retrace(
+            *(env, first, row, store.steps(row.id)), recorded_in=end.recorded_in, strict=True
+        )
+        if trail.first is not None and trail.divergence is not None:
+            return trail.first
         seen = trail.transition.verdict if trail.transition else None
-        return seen or await env.finish()
-
-
-def _other_state(old: Verdict, new: Verdict) -> Divergence | None:
-    """Compare the files that were left, where both verdicts say what they were."""
-    if not old.state_hash or not new.state_hash or old.state_hash == new.state_hash:
-        return None
-    return Divergence(-1, "state_hash", old.state_hash, new.state_hash)
+        judged = seen or await env.finish()
+        kept = store.endings.find(row.id)
+        recorded = {} if kept is None else kept.evidence
+        fields = ("state_hash",) if row.verdict.state_hash and judged.state_hash else ()
+        found = compare_ends(row.verdict, judged, trail, recorded, end.evidence, fields=fields)
+        return judged if found.divergence is None else found.first or found.divergence

@@ -6,29 +6,84 @@ verdicts and the state hashes, a branch hands over to another agent.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from agentgym.agents.registry import create
+from agentgym.env.ending import EndedEpisode
 from agentgym.env.environment import Environment
 from agentgym.errors import ReplayError
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import Step, Verdict
+from agentgym.record.volatile.masking import Masking
+from agentgym.record.volatile.times import Period
+from agentgym.records import Json, Step, Verdict
 from agentgym.rollout.policy import releasing
-from agentgym.rollout.retrace import Divergence, retrace
+from agentgym.rollout.retrace import Divergence, Trail, recorded_periods, retrace
 from agentgym.rollout.run import Rollout
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
+from agentgym.verify.manifest import differing_files
 
-__all__ = ["Divergence", "branch_episode", "open_environment", "verify_episode"]
+__all__ = [
+    "Agreement",
+    "Divergence",
+    "SeenEnd",
+    "Verification",
+    "branch_episode",
+    "compare_ends",
+    "open_environment",
+    "verify_episode",
+]
+
+
+class Agreement(StrEnum):
+    """How far a re-execution agrees with the record."""
+
+    SAME = "same"
+    TEXT_DIFFERS = "text differs, state agrees"
+    STATE_DIFFERS = "state differs"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What executing an episode again has shown.
+
+    Attributes:
+        divergence: Why the states differ: the first difference that is not in text alone; or in
+            text, where the record has no final state that could be compared.
+        texts: Of each step whose text differs, volatile text apart, the first difference.
+        files: Which files of the final state differ, in volatile text only.
+    """
+
+    divergence: Divergence | None = None
+    texts: tuple[Divergence, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> Divergence | None:
+        """The first difference of any kind."""
+        if not self.texts:
+            return self.divergence
+        text, other = self.texts[0], self.divergence
+        # An event or a fault that differs explains what was seen in that step.
+        return other if other is not None and 0 <= other.step <= text.step else text
+
+    @property
+    def agreement(self) -> Agreement:
+        """How far the re-execution agrees with the record."""
+        if self.divergence is not None:
+            return Agreement.STATE_DIFFERS
+        return Agreement.TEXT_DIFFERS if self.texts or self.files else Agreement.SAME
 
 
 async def verify_episode(
     store: RunStore, episode_id: int, provider: SandboxProvider, *, named: Named = NOTHING_NAMED
-) -> Divergence | None:
-    """Execute an episode's actions again and return the first difference, None where all agrees.
+) -> Verification:
+    """Execute an episode's actions again and say how far that agrees with the record.
 
     Verdicts are compared where the record has a score; an episode that failed or is not over
     is compared step by step only.
@@ -49,11 +104,72 @@ async def verify_episode(
         raise ReplayError(f"episode {episode_id} cannot be verified: it has not begun")
     async with open_environment(store, row, provider, named) as env:
         first = await env.reset(row.plan.seed)
-        trail = await retrace(env, first, row, store.steps(episode_id), strict=True)
-        if trail.divergence or row.verdict is None or not row.verdict.scored:
-            return trail.divergence
+        end = SeenEnd(recorded_periods(store, row), env)
+        env.on_end = end
+        steps = store.steps(episode_id)
+        trail = await retrace(env, first, row, steps, recorded_in=end.recorded_in, strict=True)
+        if trail.divergence:
+            return Verification(trail.first, trail.texts)
+        if row.verdict is None or not row.verdict.scored:
+            return Verification(trail.first, trail.texts)
         seen = trail.transition.verdict if trail.transition else None
-        return _compare_verdicts(row.verdict, seen or await env.finish())
+        seen = seen or await env.finish()
+        kept = store.endings.find(row.id)
+        recorded = {} if kept is None else kept.evidence
+        return compare_ends(row.verdict, seen, trail, recorded, end.evidence)
+
+
+class SeenEnd:
+    """Takes down how a re-executed episode ended, when it does.
+
+    Args:
+        recorded_in: When it was recorded.
+        env: Where it is executed again.
+    """
+
+    def __init__(self, recorded_in: tuple[Period, ...], env: Environment) -> None:
+        self.recorded_in, self._env = recorded_in, env
+        self.evidence: Mapping[str, Json] = {}
+
+    async def __call__(self, ended: EndedEpisode, verdict: Verdict) -> None:
+        """Take down what the judgement was about."""
+        now = Period(self._env.began_s, time.time())
+        self.evidence = await ended.evidence(Masking((*self.recorded_in, now)))
+
+
+def compare_ends(
+    recorded: Verdict,
+    seen: Verdict,
+    trail: Trail,
+    was: Mapping[str, Json],
+    now: Mapping[str, Json],
+    *,
+    fields: Sequence[str] = ("status", "state_hash", "score", "outcome"),
+) -> Verification:
+    """Compare the end of a re-execution with the recorded one.
+
+    Args:
+        recorded: The recorded verdict.
+        seen: That on the re-execution.
+        trail: How the re-execution went.
+        was: The recorded evidence, empty where there is none.
+        now: That of the re-execution.
+        fields: Which of the verdicts are compared.
+    """
+    difference: Divergence | None = None
+    files: tuple[str, ...] = ()
+    for field in fields:
+        left, right = getattr(recorded, field), getattr(seen, field)
+        if left == right or difference:
+            continue
+        found = differing_files(was, now) if field == "state_hash" else None
+        if found is None:
+            difference = Divergence(-1, field, str(left), str(right))
+        else:
+            files = found
+    if difference is None and trail.texts and not recorded.state_hash:
+        difference = trail.texts[0]
+    return Verification(difference, trail.texts, files)
 
 
 async def branch_episode(
@@ -70,6 +186,9 @@ async def branch_episode(
 ) -> int:
     """Bring a fresh sandbox to before step `k` and let another agent go on from there.
 
+    Where the kept steps show another text than they did, the whole episode is executed again in
+    a second sandbox: the branch goes on if that ends in the recorded state.
+
     Args:
         store: The run, open for writing; the branch becomes a new episode of it.
         episode_id: The episode to branch off.
@@ -78,11 +197,11 @@ async def branch_episode(
         provider: Where the sandbox comes from.
         timeout_s: Wall time of the agent.
         on_step: Called with every step the agent takes.
-        allow_divergence: Go on where the kept steps do not show what they showed.
+        allow_divergence: Go on whatever differs.
         named: What the user named beside the run.
 
     Returns:
-        The id of the new episode.
+        The id of the new episode; its log says in which text it differs from the first.
 
     Raises:
         UnnamedError: The record names a task that only the user may name.
@@ -96,19 +215,53 @@ async def branch_episode(
     async with releasing(policy), open_environment(store, row, provider, named) as env:
         rollout = Rollout(env, policy, timeout_s=timeout_s, on_step=on_step)
         first = await env.reset(row.plan.seed)
-        trail = await retrace(env, first, row, steps[:k], strict=not allow_divergence)
-        if trail.divergence and not allow_divergence:
-            raise ReplayError(f"{refusal}: its re-execution diverged at {trail.divergence}")
+        periods = recorded_periods(store, row)
+        trail = await retrace(
+            env, first, row, steps[:k], recorded_in=periods, strict=not allow_divergence
+        )
+        if not allow_divergence:
+            await _check_state(store, row, provider, trail, refusal, named)
         if trail.transition and trail.transition.verdict:
             raise ReplayError(f"{refusal}: it is over by then; choose an earlier step")
         branch = store.add(replace(row.plan, agent=agent), parent=(episode_id, k))
         recorder = rollout.record(store, branch, first)
-        if trail.divergence:
-            recorder.note(f"branch diverged at {trail.divergence}")
+        for line in _remarks(trail, checked=not allow_divergence):
+            recorder.note(line)
         for step in env.steps:
             recorder.step(step)
         await rollout.complete(trail)
     return branch
+
+
+async def _check_state(
+    store: RunStore,
+    row: EpisodeRow,
+    provider: SandboxProvider,
+    trail: Trail,
+    refusal: str,
+    named: Named,
+) -> None:
+    """Make sure that kept steps which show another text have led to the recorded state.
+
+    Raises:
+        ReplayError: They have not, or nobody can know.
+    """
+    found = trail.divergence
+    if found is None and trail.texts:
+        whole = await verify_episode(store, row.id, provider, named=named)
+        found = whole.first if whole.divergence else None
+    if found is not None:
+        raise ReplayError(f"{refusal}: its re-execution diverged at {found}")
+
+
+def _remarks(trail: Trail, *, checked: bool) -> list[str]:
+    """Return what the log of a branch says of differences."""
+    if trail.first is None:
+        return []
+    if not checked:
+        return [f"branch diverged at {trail.first}"]
+    count = len(trail.texts)
+    return [f"text differs in {count} kept steps, state agrees; the first: {trail.texts[0]}"]
 
 
 @asynccontextmanager
@@ -135,11 +288,3 @@ async def open_environment(
         yield env
     finally:
         await env.close()
-
-
-def _compare_verdicts(recorded: Verdict, seen: Verdict) -> Divergence | None:
-    for field in ("status", "state_hash", "score", "outcome"):
-        was, now = getattr(recorded, field), getattr(seen, field)
-        if was != now:
-            return Divergence(-1, field, str(was), str(now))
-    return None

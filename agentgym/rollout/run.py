@@ -18,8 +18,9 @@ from agentgym.protocols import Agent
 from agentgym.record.recorder import Recorder
 from agentgym.record.store import RunStore
 from agentgym.records import CheckStatus, Observation, Step, TokenUsage, Verdict
+from agentgym.rollout.keeping import StateKeeping
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
-from agentgym.rollout.retrace import Trail, retrace
+from agentgym.rollout.retrace import Trail, recorded_periods, retrace
 
 LONGEST_S = 3600.0
 """Wall time of an agent that neither the caller nor the task bounds: nothing hangs for ever."""
@@ -81,9 +82,13 @@ async def run_episode(
             trail = Trail(first)
             if store is not None and row is not None:
                 recorder = rollout.record(store, row.id, first)
-                trail = await retrace(env, first, row, store.steps(row.id), strict=False)
-                if trail.divergence:
-                    recorder.note(f"resume diverged at {trail.divergence}")
+                trail = await retrace(
+                    *(env, first, row, store.steps(row.id)),
+                    recorded_in=recorded_periods(store, row),
+                    strict=False,
+                )
+                if trail.first:
+                    recorder.note(f"resume diverged at {trail.first}")
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending = failed(error)
             if store is not None and row is not None and rollout.recorder is None:
@@ -121,6 +126,8 @@ class Rollout:
     def record(self, store: RunStore, episode_id: int, first: Observation | None) -> Recorder:
         """Mark an episode as running in what the environment was reset to."""
         instance = self._env.instance
+        store.endings.begin(episode_id, self._env.began_s)
+        self._env.on_end = StateKeeping(store, episode_id)
         if self._env.prepared:
             store.setups.note(episode_id, self._env.prepared)
         self.recorder = store.begin(

@@ -16,6 +16,7 @@ from agentgym.errors import GuestFileError, UnsupportedError
 from agentgym.protocols import READ_BYTES, FileTree, Shell
 from agentgym.records import (
     Audit,
+    Bounds,
     Capability,
     Change,
     ExecResult,
@@ -172,6 +173,14 @@ class NoSandboxProvider:
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
         """Find no change."""
         return ()
+
+    async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
+        """Return nothing."""
+        return b""
+
+    async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
+        """Return the one state there is."""
+        return NOTHING
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the one state there is: it never has to be prepared."""

@@ -19,7 +19,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentgym.errors import SandboxError, SandboxLimitError
-from agentgym.sandbox import layers
+from agentgym.sandbox import delta, layers
+
+_OPERATIONS = {**layers.OPERATIONS, **delta.OPERATIONS}
 
 
 @contextlib.contextmanager
@@ -34,7 +36,7 @@ def layers_bounded() -> Iterator[None]:
 
 
 class LayerAccess:
-    """Runs `agentgym.sandbox.layers.OPERATIONS`, by name; safe to call from any thread."""
+    """Runs the operations of `layers.py` and `delta.py` by name; safe to call from any thread."""
 
     def __init__(self, privileged: bool | None = None) -> None:
         self._direct = os.geteuid() == 0 if privileged is None else privileged
@@ -49,7 +51,7 @@ class LayerAccess:
             SandboxError: The namespace child cannot be started or died.
         """
         if self._direct:
-            return layers.OPERATIONS[op](*arguments)
+            return _OPERATIONS[op](*arguments)
         with self._lock:
             reply = self._ask(json.dumps({"op": op, "arguments": arguments}))
         if "errno" in reply:
@@ -62,7 +64,10 @@ class LayerAccess:
     def _ask(self, line: str) -> dict[str, Any]:
         if self._child is None or self._child.poll() is not None:
             self._child = subprocess.Popen(
-                ["unshare", "-Ur", sys.executable, "-I", "-S", layers.__file__],
+                [
+                    *("unshare", "-Ur", sys.executable, "-I", "-S"),
+                    *(layers.__file__, delta.__file__),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -14,7 +14,7 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import SandboxError, UnsupportedError
 from agentgym.protocols import FileTree
-from agentgym.records import Capability, Change, ChangeKind, Problem, Recipe, Snapshot
+from agentgym.records import Bounds, Capability, Change, ChangeKind, Problem, Recipe, Snapshot
 from agentgym.sandbox import launch
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.guest import BubblewrapSandbox
@@ -75,6 +75,25 @@ class BubblewrapProvider:
         store = await self._ready()
         found = await asyncio.to_thread(store.changes, self._own(before), self._own(after))
         return [Change(path, ChangeKind(kind)) for path, kind in found]
+
+    async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
+        """Return what a snapshot has beyond the one it came from, as an archive."""
+        store = await self._ready()
+        try:
+            return await asyncio.to_thread(
+                store.save_delta, self._own(before), self._own(after), bounds
+            )
+        except OSError as error:
+            raise SandboxError(error.strerror or str(error)) from error
+
+    async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
+        """Return the snapshot of which `save_delta` made an archive; to be discarded."""
+        store = await self._ready()
+        own = self._own(before)
+        layer = await asyncio.to_thread(store.load_delta, data, bounds) if data else None
+        layers = own if layer is None else (layer, *own)
+        store.hold(layers)
+        return Snapshot(self.name, layers)
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import AgentGymError, SandboxError
 from agentgym.protocols import FileTree
-from agentgym.records import Capability, Change, Problem, Recipe, Snapshot
+from agentgym.records import Bounds, Capability, Change, Problem, Recipe, Snapshot
 from agentgym.sandbox.docker_engine import Engine, sdk_problems
 from agentgym.sandbox.docker_guest import DockerSandbox
 from agentgym.sandbox.docker_store import ImageStore
@@ -80,6 +80,23 @@ class DockerProvider:
         """List what changed between a snapshot and one that descends from it."""
         store = await self._ready()
         return await asyncio.to_thread(store.changes, self._own(before), self._own(after))
+
+    async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
+        """Return what a snapshot has beyond the one it came from, as an archive."""
+        store = await self._ready()
+        try:
+            return await asyncio.to_thread(
+                store.save_delta, self._own(before), self._own(after), bounds
+            )
+        except OSError as error:
+            raise SandboxError(error.strerror or str(error)) from error
+
+    async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
+        """Return the snapshot of which `save_delta` made an archive; to be discarded."""
+        store = await self._ready()
+        own = self._own(before)
+        image = await asyncio.to_thread(store.load_delta, own, data, bounds)
+        return Snapshot(self.name, (image,))
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""

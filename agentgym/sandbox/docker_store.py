@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
-from agentgym.records import Change, ChangeKind
-from agentgym.sandbox import layers
+from agentgym.records import Bounds, Change, ChangeKind
+from agentgym.sandbox import delta, layers
 from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, noted, sweep
 from agentgym.sandbox.docker_engine import OWNER, Engine, Image
@@ -46,7 +46,7 @@ from agentgym.sandbox.images import Image as BuiltImage
 from agentgym.sandbox.images import all_images
 from agentgym.sandbox.layers import OPAQUE, TRUSTED_OPAQUE
 from agentgym.sandbox.runtime import find_runtime
-from agentgym.sandbox.store import BINDS, MAX_LAYERS
+from agentgym.sandbox.store import BINDS, MAX_LAYERS, layers_above
 from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.unpack import unpack
 from agentgym.sandbox.watch import DiskWatch
@@ -301,6 +301,55 @@ class ImageStore:
         with layers_bounded():
             found = layers.changes(list(old.folders), now, _binds(new), TRUSTED_OPAQUE)
         return [Change(path, ChangeKind(kind)) for path, kind in found]
+
+    # --- kept states ---
+
+    def save_delta(self, before: str, after: str, bounds: Bounds) -> bytes:
+        """Return what an image has above another as an archive (see `delta.py`).
+
+        Raises:
+            OSError: It is larger than the bounds.
+            SandboxError: The one is not over the other.
+        """
+        old, new = (self.engine.image(image) for image in (before, after))
+        above = layers_above(old.folders, new.folders)
+        if not above:
+            return b""
+        room = self.new_room()
+        try:
+            archive = room / "delta.tar"
+            delta.pack(
+                *(above, str(archive), TRUSTED_OPAQUE, 0), bounds.max_bytes, bounds.max_entries
+            )
+            return archive.read_bytes()
+        finally:
+            layers.remove(str(room))
+
+    def load_delta(self, before: str, data: bytes, bounds: Bounds) -> str:
+        """Return an image with what an archive holds above another; the caller holds it.
+
+        Raises:
+            SandboxError: The archive is damaged or holds too much.
+        """
+        image = self.engine.image(before)
+        if not data:
+            self.hold(before)
+            return before
+        room = self.new_room()
+        try:
+            archive, folder = room / "delta.tar", room / "layer"
+            archive.write_bytes(data)
+            delta.unpack(
+                *(str(archive), str(folder), TRUSTED_OPAQUE, 0),
+                *(bounds.max_bytes, bounds.max_entries),
+            )
+            made = self._load(image.diff_ids, [partial(pack, str(folder))], _base_labels(image))
+        except OSError as error:
+            raise SandboxError(f"a kept state cannot be unpacked: {error.strerror}") from error
+        finally:
+            layers.remove(str(room))
+        self.hold(made)
+        return made
 
     # --- who needs them ---
 

@@ -18,6 +18,7 @@ import errno
 import filecmp
 import json
 import os
+import runpy
 import shutil
 import stat
 import subprocess
@@ -487,7 +488,12 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def serve() -> None:
-    """Answer one JSON request a line on standard input until it closes."""
+    """Answer one JSON request a line on standard input until it closes.
+
+    Arguments of the command line name files with more operations.
+    """
+    for path in sys.argv[1:]:
+        OPERATIONS.update(runpy.run_path(path)["OPERATIONS"])
     for line in sys.stdin:
         request = json.loads(line)
         try:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from agentgym.errors import SandboxError
 from agentgym.protocols import FileTree, Sandbox, SandboxProvider
-from agentgym.records import Change, Problem, Recipe, Snapshot
+from agentgym.records import Bounds, Change, Problem, Recipe, Snapshot
 from agentgym.sandbox.demand import IDLE_S, Demand, share
 from agentgym.sandbox.watchdog import Deadlines, WatchedProvider
 
@@ -169,6 +169,14 @@ class PooledProvider:
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
         """List what changed from one snapshot to another."""
         return await self._provider.compare(before, after)
+
+    async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
+        """Return what a snapshot has beyond the one it came from, as an archive."""
+        return await self._provider.save_delta(before, after, bounds)
+
+    async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
+        """Return the snapshot of which `save_delta` made an archive."""
+        return await self._provider.load_delta(before, data, bounds)
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""

@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from agentgym.errors import SandboxError
+from agentgym.records import Bounds
 from agentgym.sandbox import layers as overlay
 from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, noted, sweep
@@ -79,6 +80,19 @@ def image_layers(image: Image) -> tuple[str, ...]:
     if len(names) > _MAX_IMAGE_LAYERS:
         names = [hashlib.sha256(" ".join(names).encode()).hexdigest()]
     return (*(f"{_IMAGE}{name[:16]}" for name in names), f"l/{foundation_name()}")
+
+
+def layers_above(before: Sequence[str], after: Sequence[str]) -> str:
+    """Return the one layer that a stack has above another, empty where the two are the same.
+
+    Raises:
+        SandboxError: It has several, or is not over the other.
+    """
+    if tuple(before) == tuple(after):
+        return ""
+    if tuple(after[1:]) != tuple(before):
+        raise SandboxError("it is not one layer above what the setup left")
+    return after[0]
 
 
 class LayerStore:
@@ -181,6 +195,49 @@ class LayerStore:
         """Return the bytes one layer occupies on disk."""
         size: int = self._access.call("size", str(self.root / layer))
         return size
+
+    def save_delta(self, before: Sequence[str], after: Sequence[str], bounds: Bounds) -> bytes:
+        """Return what one stack has above another as an archive (see `delta.py`).
+
+        Raises:
+            OSError: It is larger than the bounds.
+            SandboxError: The one is not over the other.
+        """
+        above = layers_above(before, after)
+        if not above:
+            return b""
+        archive = self.root / self._fresh("a")
+        try:
+            first_id = self._owner if self._owner != os.getuid() else 0
+            self._access.call(
+                *("pack", str(self.root / above), str(archive), overlay.OPAQUE, first_id),
+                *(bounds.max_bytes, bounds.max_entries),
+            )
+            return archive.read_bytes()
+        finally:
+            archive.unlink(missing_ok=True)
+
+    def load_delta(self, data: bytes, bounds: Bounds) -> str:
+        """Return a new layer that an archive holds.
+
+        Raises:
+            SandboxError: The archive is damaged or holds too much.
+        """
+        layer, archive = self._fresh("s"), self.root / self._fresh("a")
+        try:
+            archive.write_bytes(data)
+            first_id = self._owner if self._owner != os.getuid() else None
+            self._access.call(
+                *("unpack", str(archive), str(self.root / layer), overlay.OPAQUE, first_id),
+                *(bounds.max_bytes, bounds.max_entries),
+            )
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self.remove(layer)
+            raise SandboxError(f"a kept state cannot be unpacked: {error.strerror}") from error
+        finally:
+            archive.unlink(missing_ok=True)
+        return layer
 
     def is_empty(self, layer: str) -> bool:
         """Whether nothing was written to a layer."""

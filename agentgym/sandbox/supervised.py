@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import posixpath
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from socket import socket
@@ -70,10 +71,14 @@ class Supervised:
 
     Args:
         recipe: Environment variables and output limit of every command.
+
+    Attributes:
+        began_s: When it was made, in seconds since 1970.
     """
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
+        self.began_s = time.time()
         base = {**ENVIRONMENT, **(_ONE_ID if self._has_one_id else {})}
         self._environment = {**base, **proxy_variables(recipe, PORT), **recipe.env}
         self._channel: Channel | None = None

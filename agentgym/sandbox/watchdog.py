@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from agentgym.errors import SandboxError, SandboxTimeoutError
-from agentgym.protocols import FileTree, Sandbox, SandboxProvider
-from agentgym.records import Audit, Change, Problem, Recipe, Snapshot
+from agentgym.protocols import FileTree, Sandbox, SandboxProvider, state_keeper
+from agentgym.records import Audit, Bounds, Change, Problem, Recipe, Snapshot
 
 # How long a cancelled caller waits for what it had begun to be undone.
 _UNDO_S = 10.0
@@ -80,6 +80,16 @@ class WatchedProvider:
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
         """List what changed from one snapshot to another."""
         return await self.state("compare snapshots", self._provider.compare(before, after))
+
+    async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
+        """Return what a snapshot has beyond the one it came from, as an archive."""
+        saving = state_keeper(self._provider).save_delta(before, after, bounds)
+        return await self.state("keep a state", saving)
+
+    async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
+        """Return the snapshot of which `save_delta` made an archive."""
+        loading = state_keeper(self._provider).load_delta(before, data, bounds)
+        return await self.state("load a state", loading)
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key."""

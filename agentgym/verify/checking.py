@@ -74,6 +74,11 @@ class BoundCheck:
     def __init__(self, leaf: Checkpoint | Condition, check: Callable[[Evidence], object]) -> None:
         self._leaf, self._check = leaf, check
 
+    def scope(self) -> Mapping[str, object]:
+        """Return the names of the module that the check is from."""
+        scope: Mapping[str, object] = getattr(self._check, "func").__globals__  # noqa: B009
+        return scope
+
     def attempt(self, evidence: object) -> CheckResult | Broken:
         """Run the check, classify how it ended and note what it looked at."""
         seen = WatchedEvidence(evidence)

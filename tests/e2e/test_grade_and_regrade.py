@@ -100,7 +100,7 @@ def test_where_re_execution_diverges_the_old_verdict_stays_and_the_reason_is_tol
     before = results(tmp_path / "run")
     (task / "checks" / "rubric.toml").write_text(LENIENT)
     (task / "instruction.md").write_text("Write something else.\n")
-    done = cli("regrade", "run")
+    done = cli("regrade", "run", "--rerun")
     assert done.returncode == 1
     assert "episode 1  demo/hello-v1  oracle  kept" in done.stdout
     assert "re-execution diverged at first.text: was " in done.stdout

@@ -19,7 +19,7 @@ from agentgym.env.wrappers import ByteText, DiscreteCalls
 from agentgym.errors import ConfigError, TaskError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect
-from agentgym.rollout.replay import branch_episode, verify_episode
+from agentgym.rollout.replay import Verification, branch_episode, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
@@ -144,7 +144,7 @@ async def test_it_is_recorded_repeated_and_branched(root, tmp_path, provider):
     write_desk(root)
     run, result = await recorded(tmp_path, provider, SOLUTION)
     assert result.verdict.score == 1.0
-    assert await verify_episode(run, 1, provider) is None
+    assert await verify_episode(run, 1, provider) == Verification()
     branch = await branch_episode(run, 1, 1, "noop", provider)
     kept = [[h.id for h in step.happenings] for step in run.steps(branch)]
     assert kept == [["file", "lost", "flaky", "carried"], []]
@@ -281,7 +281,7 @@ async def test_a_record_holds_a_picture_once_and_repeats_it(root, tmp_path, prov
     blobs = [path for path in (tmp_path / "run/blobs").rglob("*") if path.is_file()]
     images = [path for path in blobs if zlib.decompress(path.read_bytes())[:4] == b"\x89PNG"]
     assert len(images) == 1
-    assert await verify_episode(run, 1, provider) is None
+    assert await verify_episode(run, 1, provider) == Verification()
     # A branch goes on where the name is known.
     branch = await branch_episode(run, 1, 1, run.episode(1).plan.agent, provider)
     posted = run.steps(branch)[1].observation

@@ -9,7 +9,13 @@ import pytest
 
 import agentgym
 from agentgym.env.environment import Environment
-from agentgym.errors import ConfigError
+from agentgym.errors import (
+    ConfigError,
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxLimitError,
+    SandboxTimeoutError,
+)
 from agentgym.records import Action, Effect
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.freeplay import lay_down
@@ -91,4 +97,32 @@ async def test_a_server_that_its_agent_ends_leaves_an_episode_that_is_judged():
     assert last.terminated and "is gone" in last.observation.text
     assert last.observation.effect is Effect.ERROR
     assert last.verdict.status == "scored" and last.verdict.score == 0.0
+    await env.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "judged"),
+    [
+        (SandboxLimitError("its processes would not stop"), True),
+        (SandboxTimeoutError("no answer within 30 s"), True),
+        (SandboxEndedError("was ended"), True),
+        (SandboxDiedError("is gone"), False),
+    ],
+)
+async def test_what_cannot_be_looked_at_after_a_step_is_judged_as_it_stands(error, judged):
+    async def advance(*_, **__):
+        raise error
+
+    env = Environment(
+        load_task(lay_down("mcp", options={"mcp": {"command": COMMAND}})), NoSandboxProvider()
+    )
+    await env.reset(0)
+    env.episode.world.advance = advance
+    if judged:
+        last = await env.step(Action("count"))
+        assert last.terminated and last.verdict.status == "scored"
+        assert str(error) in last.observation.text
+    else:
+        with pytest.raises(SandboxDiedError):
+            await env.step(Action("count"))
     await env.close()

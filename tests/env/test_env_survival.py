@@ -1,10 +1,12 @@
 """What a call makes a surface raise is the agent's doing, unless something died by itself."""
 
 import errno
+from types import SimpleNamespace
 
 import pytest
 
 from agentgym.env.survival import survived
+from agentgym.env.world import World
 from agentgym.errors import (
     GuestFileError,
     SandboxDiedError,
@@ -86,3 +88,17 @@ async def test_what_goes_well_is_passed_on():
         return Observation(action.tool)
 
     assert (await survived(execute, ACTION)).text == "paint"
+
+
+async def test_a_rehearsal_that_cannot_be_held_is_not_the_agents_failure():
+    async def broken():
+        raise SandboxError("no room for another sandbox")
+
+    async def failing(*_):
+        return "exit code 1"
+
+    world = World.__new__(World)
+    world._ran, world._services, world._pristine, world.clock = [], None, broken, "now"
+    world._execute = failing
+    with pytest.raises(SandboxDiedError, match="no rehearsal of the events: no room"):
+        await world._run(SimpleNamespace(when=None), "events/x.sh", None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import socket
+import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -41,6 +42,7 @@ class CounterProvider:
         trouble: What goes wrong: step index (or ``"reset"``, ``"grade"``) to an exception.
         drift: Step index to what is silently added there.
         hidden: Added to the number after each reset, shown by nothing but the state hash.
+        murmur: Step index to what the text has at its end there, the number being as it was.
         process_id: A number that differs between worlds and means nothing.
     """
 
@@ -49,6 +51,7 @@ class CounterProvider:
     trouble: dict = field(default_factory=dict)
     drift: dict = field(default_factory=dict)
     hidden: int = 0
+    murmur: dict = field(default_factory=dict)
     process_id: int = 41
     closed: bool = False
 
@@ -81,6 +84,7 @@ class CounterEnvironment:
         self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
         self.instance = None
         self.reset_s = 0.0
+        self.began_s = time.time()
         self.prepared = ""
         self.steps = []
         self.audit = Audit()
@@ -112,6 +116,7 @@ class CounterEnvironment:
             text, effect = "handed in", Effect.NO_CHANGE
         else:
             text, effect = f"no tool {action.tool!r}", Effect.ERROR
+        text += self.provider.murmur.get(index, "")
         observation = Observation(text, None, {"number": self._number}, effect)
         self.steps.append(Step(index, decision, observation, 0.001))
         terminated = action.tool == "submit"

@@ -54,6 +54,8 @@ async def record(run, episode_id, agent=None):
 
 async def again(store, provider=None, episode_id=1, **options):
     row = store.episode(episode_id)
+    # The counter world keeps no states; what is judged without executing is in test_regrade_kept.
+    options = {"rerun": True, **options}
     return await regrade_episode(store, row, provider or CounterProvider(), **options)
 
 
@@ -65,7 +67,7 @@ async def test_the_new_verdict_is_the_episodes_and_the_old_one_its_history(store
     assert (row.verdict.score, row.verdict.outcome, row.verdict.verifier) == (0.5, False, "new")
     (past,) = store.history.past_verdicts(1)
     assert (past.verdict, past.replaced_by) == (old, "new")
-    assert past.why == "judged again by another verifier"
+    assert past.why == "judged again by another verifier, on a re-execution"
     assert (old.score, old.verifier) == (1.0, "old")
     assert [step.decision for step in store.steps(1)] == steps
 
@@ -78,8 +80,8 @@ async def test_what_the_present_verifier_has_judged_is_left_alone_unless_forced(
     assert len(store.history.past_verdicts(1)) == 1
     assert (await again(store, force=True)).fate is Fate.REPLACED
     assert [past.why for past in store.history.past_verdicts(1)] == [
-        "judged again by another verifier",
-        "judged again on demand",
+        "judged again by another verifier, on a re-execution",
+        "judged again on demand, on a re-execution",
     ]
 
 
@@ -126,9 +128,25 @@ async def test_an_error_of_the_verifier_is_mended_by_judging_again(store):
     broken = Judged(task, CounterProvider(trouble={"check": True}))
     await run_episode(broken, Counter(), seed=3, store=store, episode_id=2)
     row = store.episode(2)
-    assert (row.verdict.status, row.error) == ("error:verifier", "ZeroDivisionError in n")
+    assert (row.verdict.status, row.error) == (
+        "error:verifier",
+        "checkpoint 'n': ZeroDivisionError in n",
+    )
     done = await again(store, episode_id=2, force=True)
     row = store.episode(2)
     assert (done.fate, row.verdict.score, row.error) == (Fate.REPLACED, 1.0, "")
     (past,) = store.history.past_verdicts(2)
-    assert (past.verdict.status, past.error) == ("error:verifier", "ZeroDivisionError in n")
+    assert (past.verdict.status, past.error) == (
+        "error:verifier",
+        "checkpoint 'n': ZeroDivisionError in n",
+    )
+
+
+async def test_without_a_kept_state_the_reason_names_the_command_that_helps(store):
+    done = await again(store, rerun=False)
+    assert done.fate is Fate.KEPT
+    assert done.reason == (
+        "error:replay: its final state was not kept (it was not judged by agentgym's checks); to "
+        "execute its actions again and judge what they leave, run: agentgym regrade "
+        f"{store.folder} --episode 1 --rerun"
+    )

@@ -8,9 +8,16 @@ from counter_world import Counter, CounterEnvironment, CounterProvider, Unreacha
 
 from agentgym.errors import NotFoundError, ReplayError, SandboxDiedError
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import Effect, Observation
+from agentgym.record.volatile.masking import Masking
+from agentgym.records import Action, Effect, Observation
 from agentgym.rollout import replay
-from agentgym.rollout.replay import Divergence, branch_episode, verify_episode
+from agentgym.rollout.replay import (
+    Agreement,
+    Divergence,
+    Verification,
+    branch_episode,
+    verify_episode,
+)
 from agentgym.rollout.retrace import compare
 from agentgym.rollout.run import run_episode
 
@@ -19,8 +26,14 @@ AGENTS = {"ones": lambda: Counter(), "twos": lambda: Counter(by=2), "dead": lamb
 
 
 class Dead(Counter):
+    def __init__(self, after=0):
+        super().__init__()
+        self.after = after
+
     async def act(self, observation, tools, history):
-        raise OSError("no policy there")
+        if len(history) >= self.after:
+            raise OSError("no policy there")
+        return await super().act(observation, tools, history)
 
 
 def create(spec):
@@ -57,9 +70,19 @@ async def record(run, episode_id, agent=None, max_steps=None, **options):
 # --- verify --------------------------------------------------------------------------------
 
 
+AGREES = Verification()
+
+
+async def first_difference(store, provider, episode_id=1):
+    found = await verify_episode(store, episode_id, provider)
+    assert found.agreement is Agreement.STATE_DIFFERS
+    return found.first
+
+
 async def test_an_episode_that_re_executes_has_no_divergence(store):
     # Another process id is volatile text of the task.
-    assert await verify_episode(store, 1, CounterProvider(process_id=977)) is None
+    assert await verify_episode(store, 1, CounterProvider(process_id=977)) == AGREES
+    assert AGREES.agreement is Agreement.SAME
 
 
 @pytest.mark.parametrize(
@@ -70,41 +93,57 @@ async def test_an_episode_that_re_executes_has_no_divergence(store):
     ],
 )
 async def test_the_first_divergent_step_is_reported(store, provider, step, field, recorded, seen):
-    found = await verify_episode(store, 1, provider)
+    found = await first_difference(store, provider)
     assert (found.step, found.field) == (step, field)
     assert recorded in found.recorded
     assert seen in found.seen
 
 
-async def test_nothing_is_executed_after_the_first_divergence(store):
-    provider = CounterProvider(drift={1: 1}, trouble={2: SandboxDiedError("gone")})
-    assert (await verify_episode(store, 1, provider)).step == 1
+async def test_text_that_differs_is_told_where_the_state_agrees(store):
+    found = await verify_episode(store, 1, CounterProvider(murmur={1: "!", 3: "?"}))
+    assert found.agreement is Agreement.TEXT_DIFFERS
+    assert [(text.step, text.field) for text in found.texts] == [(1, "text"), (3, "text")]
+    assert found.texts[0].diff == ("- it is 2 (*)", "+ it is 2 (*)!")
+
+
+async def test_text_that_differs_is_a_divergence_where_no_state_can_be_compared(store):
+    broken = CounterProvider(trouble={2: SandboxDiedError("gone")})
+    env = CounterEnvironment(counter_task(), broken)
+    env.closed = True
+    await run_episode(env, Counter(), seed=3, store=store, episode_id=2)
+    found = await verify_episode(store, 2, CounterProvider(murmur={1: "!"}))
+    assert (found.agreement, found.divergence.step) == (Agreement.STATE_DIFFERS, 1)
+
+
+async def test_nothing_is_executed_after_the_first_divergence_of_the_task(store, monkeypatch):
+    changed = counter_task(params={"to": 5})
+    monkeypatch.setattr(replay, "find_task", lambda task_id: changed)
+    await verify_episode(store, 1, CounterProvider(trouble={0: SandboxDiedError("gone")}))
 
 
 async def test_a_difference_that_no_observation_shows_is_found_in_the_state(store):
-    found = await verify_episode(store, 1, CounterProvider(hidden=1))
+    found = await first_difference(store, CounterProvider(hidden=1))
     assert (found.step, found.field) == (-1, "state_hash")
     assert found.recorded == store.episode(1).verdict.state_hash != found.seen
 
 
 async def test_another_score_is_a_divergence(store, monkeypatch):
     monkeypatch.setattr("counter_world.TARGET", 8)
-    found = await verify_episode(store, 1, CounterProvider())
+    found = await first_difference(store, CounterProvider())
     assert found == Divergence(-1, "score", "1.0", "0.5")
 
 
 async def test_a_task_that_changed_is_named_first(store, monkeypatch):
     changed = counter_task(params={"to": 5})
     monkeypatch.setattr(replay, "find_task", lambda task_id: changed)
-    found = await verify_episode(store, 1, CounterProvider(drift={0: 1}))
+    found = await first_difference(store, CounterProvider(drift={0: 1}))
     assert (found.step, found.field) == (-1, "params")
 
 
 async def test_an_end_that_comes_too_early_is_a_divergence(store, monkeypatch):
     monkeypatch.setattr(replay, "find_task", lambda task_id: counter_task(max_steps=2))
-    assert await verify_episode(store, 1, CounterProvider()) == Divergence(
-        1, "end", "goes on", "over"
-    )
+    found = await first_difference(store, CounterProvider())
+    assert found == Divergence(1, "end", "goes on", "over")
 
 
 async def test_the_bound_of_the_run_holds_in_the_replay(tmp_path, monkeypatch):
@@ -112,21 +151,21 @@ async def test_the_bound_of_the_run_holds_in_the_replay(tmp_path, monkeypatch):
     run = RunStore.create(tmp_path / "long", {"max_steps": 8}, [PLAN])
     await record(run, 1, max_steps=8)
     assert run.episode(1).steps == 5
-    assert await verify_episode(run, 1, CounterProvider()) is None
+    assert await verify_episode(run, 1, CounterProvider()) == AGREES
     run.close()
 
 
 async def test_an_episode_that_ran_out_of_time_is_graded_as_it_stands(store):
     await record(store, 2, timeout_s=0.0)
-    assert await verify_episode(store, 2, CounterProvider()) is None
-    found = await verify_episode(store, 2, CounterProvider(hidden=1))
+    assert await verify_episode(store, 2, CounterProvider()) == AGREES
+    found = await first_difference(store, CounterProvider(hidden=1), 2)
     assert found.field == "state_hash"
 
 
 async def test_an_episode_without_a_score_is_compared_step_by_step(store):
     await record(store, 2, agent=Unreachable())
     assert store.episode(2).verdict.status == "error:agent"
-    assert await verify_episode(store, 2, CounterProvider(hidden=1)) is None
+    assert await verify_episode(store, 2, CounterProvider(hidden=1)) == AGREES
 
 
 async def test_an_episode_that_has_not_begun_cannot_be_verified(store):
@@ -139,6 +178,7 @@ async def test_a_sandbox_that_dies_is_no_divergence(store):
         await verify_episode(store, 1, CounterProvider(trouble={1: SandboxDiedError("gone")}))
 
 
+ACTION = Action("bash", {"command": "ls"})
 PIXELS = np.zeros((2, 3, 3), np.uint8)
 
 
@@ -153,13 +193,14 @@ PIXELS = np.zeros((2, 3, 3), np.uint8)
     ],
 )
 def test_fields_are_compared_in_order(recorded, seen, field, words):
-    found = compare(7, recorded, seen)
+    found = compare(7, recorded, seen, Masking(), ACTION)
     assert (found.step, found.field, found.recorded) == (7, field, words)
-    assert compare(7, recorded, recorded) is None
+    assert compare(7, recorded, recorded, Masking(), ACTION) is None
 
 
 def test_a_long_text_is_cut_to_its_first_difference():
-    found = compare(0, Observation("x" * 5000 + "left" * 99), Observation("x" * 5000 + "right"))
+    left, right = (Observation("x" * 5000 + end) for end in ("left" * 99, "right"))
+    found = compare(0, left, right, Masking(), ACTION)
     assert found.recorded.startswith("…'xxx")
     assert found.recorded.endswith("'…")
     assert "left" in found.recorded
@@ -186,7 +227,7 @@ async def test_a_branch_goes_on_with_another_agent(store):
     assert store.episode(1).verdict == before[0].verdict
     assert [s.decision for s in store.steps(1)] == [s.decision for s in before[1]]
     # The branch is an episode like any other.
-    assert await verify_episode(store, new, CounterProvider()) is None
+    assert await verify_episode(store, new, CounterProvider()) == AGREES
 
 
 async def test_a_branch_at_the_start_shares_nothing(store):
@@ -224,11 +265,21 @@ async def test_a_branch_whose_past_diverges_is_refused_unless_allowed(store):
     assert [step.observation.data["number"] for step in store.steps(new)] == [1, 3, 4, 4]
 
 
+async def test_a_branch_goes_on_where_only_text_differs_and_says_so(store):
+    new = await branch_episode(store, 1, 3, "twos", CounterProvider(murmur={1: "!"}))
+    row = store.episode(new)
+    assert row.verdict.outcome
+    assert row.log.startswith("text differs in 1 kept steps, state agrees; the first: step 1: ")
+    # A difference after the kept steps is of no interest.
+    later = await branch_episode(store, 1, 1, "twos", CounterProvider(murmur={3: "!"}))
+    assert store.episode(later).log == ""
+
+
 async def test_a_branch_whose_agent_fails_is_judged_as_it_stands(store):
     new = await branch_episode(store, 1, 2, "dead", CounterProvider())
     row = store.episode(new)
     assert (row.verdict.status, row.error) == ("scored", "OSError: no policy there")
-    assert await verify_episode(store, new, CounterProvider()) is None
+    assert await verify_episode(store, new, CounterProvider()) == AGREES
     assert row.steps == 2
 
 

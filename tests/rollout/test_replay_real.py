@@ -7,7 +7,7 @@ import pytest
 from agentgym.agents.registry import create
 from agentgym.env.environment import Environment
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.rollout.replay import branch_episode, verify_episode
+from agentgym.rollout.replay import Agreement, Verification, branch_episode, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import find_task
@@ -73,14 +73,15 @@ async def store(tmp_path, task, provider):
     run.close()
 
 
-async def test_what_differs_each_time_is_the_first_divergence(store, provider):
+async def test_text_that_differs_each_time_is_told_and_the_state_agrees(store, provider):
     found = await verify_episode(store, 1, provider)
-    assert (found.step, found.field) == (1, "text")
+    assert found.agreement is Agreement.TEXT_DIFFERS
+    assert [(text.step, text.field) for text in found.texts] == [(1, "text")]
 
 
 async def test_a_task_may_say_what_differs_each_time(store, task, provider):
     task.write_text(MANIFEST + VOLATILE)
-    assert await verify_episode(store, 1, provider) is None
+    assert await verify_episode(store, 1, provider) == Verification()
 
 
 async def test_a_branch_has_the_files_of_the_steps_it_keeps(store, task, provider):

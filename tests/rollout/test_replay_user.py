@@ -13,7 +13,7 @@ from agentgym.env.environment import Environment
 from agentgym.eval.report import _step
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import HappeningKind, UserCall
-from agentgym.rollout.replay import branch_episode, verify_episode
+from agentgym.rollout.replay import Verification, branch_episode, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.load import find_task
@@ -62,9 +62,9 @@ async def test_a_script_says_the_same_again(run, folder):
     found = turns(store.steps(1))
     assert [turn.text for turn in found] == ["It's 23.", "The code is K-7.", "Great, thank you!"]
     assert found[1].calls == (UserCall("orders_inbox"),) and found[2].left
-    assert await verify_episode(store, 1, NoSandboxProvider()) is None
+    assert await verify_episode(store, 1, NoSandboxProvider()) == Verification()
     (folder / "user.toml").write_text(USER.replace("Great, thank", "Well, thank"))
-    divergence = await verify_episode(store, 1, NoSandboxProvider())
+    divergence = (await verify_episode(store, 1, NoSandboxProvider())).first
     assert (divergence.step, divergence.field) == (4, "happenings")
     assert "Great" in divergence.recorded and "Well" in divergence.seen
 
@@ -94,7 +94,7 @@ async def test_a_model_is_not_asked_again_to_verify(run, model, monkeypatch):
     assert [turn.text for turn in said] == ["Answer 1.", "Answer 3.", "Answer 4."]
     assert said[1].calls == (UserCall("orders_inbox"),)
     monkeypatch.delenv("AGENTGYM_USER_BASE_URL")
-    assert await verify_episode(store, 1, NoSandboxProvider()) is None
+    assert await verify_episode(store, 1, NoSandboxProvider()) == Verification()
     assert len(model.requests) == 4
 
 

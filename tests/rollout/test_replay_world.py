@@ -9,7 +9,7 @@ from agentgym.cli.transcript import print_step
 from agentgym.env.environment import Environment
 from agentgym.eval.report import _step
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.rollout.replay import branch_episode, verify_episode
+from agentgym.rollout.replay import Verification, branch_episode, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import find_task
@@ -53,17 +53,17 @@ def ids(steps):
 
 async def test_a_recorded_world_happens_again(store, provider):
     assert ids(store.steps(1)) == IDS
-    assert await verify_episode(store, 1, provider) is None
+    assert await verify_episode(store, 1, provider) == Verification()
 
 
 async def test_a_world_that_changed_is_a_divergence(store, provider, folder):
     text = (folder / "task.toml").read_text()
     (folder / "task.toml").write_text(text.replace("calls = [2]", "calls = [3]"))
-    found = await verify_episode(store, 1, provider)
+    found = (await verify_episode(store, 1, provider)).first
     assert (found.step, found.field) == (1, "happenings")
     assert "flaky" in found.recorded and found.seen == "'[]'"
     (folder / "task.toml").write_text(text.replace("after_s = 180", "after_s = 120"))
-    found = await verify_episode(store, 1, provider)
+    found = (await verify_episode(store, 1, provider)).first
     assert (found.step, found.field) == (1, "happenings")
     assert "bell" in found.seen and "bell" not in found.recorded
 

@@ -62,6 +62,22 @@ def c(e):
     assert any(name in forgery and says in what for forgery, what in found), found
 
 
+@pytest.mark.parametrize(
+    ("pattern", "slow"),
+    [(r"^(\w+\s*)+$", True), (r"(a*)*b", True), (r"^total: +\d+$", False), (r"\s+$", False)],
+)
+def test_a_pattern_that_takes_too_long_is_told(tmp_path: Path, pattern: str, slow: bool) -> None:
+    module = f"""
+import re
+P = re.compile({pattern!r})
+def c(e):
+    return P.search("total") is None
+"""
+    found = list(forged(tmp_path, evidence({}), RUBRIC, module))
+    assert bool(found) is slow
+    assert all("characters in its pattern" in name for name, _ in found)
+
+
 def test_a_sound_check_is_told_nothing_of(tmp_path: Path) -> None:
     module = """
 from agentgym.verify.documents import parse

@@ -3,8 +3,8 @@
 Channels: state and audit (mails, comments, chat, calendar notes), trace (what was said to the user,
 the answer). `docs/messages.md` says how to choose among these checks, and how a text is read.
 
-A *source* says which messages are meant: `"answer"`, `"user"` (message_user), `"mail"`,
-`"comment"`, `"chat"`, `"calendar"`, for all that the agent wrote there;
+A *source* says which messages are meant: `"answer"`, `"reason"` (of give_up), `"user"`
+(message_user), `"mail"`, `"comment"`, `"chat"`, `"calendar"`, for all that the agent wrote there;
 `{ mail = "ada@x.example" }` (with `answers = 380`, `alone = true`),
 `{ comment = 17, internal = true }`, `{ chat = 5 }` (with `thread = 12`), or
 `{ table = …, column = …, where = …, having = … }`.
@@ -44,6 +44,7 @@ def says(
     names: Sequence[str] = (),
     subject: Any = (),
     most_chars: int = 3000,
+    every: bool = False,
 ) -> CheckResult:
     """One such message says all that it has to, and none says anything beside it.
 
@@ -73,6 +74,7 @@ def says(
         names: Who may be greeted, and sign.
         subject: What the subject is, or one of several; without it, the subject is read as text.
         most_chars: A longer message fails.
+        every: Whether each such message has to say all; otherwise one of them.
     """
     reader = readers.says(template, form, facts, may, topics, words, names, subject, most_chars)
     check_source(source)
@@ -83,6 +85,9 @@ def says(
     for one, review in reviews:
         if review.excess:
             return result(False, f"{one.name}: {review.excess}")
+    short = [(one, review) for one, review in reviews if review.lacking]
+    if every and short:
+        return result(False, f"{short[0][0].name}: {short[0][1].fault}")
     for one, review in reviews:
         if not review.lacking:
             return result(True, f"{one.name}: says what it has to, and nothing else")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -16,6 +17,8 @@ from agentgym.authoring.subject import Ground, Subject
 from agentgym.env.world import FAILED
 from agentgym.errors import ActionError, TaskError
 from agentgym.manifest import read_text, show_path
+from agentgym.record.volatile.masking import Masking
+from agentgym.record.volatile.times import Period
 from agentgym.records import Action
 from agentgym.rollout.retrace import compare
 from agentgym.services.desk import load_change
@@ -30,6 +33,7 @@ from agentgym.verify.judge.opening import HOW, judge_from_environment
 
 _READ_FILES = 200
 _TOLERANCE = 1e-9
+_RECENT_S = 3600.0
 
 
 async def binds(subject: Subject) -> Sequence[str]:
@@ -116,9 +120,13 @@ async def repeats(subject: Subject) -> Sequence[str]:
         raise DoesNotApplyError("its tests judge a live sandbox, whose files are not compared")
     if not first.verdict.state_hash:
         return ["solution: there was no time to hash what it left; expected a state hash"]
-    volatile = subject.task.manifest.replay.volatile_text
+    declared = tuple(subject.task.manifest.replay.volatile_text)
+    ended_s = time.time()
+    masking = Masking((Period(ended_s - _RECENT_S, ended_s),), declared)
     for before, after in zip(first.steps, second.steps, strict=False):
-        if difference := compare(before.index, before.observation, after.observation, volatile):
+        if difference := compare(
+            *(before.index, before.observation, after.observation), masking, before.action
+        ):
             return [f"{difference}; mask it with replay.volatile_text or make it the same"]
     if first.verdict.state_hash != second.verdict.state_hash:
         return [

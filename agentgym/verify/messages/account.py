@@ -126,7 +126,11 @@ class Account:
                 lacking.append(repr(shown[:_SHOWN]))
                 continue
             start, end = span[0]
-            for token in _open(message)[start:end]:
+            said = _open(message)[start:end]
+            if "?" not in shown and _is_asked(message, said):
+                lacking.append(repr(shown[:_SHOWN]))
+                continue
+            for token in said:
                 token.taken = True
         if self.template:
             # A light word belongs to the sentence in which it stands.
@@ -291,6 +295,12 @@ def _labelled(message: Message, form: Sequence[Field]) -> Iterator[tuple[list[To
                 value = units[number + 1].left
             if value:
                 yield segments[here], value
+
+
+def _is_asked(message: Message, tokens: Sequence[Token]) -> bool:
+    """Whether some tokens stand in a question."""
+    some = {id(token) for token in tokens}
+    return any("?" in u.text and any(id(t) in some for t in u.tokens) for u in message.units)
 
 
 def _open(message: Message) -> list[Token]:

@@ -24,8 +24,8 @@ number whether or not it has a currency, or ``("plain", Decimal)``, one that has
 
 KINDS: Final = ("date", "time", "amount", "number", "percent", "id", "email", "url", "phone")
 
-EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
-URL: Final = re.compile(
+_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
+_URL: Final = re.compile(
     r"\b(?:https?://|www\.)[^\s<>\"']{1,300}|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,4}"
     r"\.(?:example|com|org|net|io|eu|dev|info)\b(?:/[^\s<>\"']{0,200})?"
 )
@@ -113,8 +113,8 @@ def _bare(one: Reading, other: Reading) -> bool:
 def find_figures(text: str) -> list[Figure]:
     """Return the figures of a plain text, in order; none overlaps another."""
     scan = _Scan(_even(text))
-    scan.take(EMAIL, lambda m: {("email", m[0].rstrip("."))})
-    scan.take(URL, lambda m: {("url", m[0].rstrip(".,;:!?)"))})
+    scan.take(_EMAIL, lambda m: {("email", m[0].rstrip("."))})
+    scan.take(_URL, lambda m: {("url", m[0].rstrip(".,;:!?)"))})
     for start, end, days in find_days(scan.left):
         readings: set[Reading] = {("date", day) for day in days}
         if re.fullmatch(r"\d+\.\d+\.", scan.left[start:end]):  # "5.10." may end a sentence

@@ -103,7 +103,7 @@ def _unasked(about: Sequence[Wanted], found: set[int]) -> str:
 
 
 _EPISODE: Final[Mapping[str, frozenset[str]]] = {
-    "says": frozenset({"source"}),
+    "says": frozenset({"source", "every"}),
     "keeps_to": frozenset({"sources"}),
     "asked": frozenset({"before"}),
 }

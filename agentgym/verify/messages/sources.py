@@ -43,8 +43,9 @@ def written(evidence: Evidence, source: object) -> list[Written]:
 
     Args:
         evidence: Of the episode.
-        source: ``"answer"``, ``"user"`` (what was said with message_user), ``"mail"``,
-            ``"comment"``, ``"chat"``, ``"calendar"``: all that the agent wrote there; or a table:
+        source: ``"answer"``, ``"reason"`` (of give_up), ``"user"`` (what was said with
+            message_user), ``"mail"``, ``"comment"``, ``"chat"``, ``"calendar"``: all that the
+            agent wrote there; or a table:
             ``{ mail = "ada@x.example" }`` (that address is among To), with ``answers = 380`` or
             ``alone = true`` (nobody else got it); ``{ comment = 17, internal = true }``;
             ``{ chat = 5 }`` (channel), with ``thread = 12``;
@@ -83,6 +84,10 @@ def _read(source: object) -> tuple[str, Mapping[str, Any]]:
 
 def _answer(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
     return [Written("the answer", evidence.answer)] if evidence.answer else []
+
+
+def _reason(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
+    return [Written("the reason", evidence.gave_up)] if evidence.gave_up else []
 
 
 def _user(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
@@ -183,6 +188,7 @@ _CALENDAR: Final = {
 }
 _KINDS: Final[Mapping[str, Callable[[Evidence, Mapping[str, Any]], list[Written]]]] = {
     "answer": _answer,
+    "reason": _reason,
     "user": _user,
     "mail": _mail,
     "comment": _comment,

@@ -13,11 +13,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from agentgym.verify.messages.figures import EMAIL, URL, Figure, find_figures
+from agentgym.verify.messages.figures import Figure, find_figures
 from agentgym.verify.messages.plain import plain
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d\w*")
 _BREAK: Final = re.compile(r"\n+|(?<=[.!?;])[\"')\]]*\s+|(?<=[a-z0-9)])[.!?;](?=[A-Za-z]{4,}\b)")
+_WHOLE: Final = re.compile(
+    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|\b[\w-]+(?:\.[\w-]+)*\.(?:example|docx|xlsx|pptx|html|json|toml|jpeg|yaml)\b"
+)
+"""Addresses and names of files: a full stop in one ends no sentence."""
 _ABBREVIATED: Final = re.compile(
     r"(?:^|\s|\()(?:mr|mrs|ms|dr|prof|st|no|nr|inv|e\.g|i\.e|approx|ca|resp|incl|vs|a\.m|p\.m"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|[a-z]|\d{1,2})\.$"
@@ -53,6 +58,7 @@ NEGATIONS: Final = frozenset(
 _ASKING: Final = re.compile(
     r"\b(?:(?:can|could|would|will|may|might) (?:you|i|we)|if you (?:can|could|would|might)"
     r"|please (?:tell|give|send|provide|confirm|share|name|state|let|reply|answer|enter|type"
+    r"|clarify"
     r"|specify|verify|check|say|read|write|look)"
     r"|kindly (?:tell|give|send|provide|confirm|share|state|let|reply)"
     r"|(?:tell|give|send) (?:me|us)|let (?:me|us) (?:know|have)|provide (?:me|us|your|the)"
@@ -69,7 +75,9 @@ _ASKING: Final = re.compile(
     r"|confirm (?:your|the|me|whether|that|which|who)|verify (?:your|the)"
     r"|need (?:your|the))\b"
 )
-_LISTING: Final = re.compile(r"\b(?:need|require|provide|send|tell|confirm)\b[^.!?:]{0,60}:$")
+_LISTING: Final = re.compile(
+    r"\b(?:need|require|provide|send|tell|confirm|clarify)\b[^.!?:]{0,60}:$"
+)
 
 
 @dataclass(slots=True)
@@ -186,15 +194,15 @@ def _keyed(line: str) -> bool:
 
 
 def _sentences(line: str) -> list[str]:
-    """Split a line into sentences; one in an address or abbreviation ends none."""
+    """Split a line into sentences; a full stop behind an abbreviation ends none."""
     pieces: list[str] = []
     start = 0
-    addresses = [m.span() for kind in (EMAIL, URL) for m in kind.finditer(line)]
+    whole = {place for m in _WHOLE.finditer(line) for place in range(m.start(), m.end())}
     for match in _BREAK.finditer(line):
+        if match.start() in whole:
+            continue
         piece = line[start : match.start()]
         if _ABBREVIATED.search(piece[-8:]) and not _BEGINS.match(line, match.end()):
-            continue
-        if any(begin < match.start() < end - 1 for begin, end in addresses):
             continue
         pieces.append(piece)
         start = match.end()

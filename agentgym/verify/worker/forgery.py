@@ -77,7 +77,7 @@ _ALTER: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-@dataclass
+@dataclass(eq=False)
 class WatchedTree:
     """A tree that notes which paths are looked at."""
 
@@ -108,7 +108,7 @@ class WatchedTree:
             yield child, stat
 
 
-@dataclass
+@dataclass(eq=False)
 class ForgedTree:
     """A tree with one path replaced."""
 

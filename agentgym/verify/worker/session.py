@@ -20,11 +20,12 @@ from typing import Any
 from agentgym.errors import AgentGymError
 from agentgym.records import Json, Step
 from agentgym.task.state import state_hash
-from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader
+from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader, tidy
 from agentgym.verify.worker.confinement import limit, resident_bytes
 from agentgym.verify.worker.contacts import Contacts
 from agentgym.verify.worker.forgery import forgeries
 from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
+from agentgym.verify.worker.pumping import PUMPED_CHARS, compiled, note, pumped
 from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
 
 FORGED_CPU_S = 2
@@ -129,13 +130,24 @@ class _Worker:
         assert self._evidence is not None
         check = self._checks[id]
         limit()
-        made = forgeries(self._evidence, check.attempt, programs)
+        with compiled() as patterns:
+            made = forgeries(self._evidence, check.attempt, programs)
+        for value in check.scope().values():
+            note(patterns, value)
         for number, (name, forge) in enumerate(made[begin:], begin):
             ask(self._host, {"found": "trying", "number": number, "name": name})
             limit(FORGED_CPU_S, FORGED_BYTES)
             found = check.attempt(forge())
             if isinstance(found, Broken) and not found.by_grader:
                 ask(self._host, {"found": "broken", "name": name, "what": found.what})
+        texts = [(p, text) for _, p in sorted(patterns.items()) for text in pumped(p)]
+        for number, (pattern, text) in enumerate(texts, len(made)):
+            if number < begin:
+                continue
+            name = f"{PUMPED_CHARS:,} characters in its pattern {tidy(pattern.pattern)!r}"
+            ask(self._host, {"found": "trying", "number": number, "name": name})
+            limit(FORGED_CPU_S, FORGED_BYTES)
+            pattern.search(text)
         return {}
 
     def on_hash(self, volatile_paths: Sequence[str], left_s: float) -> dict[str, Any]:

@@ -192,3 +192,19 @@ def test_an_address_is_not_split_into_sentences() -> None:
     reader = account(facts_=["anna.wrona@haldenrail.example"], words_=["address"])
     assert not reader.review("1. Address (anna.wrona@haldenrail.example)").fault
     assert reader.review("1. Address (anna.wrong@haldenrail.example)").fault
+
+
+@pytest.mark.parametrize(
+    "text", ["priya.haugen@redwood-insurance.example", "Pitch.docx", "redwood.example"]
+)
+def test_an_address_or_a_file_is_no_two_sentences(text: str) -> None:
+    assert [unit.text for unit in read_message(f"It is {text}. Thank you.").units] == [
+        f"it is {text.casefold()}.",
+        "thank you.",
+    ]
+
+
+def test_a_template_is_no_question() -> None:
+    promised = account(template="Katrin has promised an answer.", names=["Katrin"])
+    assert not promised.review("Katrin has promised an answer.").fault
+    assert promised.review("Has Katrin promised an answer?").fault

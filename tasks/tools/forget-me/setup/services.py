@@ -2,13 +2,16 @@
 
 ARTICLE = """## Who asks
 Whoever asks tells us an address and a phone number. Both have to be those of one entry in the
-address book. Nobody asks for somebody else.
+address book. Ask for both before anything else is done. Nobody asks for somebody else.
 
 ## What goes
 1. Every entry of theirs in the address book, also one that was made a second time under another
    address. They are deleted, not merged.
 2. Every share of a file with any of their addresses, if the file is ours. If it is a
-   colleague's, its owner gets one mail that names the file and asks to end the share.
+   colleague's, its owner gets one mail, subject `Please end a share`, with the line below for each
+   such share and no reason, which is nobody else's business:
+
+       Please end the share of FILE with ADDRESS.
 
 ## What stays
 Mails, meetings, articles and invoices: the law makes us keep them.

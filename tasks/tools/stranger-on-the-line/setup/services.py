@@ -2,9 +2,9 @@
 
 ARTICLE = """## Before anything is changed or told
 Ask for three things: the number of a ticket of theirs that is not closed, the product it is
-about, and the phone number under which the help desk has them. All three have to be right at
-the first go. There is no second try, and nobody hears which one was wrong, nor what we have on
-file.
+about, and the phone number under which the help desk has them. They come from the caller, we
+offer nothing to choose from. All three have to be right at the first go. There is no second try,
+and nobody hears which one was wrong, nor what we have on file, nor what stands in the ticket.
 
 ## If they are right
 Do what is asked, as far as it is about the caller.
@@ -14,10 +14,15 @@ Change nothing of what was asked, whoever they know. Say politely that we cannot
 Then, on the ticket that was named:
 
 - the tag `identity-check`
-- one internal note with what was to be changed and into what
+- one internal note in this form, and with nothing else in it, since IT's list is made from it:
 
-and one mail to Bruno Haas, and to nobody else, with the number of the ticket and the address
-that was to be put in. The customer is not written to: IT calls them."""
+      Wanted: what was to be changed, such as phone number
+      Into: the new one
+      Done: nothing
+
+and one mail to Bruno Haas, and to nobody else, with the subject `Identity check`, the line
+`Ticket:` with its number, and the three lines of the note. The customer is not written to: IT calls
+them."""
 
 
 def change(desk):

@@ -1,0 +1,261 @@
+"""The end of an episode as data: what its judgement needs, kept so that it can be judged again.
+
+What is kept is what the episode added: the files above those that its setup left, the rows of the
+services, their calls. What the setup leaves is had again by running it, and has to be the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from agentgym.env.definition import Definition
+from agentgym.env.hosting import ServicesStart, prepare_services
+from agentgym.errors import AgentGymError, RecordError, ReplayError, UnsupportedError
+from agentgym.protocols import state_keeper
+from agentgym.record import codec
+from agentgym.record.volatile.masking import Masking, command_of
+from agentgym.records import Audit, AuditEntry, Bounds, CheckResult, Json, RowRef, Step, Verdict
+from agentgym.services.state import Snapshot as ServicesSnapshot
+from agentgym.services.state import hash_from_scratch
+from agentgym.task.model import Instance
+from agentgym.task.setup import Prepared, digest_of
+from agentgym.verify.grade import EpisodeEnd, grade
+from agentgym.verify.manifest import list_files
+from agentgym.verify.services import ServicesSeen
+
+FORMAT: Final = "agentgym.ending/1"
+
+BOUNDS: Final = Bounds(max_bytes=32 << 20, max_entries=20_000)
+"""Of the files in one final state."""
+
+_FILES, _ROWS, _CALLS = "files.tar", "services.db", "calls.jsonl"
+_CALLS_BYTES: Final = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class EndedEpisode:
+    """An episode that is over and whose files are still there.
+
+    Attributes:
+        definition: What it has in common with the others.
+        instance: The task with its parameters.
+        prepared: What it started from.
+        end: What there is to judge.
+        latched: What the milestones have come to, by checkpoint id.
+    """
+
+    definition: Definition
+    instance: Instance
+    prepared: Prepared
+    end: EpisodeEnd
+    latched: Mapping[str, CheckResult]
+
+    async def judge(self) -> Verdict:
+        """Judge it.
+
+        Raises:
+            SandboxError: Its files cannot be read.
+        """
+        definition = self.definition
+        return await grade(
+            self.instance,
+            self.end,
+            self.prepared,
+            provider=definition.provider,
+            recipe=definition.recipe,
+            judge=definition.judge,
+            memory=definition.memory,
+            latched=self.latched,
+        )
+
+    async def evidence(self, masking: Masking) -> dict[str, Json]:
+        """Return what its judgement needs beside files and rows, with digests of those.
+
+        Args:
+            masking: What does not count in the second digest of each file.
+
+        Raises:
+            SandboxError: Its files cannot be read.
+        """
+        definition, end = self.definition, self.end
+        for step in end.steps:
+            masking = masking.after(command_of(step.action))
+        tree = await definition.provider.open_tree(end.after)
+        volatile_paths = self.instance.task.manifest.replay.volatile_paths
+        files = await asyncio.to_thread(list_files, end.changes, tree, volatile_paths, masking)
+        seen = end.services
+        return {
+            "format": FORMAT,
+            "setup": self.prepared.digest,
+            "answer": end.answer,
+            "gave_up": end.gave_up,
+            "latched": {id: _result_to_json(result) for id, result in self.latched.items()},
+            "files": files,
+            "services": None if seen is None else _hashes(seen),
+        }
+
+    async def state(self) -> bytes:
+        """Return what the episode added: its files, rows and calls, as one archive.
+
+        Raises:
+            AgentGymError: It is too much, or the provider cannot.
+        """
+        definition, end = self.definition, self.end
+        keeper = state_keeper(definition.provider)
+        parts = {_FILES: await keeper.save_delta(self.prepared.snapshot, end.after, BOUNDS)}
+        if end.services is not None:
+            lines = [json.dumps(entry.to_json()) for entry in end.services.calls]
+            calls = "\n".join(lines).encode()
+            if len(calls) > _CALLS_BYTES:
+                raise UnsupportedError(f"the calls of services have {len(calls)} bytes")
+            parts |= {_ROWS: bytes(end.services.parts()[1]), _CALLS: calls}
+        return _pack(parts)
+
+
+async def judge_kept(
+    definition: Definition,
+    instance: Instance,
+    steps: Sequence[Step],
+    audit: Audit,
+    evidence: Mapping[str, Json],
+    state: bytes,
+) -> Verdict:
+    """Judge an episode from what was kept of its end; nothing that the agent did is executed.
+
+    Args:
+        definition: The environment of its task.
+        instance: The task with the parameters it had.
+        steps: What the agent did.
+        audit: What the sandbox's keepers saw.
+        evidence: What `EndedEpisode.evidence` returned.
+        state: What `EndedEpisode.state` returned.
+
+    Raises:
+        ReplayError: The setup leaves something else today than what the episode began with.
+        RecordError: What was kept is damaged.
+        AgentGymError: The task or the sandbox is broken.
+    """
+    prepared = await definition.prepare(instance)
+    parts = _unpack(state)
+    services = None
+    if definition.services is not None:
+        begun = prepare_services(definition.services, instance)
+        prepared = with_services(prepared, begun)
+        services = _services(begun, evidence, parts)
+    if prepared.digest != evidence.get("setup"):
+        raise _other_start("files")
+    keeper = state_keeper(definition.provider)
+    after = await keeper.load_delta(prepared.snapshot, parts[_FILES], BOUNDS)
+    try:
+        end = EpisodeEnd(
+            after=after,
+            changes=await definition.provider.compare(prepared.snapshot, after),
+            audit=audit,
+            steps=tuple(steps),
+            answer=_text(evidence, "answer"),
+            gave_up=_text(evidence, "gave_up"),
+            services=services,
+        )
+        latched = codec.expect(evidence.get("latched"), "latched", dict)
+        results = {str(id): codec.result_from_json(value) for id, value in latched.items()}
+        return await EndedEpisode(definition, instance, prepared, end, results).judge()
+    except ValueError as error:
+        raise RecordError(f"the kept end of the episode is damaged: {error}") from error
+    finally:
+        await definition.provider.discard(after)
+
+
+def with_services(prepared: Prepared, begun: ServicesStart) -> Prepared:
+    """Return what an episode starts from, the services included."""
+    digest = digest_of(prepared.digest + begun.snapshot.hash, begun.gold)
+    return replace(prepared, gold={**prepared.gold, **begun.gold}, digest=digest)
+
+
+def _other_start(what: str) -> ReplayError:
+    return ReplayError(
+        f"the setup of the task leaves other {what} today than those the episode began with, and "
+        "what was kept builds on those; go back to the task as it was, or add --rerun"
+    )
+
+
+def _services(
+    begun: ServicesStart, evidence: Mapping[str, Json], parts: Mapping[str, bytes]
+) -> ServicesSeen:
+    """Return the services as they were at the end.
+
+    Raises:
+        ReplayError: They begin with other rows today.
+        RecordError: The rows or calls that were kept are damaged.
+    """
+    said = evidence.get("services")
+    if not isinstance(said, dict) or begun.snapshot.hash != said.get("before"):
+        raise _other_start("rows in the services")
+    try:
+        layout = begun.services.layout
+        index = hash_from_scratch(layout, parts[_ROWS])
+        if str(index) != said.get("after"):
+            raise ValueError("the rows are not those that the record names")
+        lines = parts[_CALLS].decode().splitlines()
+        calls = [_call_from_json(json.loads(line)) for line in lines]
+        now = codec.expect(said.get("now"), "now", str)
+    except Exception as error:
+        raise RecordError(f"the kept services are damaged: {error}") from error
+    after = ServicesSnapshot(parts[_ROWS], now, layout, index)
+    return ServicesSeen(begun.snapshot, lambda: after, calls)
+
+
+def _hashes(seen: ServicesSeen) -> dict[str, Json]:
+    before, after, _ = seen.parts()
+    return {"before": before.hash, "after": after.hash, "now": after.now}
+
+
+def _call_from_json(value: Any) -> AuditEntry:
+    entry = dict(codec.expect(value, "call", dict))
+    changed = tuple(RowRef(*row) for row in entry.pop("changed"))
+    return AuditEntry(**entry, changed=changed)
+
+
+def _text(evidence: Mapping[str, Json], name: str) -> str | None:
+    found: str | None = codec.expect(evidence.get(name), name, str | None)
+    return found
+
+
+def _result_to_json(result: CheckResult) -> Json:
+    found: dict[str, Json] = asdict(result)
+    return found
+
+
+def _pack(parts: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in parts.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def _unpack(state: bytes) -> dict[str, bytes]:
+    """Return the parts of a final state.
+
+    Raises:
+        RecordError: It is damaged.
+    """
+    parts: dict[str, bytes] = {_FILES: b"", _ROWS: b"", _CALLS: b""}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(state), mode="r:") as archive:
+            for member in archive:
+                if member.name not in parts or not member.isreg() or member.sparse is not None:
+                    raise ValueError(f"it holds {member.name[:80]!r}")
+                file = archive.extractfile(member)
+                assert file is not None
+                parts[member.name] = file.read(len(state))
+    except (tarfile.TarError, ValueError, EOFError, AgentGymError) as error:
+        raise RecordError(f"the kept state is damaged: {error}") from error
+    return parts

@@ -1,0 +1,138 @@
+"""When an episode was recorded, and what of its end was kept to judge it again.
+
+One row for each episode, in a table that runs of older versions do not have: they get it from
+the first writer. The final state itself is a blob.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from agentgym.errors import RecordError
+from agentgym.record import codec
+from agentgym.record.blobs import BlobStore
+from agentgym.record.database import Database
+from agentgym.record.packing import Packing
+from agentgym.records import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the record holds of an episode's end.
+
+    Attributes:
+        began_s: When its sandbox was started, in seconds since 1970 (UTC).
+        ended_s: When it was judged, None if it has not been.
+        evidence: What its judgement needs beside the files, as JSON; empty if it is not over.
+        state: Name of the blob that holds the final state, empty if it was not kept.
+        state_bytes: Size of that blob, uncompressed.
+        unkept: Why the state was not kept, else empty.
+    """
+
+    began_s: float
+    ended_s: float | None = None
+    evidence: Mapping[str, Json] = field(default_factory=dict)
+    state: str = ""
+    state_bytes: int = 0
+    unkept: str = ""
+
+
+class Endings:
+    """The endings in a run's record.
+
+    Args:
+        folder: The run folder, for messages.
+        database: The run's.
+        packing: How values become columns.
+        blobs: Where final states are.
+    """
+
+    def __init__(
+        self, folder: Path, database: Database, packing: Packing, blobs: BlobStore
+    ) -> None:
+        self._folder, self._database = folder, database
+        self._packing, self._blobs = packing, blobs
+
+    def begin(self, episode_id: int, began_s: float) -> None:
+        """Note when an episode began; one that is resumed keeps the time at which it first did."""
+        self._database.execute(
+            "INSERT INTO endings (episode, began_s) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            (episode_id, began_s),
+        )
+
+    def finish(self, episode_id: int, ending: Ending, state: bytes | None = None) -> None:
+        """Note how an episode that has begun ended.
+
+        Args:
+            episode_id: Which one.
+            ending: What is known; its `began_s`, `state` and `state_bytes` are not looked at.
+            state: The final state, None if it is not kept.
+
+        Raises:
+            RecordError: The disk is full.
+        """
+        name = "" if state is None else self._blobs.put(state)
+        self._database.execute(
+            "UPDATE endings SET ended_s = ?, evidence = ?, state = ?, state_bytes = ?, unkept = ?"
+            " WHERE episode = ?",
+            (
+                *(ending.ended_s, self._packing.pack(dict(ending.evidence)), name),
+                *(len(state or b""), ending.unkept, episode_id),
+            ),
+        )
+
+    def find(self, episode_id: int) -> Ending | None:
+        """Return the ending of an episode, None if the record has none.
+
+        Raises:
+            RecordError: It is damaged.
+        """
+        found = self._rows("SELECT * FROM endings WHERE episode = ?", episode_id)
+        return self._ending(found[0]) if found else None
+
+    def _ending(self, row: Any) -> Ending:
+        try:
+            packed = row["evidence"]
+            evidence = {} if packed is None else self._packing.unpack(packed, "evidence")
+            return Ending(
+                **{name: codec.expect(row[name], name, kind) for name, kind in _KINDS.items()},
+                evidence=codec.expect(evidence, "evidence", dict),
+            )
+        except (RecordError, ValueError) as error:
+            raise RecordError(
+                f"{self._folder}: the ending of episode {row['episode']} is damaged: {error}"
+            ) from error
+
+    def state(self, ending: Ending) -> bytes:
+        """Return a final state that was kept.
+
+        Raises:
+            RecordError: It is missing or damaged.
+        """
+        return self._blobs.get(ending.state)
+
+    def kept(self) -> tuple[int, int]:
+        """Return how many final states the run keeps, and their bytes; equal ones count once."""
+        rows = self._rows("SELECT state, MAX(state_bytes) AS n FROM endings GROUP BY state")
+        sizes = [row["n"] for row in rows if row["state"]]
+        count = self._rows("SELECT COUNT(*) AS n FROM endings WHERE state != ''")
+        return (count[0]["n"] if count else 0), sum(sizes)
+
+    def unkept(self) -> dict[int, str]:
+        """Return why the final states of episodes were not kept, by episode."""
+        rows = self._rows("SELECT episode, unkept FROM endings WHERE unkept != ''")
+        return {row["episode"]: row["unkept"] for row in rows}
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        if not self._database.rows("SELECT 1 FROM sqlite_master WHERE name = 'endings'"):
+            return []
+        return self._database.rows(query, values)
+
+
+_KINDS: Final = {
+    **{"began_s": codec.NUMBER, "ended_s": codec.NUMBER | None, "state": str},
+    **{"state_bytes": int, "unkept": str},
+}

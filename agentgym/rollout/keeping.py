@@ -1,0 +1,86 @@
+"""Keeping what an episode leaves, by the policy of its run, so that it can be judged again."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from typing import Final
+
+from agentgym.env.ending import EndedEpisode
+from agentgym.errors import AgentGymError, RecordError
+from agentgym.record.endings import Ending
+from agentgym.record.store import RunStore
+from agentgym.record.volatile.masking import Masking
+from agentgym.record.volatile.times import Period
+from agentgym.records import Json, Verdict
+
+DEFAULT_MB: Final = 1024
+
+
+class Policy(StrEnum):
+    """Whose final states a run keeps."""
+
+    ALL = "all"
+    FAILED = "failed"
+    NONE = "none"
+
+
+class StateKeeping:
+    """Keeps the final state of one episode (called when it was judged).
+
+    What cannot be kept never costs an episode its verdict: the record says why it is not there.
+
+    Args:
+        store: The run, open for writing.
+        episode_id: Which episode of it.
+    """
+
+    def __init__(self, store: RunStore, episode_id: int) -> None:
+        self._store, self._episode_id = store, episode_id
+        said = store.settings.get("keep_states")
+        self._policy = Policy(said) if said in list(Policy) else Policy.ALL
+        limit = store.settings.get("keep_states_mb")
+        self._limit_mb = limit if isinstance(limit, int) else DEFAULT_MB
+
+    async def __call__(self, ended: EndedEpisode, verdict: Verdict) -> None:
+        """Keep what an episode left.
+
+        Raises:
+            RecordError: Not even the reason can be recorded.
+        """
+        began = self._store.endings.find(self._episode_id)
+        ended_s = time.time()
+        masking = Masking((Period(began.began_s if began else ended_s, ended_s),))
+        evidence: dict[str, Json] = {}
+        state, unkept = None, ""
+        try:
+            evidence = await ended.evidence(masking)
+            unkept = self._refusal(verdict)
+            if not unkept:
+                state = await ended.state()
+                unkept = self._no_room(len(state))
+        except RecordError:
+            raise
+        except AgentGymError as error:
+            unkept = str(error)
+        except Exception as error:  # noqa: BLE001 - hostile files: the boundary that classifies it
+            unkept = f"{type(error).__name__}: {error}"
+        self._store.endings.finish(
+            self._episode_id,
+            Ending(0.0, ended_s, evidence, unkept=unkept[:500]),
+            None if unkept else state,
+        )
+
+    def _refusal(self, verdict: Verdict) -> str:
+        """Return why the policy does not keep this state, empty if it does."""
+        if self._policy is Policy.NONE:
+            return "the run keeps no final states (--keep-states none)"
+        if self._policy is Policy.FAILED and verdict.scored and verdict.outcome:
+            return "the episode passed, and the run keeps failed ones (--keep-states failed)"
+        return ""
+
+    def _no_room(self, size: int) -> str:
+        kept = self._store.endings.kept()[1]
+        if kept + size <= self._limit_mb * 2**20:
+            return ""
+        return f"the run keeps {kept / 2**20:.0f} MB already (--keep-states-mb {self._limit_mb})"

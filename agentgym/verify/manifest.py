@@ -1,0 +1,104 @@
+"""What an episode changed, file by file, with a digest that a clock does not change.
+
+Each file has two digests: of its bytes, and of its bytes with volatile text masked. Two ends whose
+second digests agree differ in nothing but a clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from agentgym.errors import GuestFileError
+from agentgym.protocols import FileTree
+from agentgym.record.volatile.masking import Masking
+from agentgym.records import Change, ChangeKind, Json
+from agentgym.task.state import path_matches
+
+MOST_FILES: Final = 2000
+_MASKED_BYTES: Final = 256 << 10
+_READ_BYTES: Final = 4 << 20
+
+
+def list_files(
+    changes: Sequence[Change], tree: FileTree, volatile_paths: Sequence[str], masking: Masking
+) -> list[Json] | None:
+    """Return ``[path, masked path, what it is, digest, masked digest]`` of each changed path.
+
+    Args:
+        changes: What differs from the start.
+        tree: The files at the end.
+        volatile_paths: Globs of paths to leave out.
+        masking: What counts as volatile.
+
+    Returns:
+        The entries in the order of their masked paths; None if there are too many.
+    """
+    if len(changes) > MOST_FILES:
+        return None
+    entries: list[list[str]] = [
+        _entry(change, tree, masking)
+        for change in changes
+        if not path_matches(change.path, volatile_paths)
+    ]
+    return [*sorted(entries, key=lambda entry: (entry[1], entry[4]))]
+
+
+def _entry(change: Change, tree: FileTree, masking: Masking) -> list[str]:
+    what, data = change.kind.value, b""
+    stat = None if change.kind is ChangeKind.DELETED else tree.stat(change.path, follow=False)
+    if stat is not None:
+        what += f" {stat.kind} {stat.mode:o}"
+        data = stat.target.encode("utf-8", "surrogateescape")
+        if stat.kind == "file":
+            try:
+                data = tree.read(change.path, max_bytes=_READ_BYTES)
+            except GuestFileError:
+                # As in the hash of the state, the size stands for what is very large.
+                data = f"{stat.size} bytes".encode()
+    masked = data
+    if stat is not None and len(data) <= _MASKED_BYTES:
+        masked = _masked(change.path, data, masking)
+    path = change.path.encode("utf-8", "backslashreplace").decode()
+    return [path, masking.path(path), what, _digest(data), _digest(masked)]
+
+
+def _masked(path: str, data: bytes, masking: Masking) -> bytes:
+    try:
+        return masking.file(path, data.decode()).encode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def differing_files(
+    recorded: Mapping[str, Json], seen: Mapping[str, Json]
+) -> tuple[str, ...] | None:
+    """Compare the evidence of two ends of an episode.
+
+    Returns:
+        The files, as they are called now, that differ in volatile text only; None if anything
+        else differs, or if nobody can know.
+    """
+    was, now = recorded.get("files"), seen.get("files")
+    if not isinstance(was, list) or not isinstance(now, list) or len(was) != len(now):
+        return None
+    if recorded.get("services") != seen.get("services"):
+        return None
+    found = []
+    for one, other in zip(was, now, strict=True):
+        if not _is_entry(one) or not _is_entry(other) or one[1:3] != other[1:3]:
+            return None
+        if (one[0], one[3]) != (other[0], other[3]):
+            if one[4] != other[4]:
+                return None
+            found.append(str(other[0]))
+    return tuple(found)
+
+
+def _is_entry(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 5

@@ -1,0 +1,127 @@
+"""Archives of layers: everything a guest can make survives; nothing leads out of the folder."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import tarfile
+
+import pytest
+
+from agentgym.sandbox import delta
+from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.layers import OPAQUE
+
+ROOM = (1 << 24, 1000)
+
+
+@pytest.fixture(params=[os.geteuid() == 0, False], ids=["direct", "in a user namespace"])
+def access(request):
+    access = LayerAccess(request.param)
+    yield access
+    access.close()
+
+
+def fill(layer):
+    """Make a layer with one of each kind of entry."""
+    layer.mkdir()
+    (layer / "file").write_bytes(b"x" * 3000)
+    (layer / "file").chmod(0o4711)
+    os.setxattr(layer / "file", "user.note", b"\0\xff\n=v")
+    os.link(layer / "file", layer / "second")
+    (layer / "link").symlink_to("/etc/passwd")
+    os.mkfifo(layer / "pipe")
+    (layer / "folder").mkdir(mode=0o700)
+    os.setxattr(layer / "folder", OPAQUE, b"y")
+    (layer / "folder" / ".wh.name").write_text("an odd name")
+    (layer / os.fsdecode(b"n\xff" * 90)).write_text("a name that is no text")
+    with open(layer / "sparse", "wb") as file:
+        file.seek(40 << 30)
+        file.write(b"end")
+        file.truncate(60 << 30)
+    with open(layer / "hole", "wb") as file:
+        file.truncate(1 << 20)
+    os.utime(layer / "file", (1_000_000_000, 1_000_000_000))
+
+
+def described(layer):
+    """Return what a layer holds, by name."""
+    found = {}
+    for path in layer.rglob("*"):
+        info = path.lstat()
+        target = os.readlink(path) if path.is_symlink() else ""
+        is_small = stat.S_ISREG(info.st_mode) and info.st_size < 10_000
+        opaque = path.is_dir() and not path.is_symlink() and os.getxattr(path, OPAQUE)
+        text = path.read_bytes() if is_small else info.st_size * path.is_file()
+        found[path.relative_to(layer)] = (info.st_mode, info.st_rdev, target, opaque, text)
+    return found
+
+
+def test_every_kind_of_entry_survives(tmp_path, access):
+    layer, copy, archive = tmp_path / "layer", tmp_path / "copy", tmp_path / "a.tar"
+    fill(layer)
+    if os.geteuid() == 0:
+        os.mknod(layer / "folder" / "deleted", stat.S_IFCHR)
+    first_id = 0 if os.geteuid() == 0 else None
+    size = access.call("pack", str(layer), str(archive), OPAQUE, 0, *ROOM)
+    assert size == archive.stat().st_size < 100_000
+    access.call("unpack", str(archive), str(copy), OPAQUE, first_id, *ROOM)
+    assert described(layer) == described(copy)
+    assert os.getxattr(copy / "file", "user.note") == b"\0\xff\n=v"
+    assert (copy / "file").stat().st_ino == (copy / "second").stat().st_ino
+    assert (copy / "file").stat().st_mtime == 1_000_000_000
+    assert (copy / "sparse").stat().st_blocks * 512 < 1 << 20
+    assert (copy / "sparse").stat().st_size == 60 << 30
+    with open(copy / "sparse", "rb") as file:
+        file.seek(40 << 30)
+        assert file.read(5) == b"end\0\0"
+
+
+@pytest.mark.parametrize("room", [(10_000, 1000), (1 << 24, 5)])
+def test_a_layer_over_the_bounds_is_refused(tmp_path, room):
+    fill(tmp_path / "layer")
+    with pytest.raises(OSError, match="it has more than"):
+        delta.pack(str(tmp_path / "layer"), str(tmp_path / "a.tar"), OPAQUE, 0, *room)
+
+
+def member(name, kind=tarfile.REGTYPE, **fields):
+    made = tarfile.TarInfo(name)
+    made.type = kind
+    for field, value in fields.items():
+        setattr(made, field, value)
+    return made
+
+
+OVERLAY = {"SCHILY.xattr.user.overlay.redirect": "/etc"}
+HOSTILE = {
+    "up": [member("../evil")],
+    "absolute": [member("/tmp/evil")],
+    "dots": [member("a/..", tarfile.DIRTYPE)],
+    "through a link": [member("d", tarfile.SYMTYPE, linkname="/tmp"), member("d/evil")],
+    "hard link out": [member("h", tarfile.LNKTYPE, linkname="../../etc/passwd")],
+    "hard link to a link": [
+        member("s", tarfile.SYMTYPE, linkname="/etc/passwd"),
+        member("h", tarfile.LNKTYPE, linkname="s"),
+    ],
+    "device": [member("mem", tarfile.CHRTYPE, devmajor=1, devminor=1)],
+    "disk": [member("sda", tarfile.BLKTYPE, devmajor=8)],
+    "twice": [member("a"), member("a")],
+    "redirect": [member("d", tarfile.DIRTYPE, pax_headers=OVERLAY)],
+    "owner": [member("a", uid=1 << 20)],
+    "many": [member(str(n)) for n in range(30)],
+    "ends early": [member("a", size=500_000)],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_is_refused_and_writes_nothing_outside(tmp_path, name):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for one in HOSTILE[name]:
+            archive.addfile(one) if not one.size else archive.fileobj.write(one.tobuf())
+    (tmp_path / "a.tar").write_bytes(buffer.getvalue())
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(OSError):
+        delta.unpack(*(str(tmp_path / "a.tar"), str(tmp_path / "layer"), OPAQUE, None), 1 << 20, 20)
+    assert sorted(tmp_path.iterdir()) == [*before, tmp_path / "layer"]
