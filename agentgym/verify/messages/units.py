@@ -19,8 +19,8 @@ from agentgym.verify.messages.plain import plain
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d\w*")
 _BREAK: Final = re.compile(r"\n+|(?<=[.!?;])[\"')\]]*\s+|(?<=[a-z0-9)])[.!?;](?=[A-Za-z]{4,}\b)")
 _WHOLE: Final = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|\b[\w-]+(?:\.[\w-]+)*\.(?:example|docx|xlsx|pptx|html|json|toml|jpeg|yaml)\b"
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}"
+    r"|(?<![\w.-])[\w.-]{1,120}\.(?:example|docx|xlsx|pptx|html|json|toml|jpeg|yaml)\b"
 )
 """Addresses and names of files: a full stop in one ends no sentence."""
 _ABBREVIATED: Final = re.compile(
