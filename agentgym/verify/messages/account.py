@@ -17,7 +17,7 @@ from agentgym.verify.messages.plain import MOST_CHARS, plain
 from agentgym.verify.messages.statements import Fact, facts, hear
 from agentgym.verify.messages.units import NEGATIONS, Message, Token, read_message
 from agentgym.verify.messages.wanted import Part, Wanted, wanted
-from agentgym.verify.messages.words import Courtesy, stems, topic_words, words
+from agentgym.verify.messages.words import Courtesy, topic_words, words
 
 _SHOWN = 80
 
@@ -237,7 +237,7 @@ def account(
         wanted_facts,
         [*may_facts, *map(Fact, licensed)],
         sorted((p for p in phrases if not _is_word(p)), key=_width, reverse=True),
-        topic_words(topics, stems(words_)) | frozenset(labels) | frozenset(single),
+        topic_words(topics, words_) | frozenset(labels) | frozenset(single),
         courtesy,
         most_chars,
         frozenset(_ids(spellings)),

@@ -188,6 +188,12 @@ def test_the_lists_hold_words_and_no_figures() -> None:
         assert len(set(phrases)) == len(phrases)
 
 
+def test_an_address_is_not_split_into_sentences() -> None:
+    reader = account(facts_=["anna.wrona@haldenrail.example"], words_=["address"])
+    assert not reader.review("1. Address (anna.wrona@haldenrail.example)").fault
+    assert reader.review("1. Address (anna.wrong@haldenrail.example)").fault
+
+
 @pytest.mark.parametrize(
     "text", ["priya.haugen@redwood-insurance.example", "Pitch.docx", "redwood.example"]
 )

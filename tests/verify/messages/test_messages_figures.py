@@ -144,3 +144,21 @@ def test_any_text_is_read(text: str) -> None:
 @given(st.text(alphabet="0123456789.,:-/ €%#hampm", max_size=200))
 def test_heaps_of_figures_are_read(text: str) -> None:
     find_figures(plain(text))
+
+
+def test_no_denies_an_amount_and_introduces_a_number() -> None:
+    def figures(text: str) -> list[str]:
+        return [figure.text for figure in find_figures(plain(text))]
+
+    assert figures("ticket no 13 is closed") == ["no 13"]
+    assert figures("No. 13 tickets") == ["no. 13"]
+    assert figures("no 13 tickets") == figures("13 tickets") == ["13"]
+    assert figures("Stuck: no 58.2 GB") == ["58.2"]
+    assert figures("Stuck: no 58 GB") == ["58"]
+    assert figures("no 58 EUR") == ["58 eur"]
+
+
+def test_a_unit_may_stand_at_its_number() -> None:
+    assert _says("58.2GB", 58.2)
+    assert not _says("58.2GB", 2)
+    assert not _says("58.2GBx", 58.2)
