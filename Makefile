@@ -2,6 +2,8 @@
 BIN := .venv/bin
 MODEL ?= gpt-5-mini
 JOBS ?= $(shell nproc)
+# Many tests wait for a sandbox or a deadline, so one worker more than processors keeps those busy.
+WORKERS ?= $(shell expr $(JOBS) + 1)
 # The same suites with the language model too, where there is an endpoint for one.
 LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 
@@ -29,10 +31,10 @@ check:
 	$(BIN)/lint-imports --no-logo
 
 test: check
-	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 10
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10
 
 test-full: check
-	$(BIN)/pytest -n $(JOBS) --dist worksteal --durations 10 --full
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 --full
 	$(BIN)/python tests/tasks/full_checks.py
 
 bench:

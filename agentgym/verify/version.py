@@ -38,7 +38,7 @@ def verifier_version(task: Task) -> str:
     if task.foreign is not None:
         return foreign_version(task.foreign)
     folder = task.folder / "checks"
-    measuring = _cases("checks")
+    measuring = ("checks/calibration.toml",)
     files = tuple(file for file in _files("checks", folder) if file[0] not in measuring)
     for name in _packs(files, str(folder / "rubric.toml")):
         try:
@@ -101,7 +101,7 @@ def _files(name: str, folder: Path) -> Iterator[_File]:
 
 
 def _cases(pack: str) -> tuple[str, ...]:
-    """Return the files that measure a pack, or a task, and have no part in its verdicts."""
+    """Return the files that measure a pack and have no part in its verdicts."""
     return f"{pack}/calibration.toml", f"{pack}/samples.py"
 
 

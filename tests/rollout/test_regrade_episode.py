@@ -128,12 +128,18 @@ async def test_an_error_of_the_verifier_is_mended_by_judging_again(store):
     broken = Judged(task, CounterProvider(trouble={"check": True}))
     await run_episode(broken, Counter(), seed=3, store=store, episode_id=2)
     row = store.episode(2)
-    assert (row.verdict.status, row.error) == ("error:verifier", "ZeroDivisionError in n")
+    assert (row.verdict.status, row.error) == (
+        "error:verifier",
+        "checkpoint 'n': ZeroDivisionError in n",
+    )
     done = await again(store, episode_id=2, force=True)
     row = store.episode(2)
     assert (done.fate, row.verdict.score, row.error) == (Fate.REPLACED, 1.0, "")
     (past,) = store.history.past_verdicts(2)
-    assert (past.verdict.status, past.error) == ("error:verifier", "ZeroDivisionError in n")
+    assert (past.verdict.status, past.error) == (
+        "error:verifier",
+        "checkpoint 'n': ZeroDivisionError in n",
+    )
 
 
 async def test_without_a_kept_state_the_reason_names_the_command_that_helps(store):

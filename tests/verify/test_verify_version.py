@@ -58,6 +58,7 @@ def version(root: Path, abstain: bool = False) -> str:
     [
         ("task/checks/rubric.toml", True),
         ("task/checks/samples.py", True),
+        ("task/checks/calibration.toml", False),
         ("task/checks/data/new.json", True),
         ("task/checks/__pycache__/checks.pyc", False),
         ("task/checks/.rubric.toml.swp", False),

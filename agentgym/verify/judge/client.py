@@ -140,8 +140,8 @@ def _object(message: Message, form: Form) -> Json:
         UnansweredError: The model refuses to answer.
         UnusableAnswerError: It is no JSON.
     """
-    if refusal := (message.model_extra or {}).get("refusal"):
-        raise UnansweredError(f"the judge refused to answer: {str(refusal)[:300]!r}")
+    if refusal := message.refusal:
+        raise UnansweredError(f"the judge refused to answer: {refusal[:300]!r}")
     text = message.content
     if form is Form.TOOL:
         calls = [c for c in message.tool_calls or () if c.function.name == _NAME]

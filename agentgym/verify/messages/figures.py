@@ -36,7 +36,7 @@ _ID: Final = re.compile(
 _NUMBER: Final = re.compile(
     r"(?:(?<=[\s#(\[\"'/=:,;~<>+€$£.-])|^)[+-]?"
     r"(\d{1,3}(?:[,.']\d{3})+(?:[.,]\d{1,2})?|\d{1,12}(?:[.,]\d{1,8})?)"
-    r"(?:st|nd|rd|th)?( ?(?:k|m|thousand|million)\b)?(?![\w@])"
+    r"(?:st|nd|rd|th)?( ?(?:k|m|thousand|million)\b)?(?=(?:[kmgt]i?b|kg|km|min)\b|[^\w@]|$)"
 )
 _CURRENCIES: Final = {
     "eur": "EUR", "euro": "EUR", "euros": "EUR", "€": "EUR",
@@ -49,6 +49,10 @@ _BEFORE: Final = re.compile(rf"(?:(?<![a-z])(?:{_SIGN}))\s?$")
 _AFTER: Final = re.compile(rf"(?:,-)?[ -]?(?:{_SIGN})(?![a-z])")
 _PERCENT: Final = re.compile(r" ?(?:%|per ?cent\b|percentage points?\b)")
 _NUMBERED: Final = re.compile(r"(?:#|\b(?:no|nr|num|number|nos)\.? ?#?)\s?$")
+_COUNTED: Final = re.compile(
+    r" ?(?:[kmgt]i?b|kg|km|min)\b| (?!(?:is|was|has|does|as|this|its|his|hers|yours)\b)[a-z]{2,}s\b"
+)
+"""What is counted behind a number: "no 13 tickets" denies, "no 13 is closed" does not."""
 _THOUSANDS: Final = re.compile(
     rf"(?:(?<=€|\$|£)|(?<=€ |\$ |£ )|(?<=\beur )|(?<=\beuro )|(?<=\busd )|(?<=\bgbp ))"
     rf"(\d{{1,3}})((?: \d{{3}})+)(?!\d)"
@@ -180,9 +184,15 @@ class _Scan:
             finish = end + unit.end() if unit and not sign else end
             self.add(begin, finish, {("amount", (value, currency)) for value in values})
             return
-        if numbered := _NUMBERED.search(before):
+        numbered = _NUMBERED.search(before)
+        if numbered and not (numbered[0].strip() == "no" and self._counts(end, values)):
             start -= len(numbered[0])
         self.add(start, end, {("number", value) for value in values})
+
+    def _counts(self, end: int, values: set[Decimal]) -> bool:
+        """Whether a number behind "no" is an amount of something and not a number of it."""
+        whole = all(value == value.to_integral_value() for value in values)
+        return not whole or _COUNTED.match("".join(self._left[end : end + 40])) is not None
 
 
 def _decimals(text: str) -> set[Decimal]:

@@ -189,6 +189,12 @@ def test_the_lists_hold_words_and_no_figures() -> None:
         assert len(set(phrases)) == len(phrases)
 
 
+def test_an_address_is_not_split_into_sentences() -> None:
+    reader = account(facts_=["anna.wrona@haldenrail.example"], words_=["address"])
+    assert not reader.review("1. Address (anna.wrona@haldenrail.example)").fault
+    assert reader.review("1. Address (anna.wrong@haldenrail.example)").fault
+
+
 @pytest.mark.parametrize(
     "text", ["priya.haugen@redwood-insurance.example", "Pitch.docx", "redwood.example"]
 )
@@ -203,3 +209,19 @@ def test_a_template_is_no_question() -> None:
     promised = account(template="Katrin has promised an answer.", names=["Katrin"])
     assert not promised.review("Katrin has promised an answer.").fault
     assert promised.review("Has Katrin promised an answer?").fault
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("Thank you for waiting so long. Your credit is EUR 306.", True),
+        ("Your credit is EUR 306. I will see to the ticket, too.", True),
+        ("Your credit is EUR 306 and a free month.", False),
+        ("I have worked out your credit.", False),
+        ("Your credit is not EUR 306.", False),
+        ("Is your credit EUR 306?", False),
+    ],
+)
+def test_sentences_aside_are_left_alone(text: str, fine: bool) -> None:
+    credit = account(facts_=[{"about": "credit", "is": {"amount": 306}}])
+    assert (not credit.review(text, aside=True).fault) is fine

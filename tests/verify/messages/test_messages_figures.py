@@ -146,3 +146,30 @@ def test_any_text_is_read(text: str) -> None:
 @given(st.text(alphabet="0123456789.,:-/ €%#hampm", max_size=200))
 def test_heaps_of_figures_are_read(text: str) -> None:
     find_figures(plain(text))
+
+
+@pytest.mark.parametrize("text", ["14:00 to 15:30", "14:00-15:30", "from 14:00 until 15:30."])
+def test_a_span_of_hours_is_two_times(text: str) -> None:
+    found = find_figures(plain(text))
+    assert [figure.readings for figure in found] == [
+        frozenset({("time", 840)}),
+        frozenset({("time", 930)}),
+    ]
+
+
+def test_no_denies_an_amount_and_introduces_a_number() -> None:
+    def figures(text: str) -> list[str]:
+        return [figure.text for figure in find_figures(plain(text))]
+
+    assert figures("ticket no 13 is closed") == ["no 13"]
+    assert figures("No. 13 tickets") == ["no. 13"]
+    assert figures("no 13 tickets") == figures("13 tickets") == ["13"]
+    assert figures("Stuck: no 58.2 GB") == ["58.2"]
+    assert figures("Stuck: no 58 GB") == ["58"]
+    assert figures("no 58 EUR") == ["58 eur"]
+
+
+def test_a_unit_may_stand_at_its_number() -> None:
+    assert _says("58.2GB", 58.2)
+    assert not _says("58.2GB", 2)
+    assert not _says("58.2GBx", 58.2)
