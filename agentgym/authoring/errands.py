@@ -31,7 +31,7 @@ class Errands:
         services: Whose tools.
         start: What the episode begins with.
         offered: Names of the tools that the agent has.
-        by_key: Whether a text that has the name of a table, `room` say, is one of that table's keys.
+        by_key: Whether a text argument that has the name of a table takes keys of that table.
     """
 
     def __init__(
