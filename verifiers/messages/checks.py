@@ -45,6 +45,7 @@ def says(
     subject: Any = (),
     most_chars: int = 3000,
     every: bool = False,
+    aside: bool = False,
 ) -> CheckResult:
     """One such message says all that it has to, and none says anything beside it.
 
@@ -75,8 +76,12 @@ def says(
         subject: What the subject is, or one of several; without it, the subject is read as text.
         most_chars: A longer message fails.
         every: Whether each such message has to say all; otherwise one of them.
+        aside: Whether sentences that say nothing of all this are left alone: for a conversation,
+            beside `messages.keeps_to`.
     """
-    reader = readers.says(template, form, facts, may, topics, words, names, subject, most_chars)
+    reader = readers.says(
+        template, form, facts, may, topics, words, names, subject, most_chars, aside
+    )
     check_source(source)
     found = written(evidence, source)
     if not found:

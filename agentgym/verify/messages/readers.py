@@ -26,20 +26,22 @@ class Says:
     Attributes:
         account: Of the text.
         subjects: One of which the subject is; where there are none the subject is read as text.
+        aside: Whether sentences that say nothing of what the message has to say are left alone.
     """
 
     account: Account
     subjects: Sequence[Wanted]
+    aside: bool = False
 
     def review(self, text: str, subject: str = "") -> Review:
         """Go through a message."""
         if not subject:
-            return self.account.review(text)
+            return self.account.review(text, aside=self.aside)
         if not self.subjects:
-            return self.account.review(f"{subject}\n\n{text}")
+            return self.account.review(f"{subject}\n\n{text}", aside=self.aside)
         tokens = read_message(subject).tokens()
         if any(one.is_all_of(tokens) for one in self.subjects):
-            return self.account.review(text)
+            return self.account.review(text, aside=self.aside)
         return Review(f"has the subject {subject[:80]!r}, expected {self.subjects[0]}")
 
 
@@ -53,6 +55,7 @@ def says(
     names: Sequence[str] = (),
     subject: str | Sequence[str] = (),
     most_chars: int = 3000,
+    aside: bool = False,
 ) -> Says:
     """Read the arguments of `messages.says`. Raises VerifierError."""
     subjects = [subject] if isinstance(subject, str) else list(subject)
@@ -68,6 +71,7 @@ def says(
             most_chars=most_chars,
         ),
         [wanted("subject", one) for one in subjects],
+        aside,
     )
 
 

@@ -208,3 +208,19 @@ def test_a_template_is_no_question() -> None:
     promised = account(template="Katrin has promised an answer.", names=["Katrin"])
     assert not promised.review("Katrin has promised an answer.").fault
     assert promised.review("Has Katrin promised an answer?").fault
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("Thank you for waiting so long. Your credit is EUR 306.", True),
+        ("Your credit is EUR 306. I will see to the ticket, too.", True),
+        ("Your credit is EUR 306 and a free month.", False),
+        ("I have worked out your credit.", False),
+        ("Your credit is not EUR 306.", False),
+        ("Is your credit EUR 306?", False),
+    ],
+)
+def test_sentences_aside_are_left_alone(text: str, fine: bool) -> None:
+    credit = account(facts_=[{"about": "credit", "is": {"amount": 306}}])
+    assert (not credit.review(text, aside=True).fault) is fine
