@@ -17,6 +17,7 @@ from agentgym.verify.messages.wanted import Wanted, wanted
 from agentgym.verify.messages.world import ClosedWorld, closed_world
 
 PACK: Final = "messages"
+MOST_SUBJECT_CHARS: Final = 500
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,9 @@ class Says:
             return self.account.review(text, aside=self.aside)
         if not self.subjects:
             return self.account.review(f"{subject}\n\n{text}", aside=self.aside)
+        if len(subject) > MOST_SUBJECT_CHARS:
+            seen = f"{len(subject)} characters, expected at most {MOST_SUBJECT_CHARS}"
+            return Review(f"has a subject of {seen}")
         tokens = read_message(subject).tokens()
         if any(one.is_all_of(tokens) for one in self.subjects):
             return self.account.review(text, aside=self.aside)

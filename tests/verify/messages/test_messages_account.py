@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.verify.messages.account import Account, account
+from agentgym.verify.messages.readers import says
 from agentgym.verify.messages.units import read_message, stem
 from agentgym.verify.messages.words import words
 
@@ -225,3 +226,11 @@ def test_a_template_is_no_question() -> None:
 def test_sentences_aside_are_left_alone(text: str, fine: bool) -> None:
     credit = account(facts_=[{"about": "credit", "is": {"amount": 306}}])
     assert (not credit.review(text, aside=True).fault) is fine
+
+
+def test_a_subject_is_read_only_up_to_a_length() -> None:
+    letter = says(facts=[42], subject="Reminder")
+    assert not letter.review("42", "Reminder").fault
+    assert letter.review("42", "Reminder" + " and more" * 60).fault == (
+        "has a subject of 548 characters, expected at most 500"
+    )
