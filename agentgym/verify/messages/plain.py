@@ -26,6 +26,8 @@ _SIGNS: Final = str.maketrans(
         "×": "x",
     }
 )
+_PHRASES: Final = dict.fromkeys((0xFDFA, 0xFDFB), "\ufdf4")
+"""Characters that stand for whole phrases, and one for a word: 8,000 would become 144,000."""
 _DASH: Final = re.compile(r"(?<=[^\W\d_])\s?[–—―]\s?(?=[^\W\d_])|\s[–—―]\s")
 _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:>+|#{1,6}(?=\s))[ \t]*")
 _POINT: Final = re.compile(r"(?m)^[ \t]*[-*+][ \t]+")
@@ -42,7 +44,7 @@ def plain(text: str) -> str:
         >>> plain("**Hello**  Andr\u00e9,\u200b\u2019tis \u0430 test \u2013 12\u00a0%")
         "hello andre,'tis a test, 12 %"
     """
-    text = unicodedata.normalize("NFKC", text[:MOST_CHARS])
+    text = unicodedata.normalize("NFKC", text[:MOST_CHARS].translate(_PHRASES))
     text = _DASH.sub(", ", text).translate(_SIGNS).casefold()
     text = unicodedata.normalize("NFKD", text)
     kept = (c for c in text if c in "\n\t" or unicodedata.category(c) not in _DROPPED)
