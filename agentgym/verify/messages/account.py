@@ -248,7 +248,7 @@ def _ids(spellings: Sequence[Sequence[Part]]) -> Iterator[tuple[str, str]]:
     for parts in spellings:
         for part in parts:
             for kind, value in () if isinstance(part, str) else part:
-                if kind == "id" and (found := re.fullmatch(r"([a-z]+)(\d{2,})", value)):
+                if kind == "id" and (found := re.fullmatch(r"([a-z]{1,16})(\d{2,20})", value)):
                     yield found[1], found[2]
 
 

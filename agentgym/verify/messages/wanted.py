@@ -147,8 +147,8 @@ def _text(name: str, value: str) -> tuple[tuple[Part, ...], ...]:
     if not parts:
         raise VerifierError(f"{name}: expected a text with words or figures, got {value!r}")
     spellings = [parts]
-    if re.fullmatch(r"[a-z]{1,6}[-_/ ]?\d{2,}", plain(value)):
-        prefix, digits = re.match(r"([a-z]+)[-_/ ]?(\d+)", plain(value)).groups()  # type: ignore[union-attr]
+    if numbered := re.fullmatch(r"([a-z]{1,6})[-_/ ]?(\d{2,20})", plain(value)):
+        prefix, digits = numbered.groups()
         number = frozenset({("plain", Decimal(digits))})
         spellings += [(stem(prefix), number), (frozenset({("id", prefix + digits)}),)]
         if len(digits) >= 4:

@@ -208,3 +208,17 @@ def test_a_template_is_no_question() -> None:
     promised = account(template="Katrin has promised an answer.", names=["Katrin"])
     assert not promised.review("Katrin has promised an answer.").fault
     assert promised.review("Has Katrin promised an answer?").fault
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("I am happy to confirm your visit.", False),
+        ("We confirm that it is off.", False),
+        ("Please confirm your address.", True),
+        ("I need you to confirm your address.", True),
+        ("To go on, confirm your address.", True),
+    ],
+)
+def test_who_confirms_does_not_ask(text: str, asks: bool) -> None:
+    assert [unit.asks for unit in read_message(text).units] == [asks]
