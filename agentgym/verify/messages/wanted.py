@@ -53,12 +53,18 @@ class Wanted:
 
     def is_all_of(self, tokens: Sequence[Token]) -> bool:
         """Whether some tokens say it and nothing else but light words."""
-        light = words().light
-        left = list(tokens)
-        while left and left[0].stem in light and left[0].figure is None:
-            left.pop(0)
-        ends = {end for s in self.spellings if left and (end := _match(s, left, 0))}
-        return any(all(t.figure is None and t.stem in light for t in left[e:]) for e in ends)
+        skip = 0
+        while skip < len(tokens) and _may_lose(tokens[skip]):
+            skip += 1
+        for left in (tokens, tokens[skip:]):  # "was: 4" is called by a word that is light
+            ends = {end for s in self.spellings if left and (end := _match(s, left, 0))}
+            if any(all(_may_lose(token) for token in left[end:]) for end in ends):
+                return True
+        return False
+
+
+def _may_lose(token: Token) -> bool:
+    return token.figure is None and token.stem in words().light
 
 
 def _match(spelling: Sequence[Part], tokens: Sequence[Token], start: int) -> int:

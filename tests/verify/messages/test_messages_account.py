@@ -222,3 +222,9 @@ def test_a_template_is_no_question() -> None:
 )
 def test_who_confirms_does_not_ask(text: str, asks: bool) -> None:
     assert [unit.asks for unit in read_message(text).units] == [asks]
+
+
+def test_a_label_may_be_a_light_word() -> None:
+    form = account(form={"Was": 60, "Now": 85})
+    assert not form.review("Was: 60\nNow: 85").fault
+    assert form.review("Was: 85\nNow: 60").fault
