@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import inspect
 import threading
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.agents.loading import Source
-from agentgym.errors import AgentGymError, ConfigError
+from agentgym.errors import AgentGymError, ConfigError, PolicyError
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 
 _PARTING_S: Final = 5.0
@@ -86,7 +87,8 @@ class OwnAgent:
 
         Raises:
             ActionError: It returned something else.
-            BaseException: What the object raised.
+            PolicyError: The object raised something that is no `Exception`, `SystemExit` say.
+            Exception: What else the object raised.
         """
 
         async def choose() -> Any:
@@ -125,8 +127,10 @@ class OwnAgent:
         outcome = await asyncio.wrap_future(
             asyncio.run_coroutine_threadsafe(done(), self._open_loop())
         )
-        if outcome.error is not None:
+        if isinstance(outcome.error, Exception):
             raise outcome.error
+        if outcome.error is not None:
+            raise _contained(outcome.error) from outcome.error
         return outcome.value
 
     def _open_loop(self) -> asyncio.AbstractEventLoop:
@@ -138,6 +142,21 @@ class OwnAgent:
             self._thread.daemon = True
             self._thread.start()
         return self._loop
+
+
+def _contained(error: BaseException) -> PolicyError:
+    """Return the failure that stands for an exception that would end the engine's own loop.
+
+    Signals reach the main thread alone, so a `KeyboardInterrupt`, `SystemExit`, `GeneratorExit` or
+    cancellation in an agent's thread comes from the agent.
+    """
+    failure = PolicyError(traceback.format_exception_only(error)[0].strip())
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
+    failure.detail = "".join(lines).rstrip()
+    return failure
 
 
 async def _called(agent: Any, name: str, *arguments: object) -> None:

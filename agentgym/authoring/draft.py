@@ -74,7 +74,7 @@ def draft(env: str, services: ServiceSet, offered: frozenset[str]) -> Mapping[st
         ConfigError: No call that changes a row can be made up.
     """
     start = services.template(WORLD_SEED, _NOW)
-    errands = Errands(services, start, offered)
+    errands = Errands(services, start, offered, by_key=True)
     try:
         reads = errands.reads()
         drawn = (*errands.additions(), *errands.changes())

@@ -16,6 +16,7 @@ import numpy as np
 from agentgym.records import Action, Json, Reply
 from agentgym.services.backend import Backend, ServiceSet
 from agentgym.services.functions import Function
+from agentgym.services.layout import quoted
 from agentgym.services.state import Snapshot
 from agentgym.testing.service_calls import CallSampler, free_texts
 
@@ -30,9 +31,18 @@ class Errands:
         services: Whose tools.
         start: What the episode begins with.
         offered: Names of the tools that the agent has.
+        by_key: Whether a text argument that has the name of a table takes keys of that table.
     """
 
-    def __init__(self, services: ServiceSet, start: Snapshot, offered: frozenset[str]) -> None:
+    def __init__(
+        self,
+        services: ServiceSet,
+        start: Snapshot,
+        offered: frozenset[str],
+        *,
+        by_key: bool = False,
+    ) -> None:
+        self._by_key = by_key
         self._start = start
         self._functions = [f for name, f in services.functions.items() if name in offered]
         self._backend = Backend(services, start)
@@ -40,6 +50,7 @@ class Errands:
             f"{function.spec.name}.{name}": given
             for function in self._functions
             for name, given in _examples(function, start.now).items()
+            if not self._names_row(function, name)
         }
         self._sampler = CallSampler(self._backend, np.random.default_rng(0), examples)
         self._undrawable: set[str] = set()
@@ -69,7 +80,13 @@ class Errands:
     def plainly(self, action: Action) -> Action:
         """Return a call whose free texts are sentences that a person would write."""
         (function,) = (f for f in self._functions if f.spec.name == action.tool)
-        return _saying(function, action, _PLAIN[0])
+        keys = {
+            name: value
+            for name, value in action.arguments.items()
+            if self._names_row(function, name)
+        }
+        said = _saying(function, action, _PLAIN[0])
+        return replace(said, arguments={**said.arguments, **keys})
 
     def changes(self) -> list[Action]:
         """Return, of every tool that can do so, a call that changes rows."""
@@ -125,6 +142,19 @@ class Errands:
             return any(ref.kind == "added" for entry in again for ref in entry.changed)
         finally:
             self._backend.restore(self._start)
+
+    def _names_row(self, function: Function, name: str) -> bool:
+        """Whether a parameter takes the text that is the key of a table of the same name."""
+        if not self._by_key:
+            return False
+        schema, rows = _parameters(function)[name], self._backend.state.rows
+        for table in self._backend.state.layout.tables:
+            if len(table.key) != 1 or table.name != f"{function.service}_{name}":
+                continue
+            key = quoted(table.key[0])
+            first = rows.column(f"SELECT {key} FROM {quoted(table.name)} ORDER BY 1 LIMIT 1")
+            return any(isinstance(value, str) and _is_valid(value, schema) for value in first)
+        return False
 
     def _writing(self) -> Iterator[Function]:
         return (function for function in self._functions if function.writes)

@@ -44,7 +44,7 @@ def leaderboard(results: Mapping[str, Any]) -> Table:
 
 
 def remarks(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each agent whose numbers lack episodes, or whose policy failed."""
+    """Yield lines on numbers that lack episodes, policies that failed, and words not judged."""
     for agent, row in results["summary"].items():
         name, planned = clean(agent), row["episodes"] + row["unfinished"]
         if count := missing_from(row):
@@ -60,6 +60,11 @@ def remarks(results: Mapping[str, Any]) -> Iterator[str]:
             yield (
                 f"{name}: in {failed} of {planned} episodes the policy failed; "
                 "they are scored as they stood then"
+            )
+        if unread := row["words_not_judged"]:
+            yield (
+                f"{name}: words: not judged in {unread} of {row['scored']} scored episodes; their "
+                "messages were read without a model (docs/messages.md)"
             )
 
 

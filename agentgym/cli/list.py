@@ -20,6 +20,11 @@ KINDS = {
 }
 """What can be listed, and what one of them is called."""
 
+OWN_AGENTS = (
+    "an agent of your own: --agent ./FILE.py:CLASS or --agent python:MODULE:CLASS; "
+    "begin one with: agentgym agent new NAME"
+)
+
 
 def list_catalogue(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(KINDS) + ".")] = "tasks",
@@ -30,7 +35,7 @@ def list_catalogue(
     """List tasks, environments, check packs, sandboxes, agents or surfaces."""
     from rich.table import Table
 
-    from agentgym.cli.console import stdout_console
+    from agentgym.cli.console import stderr_console, stdout_console
 
     if kind not in KINDS:
         hint = f"kinds are {', '.join(KINDS)}; to search tasks: agentgym list tasks {kind}"
@@ -43,6 +48,8 @@ def list_catalogue(
     for row in _tasks(pattern) if kind == "tasks" else _others(kind, pattern):
         table.add_row(*row)
     stdout_console().print(table)
+    if kind == "agents":
+        stderr_console().print(OWN_AGENTS, markup=False, highlight=False, soft_wrap=True)
 
 
 def _tasks(pattern: str | None) -> Iterator[tuple[str, ...]]:

@@ -116,6 +116,7 @@ def print_verdict(console: Console, row: EpisodeRow, *, full: bool) -> None:
     else:
         apart = {"process": verdict.process, "bonus": verdict.bonus}
         more = "".join(f"  {n} {value:.3f}" for n, value in apart.items() if value is not None)
+        more += f"  words: {verdict.words}" if verdict.words else ""
         word, style = ("passed", "bold green") if verdict.outcome else ("failed", "bold red")
         _say(console, f"\n{word}  score {verdict.score:.3f}{more}", style)
         if row.error:

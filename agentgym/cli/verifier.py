@@ -106,6 +106,34 @@ def calibrate(
         raise typer.Exit(1)
 
 
+@verifier.command("rates", epilog="Example:  [bold]agentgym verifier rates tools[/]")
+def rates(
+    tasks: Annotated[list[str], typer.Argument(metavar="TASKS...", show_default=False)],
+    markdown_file: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Write the page there.", dir_okay=False),
+    ] = None,
+    judge: JudgeOption = None,
+) -> None:
+    """Judge the known messages of tasks, without a judge and with one; publish the mistakes."""
+    from agentgym import catalogue
+    from agentgym.cli.console import echo
+    from agentgym.task.load import find_task
+    from agentgym.verify.judge import judge_spec, open_judge
+    from agentgym.verify.messages.rates import rates_page, task_rates
+
+    spec = judge or judge_spec()
+    asked = open_judge(spec) if spec else None
+    names = dict.fromkeys(name for pattern in tasks for name in catalogue.match_tasks(pattern))
+    own = [task for task in map(find_task, names) if task.foreign is None]
+    found = [task_rates(task.instance(0), asked) for task in own]
+    page = rates_page([one for one in found if one is not None], spec)
+    if markdown_file is not None:
+        markdown_file.write_text(page, encoding="utf-8")
+    else:
+        echo(page)
+
+
 @verifier.command("agreement", epilog="Example:  [bold]agentgym verifier agreement labels.jsonl[/]")
 def agreement(
     labels: Annotated[

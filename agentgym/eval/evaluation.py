@@ -79,6 +79,7 @@ class AgentScores:
         scored: Those that have a score.
         errors: How many have none, by status.
         policy_failures: Scored episodes that ended because the policy failed.
+        words_not_judged: Scored episodes whose messages no judge has read.
         mean_score: Of the scored episodes, None where none is.
         mean_score_ci95: Its interval, None where there is no spread.
         mean_score_bounds: The mean if all missing episodes were worth 0, and if all were worth 1.
@@ -94,6 +95,7 @@ class AgentScores:
     scored: int
     errors: Mapping[str, int]
     policy_failures: int
+    words_not_judged: int
     mean_score: float | None
     mean_score_ci95: Interval | None
     mean_score_bounds: Interval
@@ -335,6 +337,7 @@ def _scores(agent: str, row: Mapping[str, Any]) -> AgentScores:
         scored=row["scored"],
         errors=dict(row["errors_by_status"]),
         policy_failures=row["policy_failures"],
+        words_not_judged=row["words_not_judged"],
         mean_score=row["mean_score"],
         mean_score_ci95=None if interval is None else (interval[0], interval[1]),
         mean_score_bounds=(bounds[0], bounds[1]),

@@ -13,14 +13,14 @@ from agentgym.verify.judge.opening import HOW, open_judge
 
 
 def judged_tasks(tasks: Iterable[Task]) -> dict[str, str]:
-    """Return, by task id, the first check that asks a judge, of the tasks that have one.
+    """Return, by task id, the first check that demands a judge, of the tasks that have one.
 
     Raises:
         VerifierError: A rubric cannot be read.
     """
     # A task of another format has no rubric.
     own = [task for task in tasks if task.foreign is None]
-    asked = {task.id: judged_checks(task.folder / "checks") for task in own}
+    asked = {task.id: judged_checks(task.folder / "checks", demanded=True) for task in own}
     return {task_id: uses[0] for task_id, uses in asked.items() if uses}
 
 

@@ -98,6 +98,7 @@ def _page(store: RunStore) -> dict[str, Any]:
     return {
         "results": results,
         "facts": _facts(rows, read_settings(store), errors),
+        "unread": any(row["words_not_judged"] for row in results["summary"].values()),
         "trials": max((row["k"] for row in results["summary"].values()), default=1),
         "suites": sorted({row.plan.task.split("/")[0] for row in rows}),
         "agents": agents,
@@ -121,12 +122,22 @@ def _facts(rows: Sequence[EpisodeRow], settings: Settings, errors: int) -> list[
         ("Seeds", "–".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))),
         ("Sandbox", settings.sandbox + ("" if settings.isolated else " (no isolation)")),
         *([("Judge", settings.judge)] if settings.judge else []),
+        *_reading(rows),
         *([("User", settings.user)] if settings.user else []),
         *(("Warning", warning) for warning in kinship_warnings(settings)),
         ("Max steps", settings.max_steps or "per task"),
         ("Started", settings.started.replace("T", " ").partition("+")[0]),
         ("Version", settings.agentgym),
     ]
+
+
+def _reading(rows: Sequence[EpisodeRow]) -> Iterator[tuple[str, object]]:
+    """Say how many of the scored episodes with messages no judge has read."""
+    words = [row.verdict.words for row in rows if row.verdict is not None and row.verdict.scored]
+    if unread := words.count("not judged"):
+        yield "Words", f"not judged in {unread} of {len(words)} scored episodes"
+    elif "judged" in words:
+        yield "Words", "judged"
 
 
 def _cells(rows: Sequence[EpisodeRow]) -> dict[tuple[str, str], dict[str, Any]]:

@@ -155,6 +155,8 @@ def _summary(
         "user_turns_not_understood": sum(not turn.understood for turn in turns),
         "safety_violations": sum(len(verdict.safety_violations) for verdict in verdicts),
         "uncontrollable": sum(len(verdict.uncontrollable) for verdict in verdicts),
+        "words_judged": sum(verdict.words == "judged" for verdict in verdicts),
+        "words_not_judged": sum(verdict.words == "not judged" for verdict in verdicts),
         "steps": sum(row.steps for row in done),
         "tokens": _tokens(done),
         "duration_s": round(sum(row.duration_s for row in done), 3),
@@ -251,6 +253,8 @@ def _episode(row: EpisodeRow, verdict: Verdict) -> dict[str, Any]:
     }
     if row.error:
         episode["error"] = row.error
+    if verdict.words:
+        episode["words"] = verdict.words
     return episode
 
 

@@ -173,7 +173,7 @@ class Evidence(Protocol):
     def judge(
         self,
         criterion: str | Criterion,
-        show: Sequence[str] = ("steps", "answer", "changes"),
+        show: Sequence[str | Mapping[str, Json]] = ("steps", "answer", "changes"),
         *,
         votes: int = 1,
         top_k: int = 5,
@@ -182,8 +182,8 @@ class Evidence(Protocol):
 
         Args:
             criterion: What must hold; text stands for a question of yes and no.
-            show: What the judge sees: ``steps``, ``answer``, ``changes``, ``screenshots`` and
-                ``files:GLOB``, text files of the end state.
+            show: What the judge sees: ``steps``, ``answer``, ``changes``, ``screenshots``,
+                ``messages``, ``files:GLOB``, text files of the end state, and sources of messages.
             votes: How many answers are had.
             top_k: How many screenshots are shown.
 

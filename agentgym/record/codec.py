@@ -334,6 +334,7 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
         "bonus": verdict.bonus,
         "uncontrollable": list(verdict.uncontrollable),
         "verifier": verdict.verifier,
+        **({"words": verdict.words} if verdict.words else {}),
     }
 
 
@@ -354,7 +355,10 @@ def verdict_from_json(value: object) -> Verdict:
     for name in ("safety_violations", "uncontrollable"):
         found[name] = _texts(found[name], f"verdict.{name}")
     found["checkpoints"] = tuple(checkpoint_from_json(item) for item in found["checkpoints"])
-    return Verdict(**found)
+    words = expect(expect(value, "verdict", dict).get("words", ""), "verdict.words", str)
+    if words not in ("", "judged", "not judged"):
+        raise ValueError(f"verdict.words: expected 'judged' or 'not judged', got {words[:40]!r}")
+    return Verdict(**found, words=words)
 
 
 def _texts(values: Sequence[object], where: str) -> tuple[str, ...]:

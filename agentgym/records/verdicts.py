@@ -84,6 +84,8 @@ class Verdict:
         bonus: Credit of the bonus checkpoints, 0..1, None where the rubric has none.
         uncontrollable: Ids of the failed checkpoints that were out of the agent's hands.
         verifier: Which verifier judged: a digest of the rubric, the checks and the packs it uses.
+        words: Of a rubric that reads messages: ``"judged"`` where a judge was set and asked about
+            them, else ``"not judged"``; empty where it reads none.
     """
 
     status: str
@@ -96,6 +98,7 @@ class Verdict:
     bonus: float | None = None
     uncontrollable: tuple[str, ...] = ()
     verifier: str = ""
+    words: str = ""
 
     @property
     def scored(self) -> bool:

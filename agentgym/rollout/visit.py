@@ -1,8 +1,8 @@
-"""An agent from outside: whoever calls the tools, from wherever, acts in a recorded episode.
+"""An agent from outside: a client calls the tools, and its calls are a recorded episode.
 
-The episode is `run_episode`'s as it is, with an agent whose `act` waits for the next call. One who
-leaves early, or has had their time, is judged by what is there: leaving is a guest's own doing. An
-episode that the server ends has no score.
+`run_episode` runs the episode with an agent whose `act` waits for the client's next call. If the
+client leaves early or its time is over, the episode is judged as it stands, because the client
+chose to leave. If the server ends the episode, it has no score.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Answer:
 
     Attributes:
         observation: What the call showed.
-        over: The episode is; nothing can be called any more.
-        verdict: How it was judged, where it is over and was judged.
+        over: Whether the episode is over; then no tool can be called any more.
+        verdict: How the episode was judged; None while it goes on, or if it has no score.
     """
 
     observation: Observation
@@ -53,7 +53,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Venue:
-    """What guests come to, and how long they may stay.
+    """What every guest plays, and the limits on time.
 
     Attributes:
         task: Id of the task, or the path of its folder.

@@ -16,21 +16,26 @@ from agentgym.verify.rubric import Checkpoint, Kind, Place, Rubric, When
 
 _TOLERANCE = 1e-9
 _NOTHING = CheckResult(CheckStatus.NOT_APPLICABLE, "nothing in it applies")
+_UNJUDGED = CheckResult(CheckStatus.NOT_APPLICABLE, "only if judged: no judge is set")
 _COUNTED = (CheckStatus.PASS, CheckStatus.FAIL)
 
 
-def evaluate(rubric: Rubric, leaf_results: Mapping[str, CheckResult]) -> Verdict:
+def evaluate(
+    rubric: Rubric, leaf_results: Mapping[str, CheckResult], *, judged: bool = True
+) -> Verdict:
     """Turn the results of leaves and conditions into a verdict.
 
-    `state_hash` and `verifier` are left empty. A result is looked up only when it is needed,
-    so a mapping may run checks on demand; those of bonuses come last. The laws, of which an
-    earlier one wins over a later one:
+    `state_hash`, `words` and `verifier` are left empty. A result is looked up only when it is
+    needed, so a mapping may run checks on demand; those of bonuses come last. The laws, of which
+    an earlier one wins over a later one:
 
     1. *Conditions.* A condition holds where its check passes. A checkpoint stands only if all
        conditions in its `only_if`, or in that of a group it is in, hold and none in `unless`
-       does. One that does not stand is not applicable, and the verdict is what it would be
-       had it never been written, in a `requires` either; so is a group of which nothing
-       stands. Where a condition is in error, so is what depends on it.
+       does. What is `only_if_judged`, or in such a group, stands only where a judge is set
+       besides; where none is, its conditions are not looked at. A checkpoint that does not
+       stand is not applicable, and the verdict is what it would be had it never been written,
+       in a `requires` either; so is a group of which nothing stands. Where a condition is in
+       error, so is what depends on it.
     2. *Requires.* A checkpoint applies only if everything it, or a group it is in, requires
        has passed or does not stand. Otherwise not applicable is not passed, so a failure makes
        everything that was built on it not applicable, however long the chain, and is penalised
@@ -92,11 +97,12 @@ def evaluate(rubric: Rubric, leaf_results: Mapping[str, CheckResult]) -> Verdict
     Args:
         rubric: A rubric as `load_rubric` returns it: unique ids, no cycles.
         leaf_results: Result by id of leaf or condition.
+        judged: Whether a judge is set.
 
     Returns:
         A verdict whose `checkpoints` hold every node, children before their parents.
     """
-    judge = _Judge(rubric, leaf_results)
+    judge = _Judge(rubric, leaf_results, judged)
     places = list(rubric.places())
     for place in sorted(places, key=lambda place: place.bonus):
         judge.result(place.checkpoint.id)
@@ -132,9 +138,11 @@ def _process_score(process: CheckResult, shut: bool) -> float | None:
 class _Judge:
     """Results of one evaluation, each computed once and in whatever order they are needed."""
 
-    def __init__(self, rubric: Rubric, leaf_results: Mapping[str, CheckResult]) -> None:
+    def __init__(
+        self, rubric: Rubric, leaf_results: Mapping[str, CheckResult], judged: bool
+    ) -> None:
         self._places = {place.checkpoint.id: place for place in rubric.places()}
-        self._leaf_results = leaf_results
+        self._leaf_results, self._judged = leaf_results, judged
         self._results: dict[str, CheckpointResult] = {}
         self._ruled: dict[str, CheckResult | None] = {}
 
@@ -193,7 +201,12 @@ class _Judge:
         return self._ruled[checkpoint_id]
 
     def _rule(self, place: Place) -> CheckResult | None:
-        for one in (*place.around, place.checkpoint):
+        chain = (*place.around, place.checkpoint)
+        if not self._judged and (
+            place.checkpoint.is_for_a_judge or any(one.only_if_judged for one in place.around)
+        ):
+            return _UNJUDGED
+        for one in chain:
             broken = self._broken((*one.only_if, *one.unless))
             if broken is not None:
                 return broken

@@ -26,7 +26,7 @@ from agentgym.records import (
     RowChange,
     Step,
 )
-from agentgym.verify.judge.exhibits import gather
+from agentgym.verify.judge.exhibits import Show, gather
 from agentgym.verify.judge.opening import HOW
 from agentgym.verify.services import ServicesSeen
 
@@ -150,7 +150,7 @@ class EpisodeEvidence(CommonEvidence):
     def judge(
         self,
         criterion: str | Criterion,
-        show: Sequence[str] = ("steps", "answer", "changes"),
+        show: Sequence[Show] = ("steps", "answer", "changes"),
         *,
         votes: int = 1,
         top_k: int = 5,

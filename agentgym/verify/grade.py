@@ -43,6 +43,8 @@ from agentgym.verify.worker.host import Answers
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 60.0
+MESSAGES = "messages."
+"""How the ``use`` of a check begins that reads messages."""
 UNTOUCHED_S = 30.0
 """For a check that broke, in the world in which nothing was done."""
 _COMMANDS_SHARE = 0.9
@@ -145,7 +147,7 @@ async def grade(
         volatile = instance.task.manifest.replay.volatile_paths
         try:
             runner.see(evidence)
-            verdict = await judging.judge(rubric, results, volatile)
+            verdict = await judging.judge(rubric, results, volatile, judged=judge is not None)
         finally:
             runner.stop()
             await rooms.close()
@@ -153,7 +155,8 @@ async def grade(
     if end.gave_up is not None and not instance.task.manifest.abstain:
         verdict = replace(verdict, outcome=False)
     digest = _with_services(verdict.state_hash, end.services)
-    return replace(verdict, verifier=version, state_hash=digest)
+    words = _words(rubric, judged=judge is not None)
+    return replace(verdict, verifier=version, state_hash=digest, words=words)
 
 
 def _evidence(
@@ -229,12 +232,17 @@ class _Judging:
         return CheckResult(CheckStatus.FAIL, tidy(BROKE + found.what), channels=found.channels)
 
     async def judge(
-        self, rubric: Rubric, results: LeafResults, volatile_paths: Sequence[str]
+        self,
+        rubric: Rubric,
+        results: LeafResults,
+        volatile_paths: Sequence[str],
+        *,
+        judged: bool,
     ) -> Verdict:
         """Return the verdict, with the hash of the files."""
 
         def work() -> Verdict:
-            verdict = evaluate(rubric, results)
+            verdict = evaluate(rubric, results, judged=judged)
             digest = self._runner.hash(volatile_paths, self._answers, self._until())
             self._runner.close()
             return replace(verdict, state_hash=digest)
@@ -247,7 +255,9 @@ class _Judging:
             if not judging.done():
                 results.stop(self._used_up.message)
                 judging.cancel()
-        return judging.result() if not judging.cancelled() else evaluate(rubric, results)
+        if judging.cancelled():
+            return evaluate(rubric, results, judged=judged)
+        return judging.result()
 
 
 def _with_services(files: str, services: ServicesSeen | None) -> str:
@@ -264,6 +274,14 @@ def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:
     return judge or judge_from_environment()
 
 
+def _words(rubric: Rubric, *, judged: bool) -> str:
+    """Say whether a judge read the messages, of a rubric that is about messages."""
+    reads = any(leaf.use.startswith(MESSAGES) for leaf in rubric.leaves())
+    if not reads and not any(place.checkpoint.only_if_judged for place in rubric.places()):
+        return ""
+    return "judged" if judged else "not judged"
+
+
 def failed(instance: Instance, why: str) -> Verdict:
     """Return the verdict of an episode that left what cannot be looked at: nothing holds.
 
@@ -277,7 +295,9 @@ def failed(instance: Instance, why: str) -> Verdict:
     except VerifierError as error:
         return replace(_broken(str(error)), verifier=version)
     results = LeafResults(lambda id: CheckResult(CheckStatus.FAIL, tidy(why)))
-    return replace(evaluate(rubric, results), outcome=False, score=0.0, verifier=version)
+    verdict = evaluate(rubric, results, judged=False)
+    words = _words(rubric, judged=False)
+    return replace(verdict, outcome=False, score=0.0, verifier=version, words=words)
 
 
 def _broken(why: str) -> Verdict:

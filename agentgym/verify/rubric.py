@@ -72,6 +72,7 @@ class Checkpoint:
         requires: Ids of checkpoints that must pass for this to apply.
         only_if: Ids of conditions that must all hold for this to apply.
         unless: Ids of conditions of which none may hold.
+        only_if_judged: It applies only where a judge is set, and does not demand one.
         uncontrollable_if: Ids of conditions; where one holds, a failure of this was out of the
             agent's hands.
         bonus: Shown and credited apart; it changes no score. Only at the top.
@@ -90,10 +91,17 @@ class Checkpoint:
     requires: tuple[str, ...] = ()
     only_if: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    only_if_judged: bool = False
     uncontrollable_if: tuple[str, ...] = ()
     bonus: bool = False
     when: When = When.END
     children: tuple[Checkpoint, ...] = ()
+
+    @property
+    def is_for_a_judge(self) -> bool:
+        """Whether nothing of it stands without a judge."""
+        below = self.children
+        return self.only_if_judged or (bool(below) and all(c.is_for_a_judge for c in below))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +191,7 @@ class CheckpointManifest(Manifest):
     requires: tuple[str, ...] = ()
     only_if: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    only_if_judged: bool = False
     uncontrollable_if: tuple[str, ...] = ()
     bonus: bool = False
     when: When | None = None
@@ -262,6 +271,7 @@ def _build(manifest: CheckpointManifest, inherited: Phase) -> Checkpoint:
         requires=manifest.requires,
         only_if=manifest.only_if,
         unless=manifest.unless,
+        only_if_judged=manifest.only_if_judged,
         uncontrollable_if=manifest.uncontrollable_if,
         bonus=manifest.bonus,
         when=manifest.when or When.END,
@@ -302,9 +312,13 @@ def _faults(rubric: Rubric) -> Iterator[_Fault]:
     except graphlib.CycleError as error:
         cycle: list[str] = error.args[1]
         yield _Fault(cycle[0], f"waits for itself: {' <- '.join(cycle)}")
-    if not any(c.phase is Phase.OUTCOME and not c.bonus for c in rubric.checkpoints):
-        first = rubric.checkpoints[0].id
+    outcome = [c for c in rubric.checkpoints if c.phase is Phase.OUTCOME and not c.bonus]
+    first = rubric.checkpoints[0].id
+    if not outcome:
         yield _Fault(first, "the rubric needs at least one of phase outcome that is no bonus")
+    elif all(checkpoint.is_for_a_judge for checkpoint in outcome):
+        what = "without a judge nothing of phase outcome is left; one needs no only_if_judged"
+        yield _Fault(outcome[0].id, what)
 
 
 def _twice(rubric: Rubric, places: Sequence[Place]) -> Iterator[_Fault]:

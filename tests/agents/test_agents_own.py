@@ -112,6 +112,26 @@ class Cancels:
         raise asyncio.CancelledError
 
 
+class Interrupts:
+    def act(self, observation, tools, history):
+        raise KeyboardInterrupt
+
+
+class Generates:
+    async def act(self, observation, tools, history):
+        raise GeneratorExit
+
+
+class Own(BaseException):
+    def __str__(self):
+        raise SystemExit
+
+
+class Untold:
+    def act(self, observation, tools, history):
+        raise Own
+
+
 class Odd:
     def act(self, observation, tools, history):
         return ["look"]
@@ -130,19 +150,36 @@ class Unmade:
     [
         (Exits, "SystemExit: 3"),
         (Cancels, "CancelledError"),
+        (Interrupts, "KeyboardInterrupt"),
+        (Generates, "GeneratorExit"),
+        (Untold, "Own"),
         (Odd, "an action is an object"),
         (Unmade, "KeyError: 'no key'"),
     ],
 )
 async def test_whatever_an_agent_raises_is_its_own_doing(factory, told):
     agent = own(factory)
-    with pytest.raises(BaseException) as caught:
+    with pytest.raises(Exception) as caught:  # nothing that would end the engine's loop
         await play(agent)
     await agent.close()
     failure = blame(caught.value, agent)
     assert type(failure) is PolicyError and told in str(failure)
     if factory is Exits:
-        assert "sys.exit(3)" in failure.detail
+        assert "sys.exit(3)" in failure.detail and "in done" not in failure.detail
+
+
+async def test_what_an_agent_raises_while_it_is_closed_ends_nothing():
+    class Leaves:
+        def act(self, observation, tools, history):
+            return Action("submit", {"answer": "hello"})
+
+        def close(self):
+            sys.exit(3)
+
+    agent = own(Leaves)
+    await play(agent)
+    await agent.close()
+    assert not threads()
 
 
 # --- where it is found ------------------------------------------------------------------------

@@ -18,6 +18,7 @@ surfaces = ["services"]
 SCHEMA = """
 CREATE TABLE library_book (id INTEGER PRIMARY KEY, title TEXT NOT NULL, lent_to TEXT, at TEXT);
 CREATE TABLE library_note (id INTEGER PRIMARY KEY, book_id INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE library_hall (name TEXT PRIMARY KEY);
 """
 SERVICE = '''
 from agentgym.services import Service, ServiceError, reads, writes
@@ -29,6 +30,7 @@ class Library(Service):
     def fill(self, rng):
         for title in ("Dune", "Emma", "Ulysses"):
             self.db.insert("library_book", title=title)
+        self.db.insert("library_hall", name="Birch")
 
     @reads
     def find(self, title: str = "") -> list[str]:
@@ -64,6 +66,19 @@ LEND = '''
             raise ServiceError("not_found", f"no book {book}", "book")
         self.db.execute("UPDATE library_book SET lent_to='Ada', at=? WHERE id=?", self.now, book)
 '''
+POST = '''
+    @writes
+    def post(self, hall: str, text: str) -> int:
+        """Post a note in a hall.
+
+        Args:
+            hall: Its name.
+            text: What to say.
+        """
+        if not self.db.value("SELECT 1 FROM library_hall WHERE name = ?", hall):
+            raise ServiceError("not_found", f"no hall {hall[:80]!r}", "hall")
+        return self.db.insert("library_note", book_id=1, text=text)
+'''
 
 
 @pytest.fixture
@@ -88,6 +103,13 @@ async def test_a_task_is_drafted_that_is_sound(tool, library, stage):
     report = await check_task(folder, stage, seeds=1)
     assert report.sound, [(f.property, f.details) for f in report.unsound]
     assert {f.property for f in report.findings if f.soundness == "sound"} > {"oracle", "mutants"}
+
+
+def test_a_text_that_is_a_key_names_what_is_there(library):
+    folder = new_task("shelf/first", env="library", template=False, root=library(POST))
+    instruction = (folder / "instruction.md").read_text()
+    assert '"hall": "Birch"' in instruction
+    assert '"text": "A note for later."' in instruction
 
 
 def test_where_nothing_can_be_changed_it_is_said(library):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -109,6 +109,17 @@ def test_the_leaderboard_says_what_missing_episodes_could_change(
         "a\\x1b[2J: 2 of 3 episodes have no score (1 × error:agent, 1 not over); were all of them "
         "0 the mean would be 0.333, were all of them 1 1.000",
     ]
+
+
+def test_the_leaderboard_and_the_transcript_say_that_words_are_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = stored(tmp_path / "run", replace(PLAIN, words="not judged"))
+    (line,) = remarks(build_results(store))
+    print_verdict(Console(width=200), store.episode(1), full=False)
+    store.close()
+    assert "words: not judged in 1 of 1 scored episodes" in line
+    assert "words: not judged" in capsys.readouterr().out
 
 
 def test_how_a_policy_failed_is_shown_and_its_traceback_folded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -128,6 +129,16 @@ def test_bonus_blame_steps_channels_and_verifier_are_shown(runs: Runs, tmp_path:
     for words in ("at step 3", "at the start", "uncontrollable", "trace, state", "bonus 0.50"):
         assert words in text
     assert "0123456789ab" in text
+
+
+def test_words_that_no_judge_has_read_are_shown(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(agents=("a",))
+    first, second = store.episodes()
+    runs.play(store, first, replace(scored(1.0), words="not judged"))
+    runs.play(store, second, scored(1.0))
+    text = " ".join(page_of(store, tmp_path)[1].text.split())
+    assert "not judged in 1 of 2 scored episodes" in text
+    assert "Words not judged" in text and "words: not judged" in text
 
 
 def test_long_output_is_cut_and_says_so(runs: Runs, tmp_path: Path) -> None:

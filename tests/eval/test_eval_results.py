@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ ESTIMATES = ("mean_score", "pass@1", "pass@k", "pass^k", "robustness")
 COUNTS = (
     *("episodes", "unfinished", "scored", "errors", "k", "tasks", "tasks_left_out_at_k"),
     *("safety_violations", "uncontrollable", "steps", "faulted", "policy_failures"),
-    *("user_turns", "user_turns_not_understood"),
+    *("user_turns", "user_turns_not_understood", "words_judged", "words_not_judged"),
 )
 AGENT: dict[str, Any] = {
     "type": "object",
@@ -87,6 +88,7 @@ EPISODE = {
         "reset_s": {"type": "number"},
         "tokens": TOKENS,
         "error": {"type": "string"},
+        "words": {"enum": ["judged", "not judged"]},
     },
     "required": [
         *("id", "task", "seed", "trial", "agent", "status", "outcome", "score", "process"),
@@ -261,6 +263,20 @@ def test_nothing_scored_has_no_mean(runs: Runs) -> None:
     results = build_results(store)
     jsonschema.validate(results, RESULTS)
     assert results["summary"]["noop"]["mean_score"] is None
+
+
+def test_words_that_no_judge_has_read_are_counted(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(tasks=("demo/a-v1", "demo/b-v1", "demo/c-v1", "demo/d-v1"), agents=("a",))
+    words = ("not judged", "judged", "", "not judged")
+    for row, said in zip(store.episodes(), words, strict=True):
+        runs.play(store, row, replace(scored(1.0), words=said))
+    write_results(build_results(store), tmp_path / "results.json")
+    results = json.loads((tmp_path / "results.json").read_text())
+    jsonschema.validate(results, RESULTS)
+    summary = results["summary"]["a"]
+    assert (summary["words_judged"], summary["words_not_judged"]) == (1, 2)
+    told = [task["episodes"][0].get("words") for task in results["tasks"]]
+    assert told == ["not judged", "judged", None, "not judged"]
 
 
 def test_bonus_blame_steps_channels_and_verifier_are_written(runs: Runs, tmp_path: Path) -> None:

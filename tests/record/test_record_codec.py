@@ -60,6 +60,7 @@ verdicts = st.builds(
     Verdict,
     *(texts, st.booleans(), fractions, st.none() | fractions),
     *(st.lists(texts, max_size=3).map(tuple), st.lists(checkpoints, max_size=3).map(tuple), texts),
+    words=st.sampled_from(["", "judged", "not judged"]),
 )
 processes = st.builds(
     Process,

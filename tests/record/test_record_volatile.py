@@ -38,6 +38,7 @@ FORMATS = [
     "%Y%m%d-%H%M%S",
     "%H:%M:%S",
     "%I:%M %p",
+    "%Y-%m-%d+%H:%M:%S.0123456789",  # find -printf %T+
     "EPOCH",
     "EPOCH.250000",
     "EPOCH123",
@@ -170,6 +171,8 @@ def test_names_that_mktemp_made_are_known_by_their_template():
         ("17 a", "19 b", "echo $$ x", False),
         ("44 09", "45 10", "date '+%M %S'", True),
         ("3\n5", "4\n6", "pgrep sleep", True),
+        ("156 a\n157 b", "921 a\n930 b", "find . -printf '%i %p\\n'", True),
+        ("156 a\n157 b", "921 a\n930 b", "find . -printf '%s %p\\n'", False),
     ],
 )
 def test_a_bare_number_is_excused_only_where_the_command_asked_for_it(

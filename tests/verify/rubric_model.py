@@ -67,23 +67,25 @@ def without(siblings: tuple[Checkpoint, ...], gone: set[str]) -> tuple[Checkpoin
     return without(tuple(kept), gone | emptied) if emptied else tuple(kept)
 
 
-def model(rubric: Rubric, found: Mapping[str, CheckResult]) -> Model:
+def model(rubric: Rubric, found: Mapping[str, CheckResult], judged: bool = True) -> Model:
     plain = tuple(c for c in rubric.checkpoints if not c.bonus)
-    main = _plain(plain, found)
+    main = _plain(plain, found, judged)
     if not any(c.bonus for c in rubric.checkpoints):
         return _numbers(rubric, plain, main)
-    whole = _plain(rubric.checkpoints, found)
-    judged = _numbers(rubric, plain, main)
-    judged.known = whole
+    whole = _plain(rubric.checkpoints, found, judged)
+    said = _numbers(rubric, plain, main)
+    said.known = whole
     tops = [c for c in rubric.checkpoints if c.bonus]
-    judged.bonus = None
-    if judged.status == "scored":
+    said.bonus = None
+    if said.status == "scored":
         parts = _together(Kind.WEIGHTED, tops, whole)
-        judged.bonus = parts.credit if parts.status in (PASS, FAIL) else None
-    return judged
+        said.bonus = parts.credit if parts.status in (PASS, FAIL) else None
+    return said
 
 
-def _plain(tops: tuple[Checkpoint, ...], found: Mapping[str, CheckResult]) -> dict[str, Known]:
+def _plain(
+    tops: tuple[Checkpoint, ...], found: Mapping[str, CheckResult], judged: bool
+) -> dict[str, Known]:
     above: dict[str, Checkpoint] = {c.id: n for n in walk(tops) for c in n.children}
 
     def chain(node: Checkpoint) -> list[Checkpoint]:
@@ -93,7 +95,9 @@ def _plain(tops: tuple[Checkpoint, ...], found: Mapping[str, CheckResult]) -> di
     for node in walk(tops):
         wanted = [c for one in chain(node) for c in one.only_if]
         unwanted = [c for one in chain(node) for c in one.unless]
-        if any(found[c].status is ERROR for c in wanted + unwanted):
+        if not judged and any(one.only_if_judged for one in chain(node)):
+            gone.add(node.id)
+        elif any(found[c].status is ERROR for c in wanted + unwanted):
             broken.add(node.id)
         elif not all(found[c].status is PASS for c in wanted) or any(
             found[c].status is PASS for c in unwanted
@@ -101,11 +105,11 @@ def _plain(tops: tuple[Checkpoint, ...], found: Mapping[str, CheckResult]) -> di
             gone.add(node.id)
     left = without(tops, gone)
     known = _settled(left, found, broken)
-    judged = {node.id: known.get(node.id, Known(NA)) for node in walk(tops)}
+    all_known = {node.id: known.get(node.id, Known(NA)) for node in walk(tops)}
     # When a milestone first held is a fact, whatever the laws above made of it.
     leaves = [node for node in walk(tops) if node.kind is Kind.LEAF]
     latched = {leaf.id: found[leaf.id].step for leaf in leaves if leaf.when is When.EVERY_STEP}
-    return {id: replace(k, step=latched.get(id, k.step)) for id, k in judged.items()}
+    return {id: replace(k, step=latched.get(id, k.step)) for id, k in all_known.items()}
 
 
 def _settled(
@@ -267,6 +271,7 @@ def rubrics(draw: st.DrawFn, bonus: bool = True) -> Rubric:
             requires=requires,
             only_if=only_if,
             unless=unless,
+            only_if_judged=draw(st.integers(0, 7)) == 0,
             uncontrollable_if=rarely(CONDITIONS, 4),
             bonus=bonus and depth == 0,
             when=When.EVERY_STEP if every_step else When.END,

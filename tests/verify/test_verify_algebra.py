@@ -41,8 +41,8 @@ def nodes(verdict: Verdict) -> dict[str, tuple[object, ...]]:
 @given(st.data())
 def test_evaluate_agrees_with_the_slow_model(data: st.DataObject) -> None:
     rubric = data.draw(rubrics())
-    found = data.draw(results(rubric))
-    verdict, slow = evaluate(rubric, found), model(rubric, found)
+    found, judged = data.draw(results(rubric)), data.draw(st.booleans())
+    verdict, slow = evaluate(rubric, found, judged=judged), model(rubric, found, judged)
     assert verdict.status == slow.status
     for result in verdict.checkpoints:
         known = slow.known[result.id]
@@ -141,6 +141,41 @@ def test_an_unmet_condition_is_as_if_the_checkpoint_were_not_there(data: st.Data
     left = nodes(expected)
     assert {i: n for i, n in nodes(seen).items() if i in left} == left
     assert all(r.status is NA for r in seen.checkpoints if r.id not in left)
+
+
+@many
+@given(st.data())
+def test_without_a_judge_what_is_only_for_one_was_never_written(data: st.DataObject) -> None:
+    rubric = data.draw(rubrics())
+    found = data.draw(results(rubric))
+    top = [node for node in walk(rubric.checkpoints) if node.only_if_judged]
+    below = {n.id for node in top for n in walk((node,))}
+    removed = replace(rubric, checkpoints=without(rubric.checkpoints, below))
+    # Nothing of it, and no condition that only it names, is looked at.
+    kept = list(walk(removed.checkpoints))
+    asked = {c for n in kept for c in (*n.only_if, *n.unless, *n.uncontrollable_if)}
+    asked |= {node.id for node in kept} | {leaf.id for leaf in rubric.milestones()}
+    seen = evaluate(rubric, {i: r for i, r in found.items() if i in asked}, judged=False)
+    expected = evaluate(removed, found, judged=False)
+    assert numbers(seen) == numbers(expected)
+    left = nodes(expected)
+    assert {i: n for i, n in nodes(seen).items() if i in left} == left
+    assert all(r.status is NA for r in seen.checkpoints if r.id not in left)
+    assert numbers(evaluate(removed, found, judged=True)) == numbers(expected)
+
+
+@many
+@given(st.data())
+def test_with_a_judge_the_mark_changes_nothing(data: st.DataObject) -> None:
+    rubric = data.draw(rubrics())
+    found = data.draw(results(rubric))
+
+    def plain(node: Checkpoint) -> Checkpoint:
+        children = tuple(map(plain, node.children))
+        return replace(node, only_if_judged=False, children=children)
+
+    unmarked = replace(rubric, checkpoints=tuple(map(plain, rubric.checkpoints)))
+    assert evaluate(rubric, found) == evaluate(unmarked, found)
 
 
 @many

@@ -270,6 +270,14 @@ C = '[[condition]]\nid = "stale"\nuse = "files.exists"\n'
         (HEAD + A + 'requires = ["a"]\n', 2, "waits for itself"),
         (HEAD + A + 'phase = "safety"\n', 2, "at least one of phase outcome"),
         (HEAD + A + "bonus = true\n", 2, "at least one of phase outcome that is no bonus"),
+        (HEAD + A + "only_if_judged = true\n", 2, "without a judge nothing of phase outcome"),
+        (
+            HEAD
+            + '[[checkpoint]]\nid = "g"\nkind = "all"\n[[checkpoint.checkpoint]]\n'
+            + 'id = "a"\nuse = "judge.criterion"\nonly_if_judged = true\n',
+            2,
+            "without a judge nothing of phase outcome",
+        ),
         (HEAD + A + 'when = "always"\n', 5, "when: expected 'end' or 'every_step'"),
         (HEAD + A + 'only_if = ["stale"]\n', 2, "only_if 'stale', which is no condition"),
         (HEAD + A + 'unless = ["stael"]\n' + C, 2, "did you mean 'stale'?"),

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from agentgym import CheckResult, CheckStatus, Evidence, VerifierError
 from agentgym.records import Criterion, Judgement, Level
-from agentgym.verify.judge import check_question, check_show
+from agentgym.verify.judge import Show, check_question, check_show, shown_messages
 
 _SHOW = ("steps", "answer", "changes")
 _UNDECIDED = {
@@ -25,10 +25,11 @@ _UNDECIDED = {
 def criterion(
     evidence: Evidence,
     criterion: str,
-    show: Sequence[str] = _SHOW,
+    show: Sequence[Show] = _SHOW,
     votes: int = 1,
     top_k: int = 5,
     unclear: str = "fail",
+    unwritten: str = "ask",
 ) -> CheckResult:
     """A criterion is met, says more than half of the judge's votes.
 
@@ -42,16 +43,23 @@ def criterion(
     Args:
         evidence: Of the episode.
         criterion: What must hold, decidable from what is shown.
-        show: Of `steps`, `answer`, `changes`, `screenshots` and `files:GLOB` (text files of the end
-            state, e.g. `files:/srv/*.md`).
+        show: Of `steps`, `answer`, `changes`, `screenshots`, `messages` (all that the agent wrote
+            to people), `files:GLOB` (text files of the end state, e.g. `files:/srv/*.md`) and
+            sources of messages as in pack `messages`, e.g. `{ mail = "ada@x.example" }`.
         votes: How many answers are had; a tie is unclear.
         top_k: How many screenshots are shown: those most relevant to the criterion.
         unclear: What it is when no side has more than half of the votes: `fail`, `not_applicable`
             or `error`.
+        unwritten: What it is where only messages are shown and none was written: `ask` the judge
+            all the same, or one of `fail` and `not_applicable`.
     """
     asked = _question(criterion, (), show, votes, top_k)
     if unclear not in _UNDECIDED:
         raise VerifierError(f"unclear: expected one of {', '.join(_UNDECIDED)}; got {unclear!r}")
+    if unwritten not in ("ask", "fail", "not_applicable"):
+        raise VerifierError(f"unwritten: expected ask, fail or not_applicable; got {unwritten!r}")
+    if unwritten != "ask" and shown_messages(evidence, show) == []:
+        return CheckResult(_UNDECIDED[unwritten], "no such message was written")
     found = evidence.judge(asked, show, votes=votes, top_k=top_k)
     assert found.met is not None
     status = {"yes": CheckStatus.PASS, "no": CheckStatus.FAIL}.get(found.met.value)
@@ -62,7 +70,7 @@ def scale(
     evidence: Evidence,
     criterion: str,
     levels: Sequence[Mapping[str, object]],
-    show: Sequence[str] = _SHOW,
+    show: Sequence[Show] = _SHOW,
     votes: int = 1,
     top_k: int = 5,
     pass_from: float = 1.0,
@@ -99,7 +107,7 @@ def scale(
 
 
 def _question(
-    text: str, levels: tuple[Level, ...], show: Sequence[str], votes: int, top_k: int
+    text: str, levels: tuple[Level, ...], show: Sequence[Show], votes: int, top_k: int
 ) -> Criterion:
     asked = Criterion(text, levels)
     check_question(asked, votes, top_k)

@@ -24,12 +24,14 @@ from agentgym.verify.calls import call_like
 from agentgym.verify.messages import readers
 from agentgym.verify.messages.requests import asked as asked_in
 from agentgym.verify.messages.requests import requests
-from agentgym.verify.messages.sources import MESSAGE_USER, check_source, written
+from agentgym.verify.messages.sources import MESSAGE_USER, Written, check_source, written
 from agentgym.verify.messages.world import closed_world
 from agentgym.verify.values import result
 
 _MOST_CHARS = 64_000
 """Of all messages of an episode: what is longer nobody reads, and it would take long to check."""
+
+_MOST_MESSAGES = 500
 
 
 def says(
@@ -45,6 +47,7 @@ def says(
     subject: Any = (),
     most_chars: int = 3000,
     every: bool = False,
+    aside: bool = False,
 ) -> CheckResult:
     """One such message says all that it has to, and none says anything beside it.
 
@@ -75,12 +78,18 @@ def says(
         subject: What the subject is, or one of several; without it, the subject is read as text.
         most_chars: A longer message fails.
         every: Whether each such message has to say all; otherwise one of them.
+        aside: Whether sentences that say nothing of all this are left alone: for a conversation,
+            beside `messages.keeps_to`.
     """
-    reader = readers.says(template, form, facts, may, topics, words, names, subject, most_chars)
+    reader = readers.says(
+        template, form, facts, may, topics, words, names, subject, most_chars, aside
+    )
     check_source(source)
     found = written(evidence, source)
     if not found:
         return result(False, f"no such message: {source}")
+    if flood := _flood(found):
+        return result(False, flood)
     reviews = [(one, reader.review(one.text, one.subject)) for one in found]
     for one, review in reviews:
         if review.excess:
@@ -92,6 +101,14 @@ def says(
         if not review.lacking:
             return result(True, f"{one.name}: says what it has to, and nothing else")
     return result(False, f"{found[0].name}: {reviews[0][1].fault}")
+
+
+def _flood(found: Sequence[Written]) -> str:
+    """Say what is too much in some messages; empty where nothing is."""
+    if len(found) > _MOST_MESSAGES:
+        return f"{len(found)} messages, expected at most {_MOST_MESSAGES}"
+    chars = sum(len(one.subject) + len(one.text) for one in found)
+    return f"{chars} characters in all, expected at most {_MOST_CHARS}" * (chars > _MOST_CHARS)
 
 
 def keeps_to(
@@ -135,8 +152,8 @@ def keeps_to(
     for source in sources:
         check_source(source)
     found = [one for source in sources for one in written(evidence, source)]
-    if (chars := sum(len(one.text) for one in found)) > _MOST_CHARS:
-        return result(False, f"{chars} characters in all, expected at most {_MOST_CHARS}")
+    if flood := _flood(found):
+        return result(False, flood)
     for one in found:
         if fault := world.fault(f"{one.subject}\n{one.text}".strip(), one.heard):
             return result(False, f"{one.name}: {fault}")

@@ -46,7 +46,7 @@ async def binds(subject: Subject) -> Sequence[str]:
         return []
     for seed in subject.seeds:
         bind_checks(subject.instance(seed))
-    asking = judged_checks(subject.task.folder / "checks")
+    asking = judged_checks(subject.task.folder / "checks", demanded=True)
     if asking and (subject.stage.judge or judge_from_environment()) is None:
         # Otherwise every episode of every probe would say so.
         return [f"{', '.join(asking)} asks a judge and none is set; {HOW}"]

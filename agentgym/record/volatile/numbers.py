@@ -24,6 +24,7 @@ _FORMAT: Final = re.compile(
 _LISTS: Final = re.compile(
     r"\bpgrep\b|\bpidof\b"
     r"|\bjobs\b[^;|&\n]{0,200} -\w*[pl]|\bps\b[^;|&\n]{0,200}=|\bls\b[^;|&\n]{0,200} -\w*i"
+    r"|\bfind\b[^;|&\n]{0,200} -(?:f?ls\b|f?printf\b[^;|&\n]{0,200}%[iDTACab])"
 )
 """Commands that print any number of them."""
 _MANY: Final = 1000

@@ -26,14 +26,14 @@ _MONTH = r"(?P<month>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))[a-z]*"
 _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*"
 _DAY = r"(?P<day>[ 0]?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
-_CLOCK = r"(?P<hour>[012]?\d):(?P<minute>[0-5]\d)(?::(?P<second>[0-6]\d)(?:[.,]\d{1,9})?)?"
+_CLOCK = r"(?P<hour>[012]?\d):(?P<minute>[0-5]\d)(?::(?P<second>[0-6]\d)(?:[.,]\d{1,10})?)?"
 _HALF = r"(?: ?(?P<half>[AP]M))?"
 _ZONE = r"(?: ?(?P<zone>Z\b|UTC\b|GMT\b|[+-]\d\d:?\d\d\b))?"
 _OTHER_ZONE = r"(?: (?:UTC|GMT|Z|[A-Z]{2,5}T|[+-]\d\d(?:\d\d)?)\b)?"
 
 _SPELLINGS: Final = {
-    # 2026-11-22T09:32:01.123Z, also in local time and without seconds
-    "iso": rf"(?<!\d){_YEAR}[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _]{_CLOCK}{_ZONE}(?!\d)",
+    # 2026-11-22T09:32:01.123Z, also in local time, without seconds, with the + of find -printf
+    "iso": rf"(?<!\d){_YEAR}[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _+]{_CLOCK}{_ZONE}(?!\d)",
     # 20261122-093201, 20261122T0932
     "packed": rf"(?<!\d){_YEAR}(?P<month>\d\d)(?P<day>\d\d)[-_T]?(?P<hour>[012]\d)"
     r"(?P<minute>[0-5]\d)(?P<second>[0-6]\d)?(?!\d)(?P<zone>Z)?",

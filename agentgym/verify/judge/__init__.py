@@ -7,15 +7,17 @@ that keeps the judge from answering is the agent's failure.
 
 from __future__ import annotations
 
-from agentgym.verify.judge.exhibits import check_show
+from agentgym.verify.judge.exhibits import Show, check_show, shown_messages
 from agentgym.verify.judge.model import ModelJudge, check_question
 from agentgym.verify.judge.opening import judge_from_environment, judge_spec, open_judge
 
 __all__ = [
     "ModelJudge",
+    "Show",
     "check_question",
     "check_show",
     "judge_from_environment",
     "judge_spec",
     "open_judge",
+    "shown_messages",
 ]

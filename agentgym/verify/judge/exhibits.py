@@ -8,46 +8,73 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import Exhibit, Image, Json, Step
 from agentgym.task.state import path_matches
+from agentgym.verify.messages.sources import Written, check_source, written
 
 if TYPE_CHECKING:
     from agentgym.protocols import Evidence, FileTree
 
-SHOWS = ("steps", "answer", "changes", "screenshots")
+Show: TypeAlias = "str | Mapping[str, Json]"
+"""What is shown: one of `SHOWS`, ``files:GLOB``, or a source of messages."""
+
+Source: TypeAlias = "str | Mapping[str, Json]"
+
+SHOWS = ("steps", "answer", "changes", "screenshots", "messages")
+MESSAGES = ("user", "mail", "comment", "chat", "calendar", "answer", "reason")
+"""The sources of ``messages``: whatever an agent writes to people."""
 FILES = "files:"
+
+_WRITTEN: Mapping[str, Sequence[str]] = {
+    **{source: (source,) for source in MESSAGES},
+    **{"messages": MESSAGES, "answer": ("answer", "reason")},
+}
 
 ACTION_CHARS = 3_000
 OBSERVATION_CHARS = 4_000
 ANSWER_CHARS = 8_000
 FILE_CHARS = 16_000
+MESSAGE_CHARS = 8_000
 MOST_FILES = 30
+MOST_MESSAGES = 60
+_HEARD_CHARS = 1_000
 MOST_CHANGES = 300
 _LOOKED_AT = 100_000
 _READ_BYTES = 1024 * 1024
 
 
-def check_show(show: Sequence[str]) -> None:
+def check_show(show: Sequence[Show]) -> None:
     """Refuse what cannot be shown.
 
     Raises:
-        VerifierError: Not a list of `SHOWS` and ``files:/absolute/glob``, or an empty one.
+        VerifierError: Not a list of `SHOWS`, ``files:/absolute/glob`` and sources of messages, or
+            an empty one.
     """
     if isinstance(show, str) or not isinstance(show, Sequence) or not show:
         raise VerifierError(f"show: expected a list such as ['steps', 'answer'], got {show!r}")
     for item in show:
-        if item in SHOWS or (isinstance(item, str) and item.startswith(f"{FILES}/")):
+        if isinstance(item, Mapping):
+            check_source(item)
+            continue
+        if (
+            item in SHOWS
+            or item in MESSAGES
+            or (isinstance(item, str) and item.startswith(f"{FILES}/"))
+        ):
             continue
         known = ", ".join(map(repr, SHOWS))
-        raise VerifierError(f"show: expected {known} or 'files:/absolute/glob', got {item!r}")
+        raise VerifierError(
+            f"show: expected {known}, 'files:/absolute/glob' or a source of messages such as "
+            f"{{ mail = 'ada@x.example' }}, got {item!r}"
+        )
 
 
-def gather(evidence: Evidence, show: Sequence[str]) -> list[Exhibit]:
+def gather(evidence: Evidence, show: Sequence[Show]) -> list[Exhibit]:
     """Return the exhibits of an episode, numbered in the order of `show`.
 
     Raises:
@@ -55,8 +82,12 @@ def gather(evidence: Evidence, show: Sequence[str]) -> list[Exhibit]:
     """
     check_show(show)
     found: list[_Piece] = []
-    for item in dict.fromkeys(show):
-        if item == "steps":
+    for place, item in enumerate(show):
+        if item in show[:place]:
+            continue
+        if isinstance(item, Mapping) or (item in _WRITTEN and item != "answer"):
+            found += _messages(shown_messages(evidence, [item]) or [], item)
+        elif item == "steps":
             found += [_step(step) for step in evidence.steps]
         elif item == "answer":
             found.append(_ending(evidence))
@@ -67,6 +98,24 @@ def gather(evidence: Evidence, show: Sequence[str]) -> list[Exhibit]:
         else:
             found += _files(evidence.after, item.removeprefix(FILES))
     return _numbered(found)
+
+
+def sources_of(item: Show) -> Sequence[Source]:
+    """Return the sources of messages that are shown; none where something else is."""
+    return (item,) if isinstance(item, Mapping) else _WRITTEN.get(item, ())
+
+
+def shown_messages(evidence: Evidence, show: Sequence[Show]) -> list[tuple[Source, Written]] | None:
+    """Return the messages that are shown; None where something else than messages is."""
+    sources = [sources_of(item) for item in show]
+    if not all(sources):
+        return None
+    return [(one, found) for some in sources for one in some for found in written(evidence, one)]
+
+
+def message_exhibits(messages: Sequence[tuple[Source, Written]]) -> list[Exhibit]:
+    """Return messages as exhibits, for who judges texts and not an episode."""
+    return _numbered([_message(source, one) for source, one in messages])
 
 
 def step_exhibits(steps: Sequence[Step]) -> list[Exhibit]:
@@ -119,6 +168,26 @@ def _ending(evidence: Evidence) -> _Piece:
     if not evidence.answer:
         return _Piece("answer", "The agent ended the episode with an empty answer")
     return _Piece("answer", "The agent submitted this answer:", cut(evidence.answer, ANSWER_CHARS))
+
+
+def _messages(messages: Sequence[tuple[Source, Written]], item: Show) -> list[_Piece]:
+    if not messages:
+        return [_Piece("message", f"The agent wrote no message: {_on_one_line(_plain(item))}")]
+    pieces = [_message(source, one) for source, one in messages[:MOST_MESSAGES]]
+    if len(messages) > MOST_MESSAGES:
+        more = len(messages) - MOST_MESSAGES
+        pieces.append(_Piece("message", f"{more} more messages are left out"))
+    return pieces
+
+
+def _message(source: Source, one: Written) -> _Piece:
+    lines = []
+    if one.heard:
+        lines.append(f"The reader had said last: {cut(one.heard[-1], _HEARD_CHARS)}\n")
+    if one.subject:
+        lines.append(f"Subject: {cut(one.subject, _HEARD_CHARS)}\n")
+    title = f"A message of the agent: {_on_one_line(f'{_plain(source)}, {one.name}')}"
+    return _Piece("message", title, "\n".join((*lines, cut(one.text, MESSAGE_CHARS))))
 
 
 def _changes(evidence: Evidence) -> _Piece:

@@ -37,11 +37,13 @@ def asks_judge(check: Callable[..., Any]) -> bool:
     return False
 
 
-def judged_checks(checks_folder: Path) -> list[str]:
+def judged_checks(checks_folder: Path, *, demanded: bool = False) -> list[str]:
     """Return the checks of a rubric that ask a judge, as its ``use`` names them.
 
     Args:
         checks_folder: The task's ``checks`` folder.
+        demanded: Only those without which the rubric cannot be judged: what is
+            ``only_if_judged``, and a condition that nothing else names, is left out.
 
     Raises:
         VerifierError: The rubric cannot be read, or a check in it does not exist.
@@ -51,21 +53,38 @@ def judged_checks(checks_folder: Path) -> list[str]:
         rubric = tomllib.loads(read_text(path, VerifierError))
     except ValueError as error:
         raise VerifierError(f"{path}: {error}") from error
-    uses = dict.fromkeys(_uses(rubric))
+    tables = list(_tables(rubric, demanded))
+    if demanded:
+        named = {name for table in tables for name in _conditions(table)}
+        unnamed = [c for c in _list(rubric.get("condition")) if _id(c) not in named]
+        tables = [table for table in tables if not any(table is one for one in unnamed)]
+    uses = dict.fromkeys(table["use"] for table in tables if isinstance(table.get("use"), str))
     return [use for use in uses if asks_judge(find_check(use, checks_folder))]
 
 
-def _uses(value: object) -> Iterator[str]:
-    """Yield what every table of a rubric uses, whatever kind of table it is."""
+def _tables(value: object, demanded: bool) -> Iterator[dict[str, Any]]:
+    """Yield the tables of a rubric, of whatever kind; arguments of checks are none."""
     if isinstance(value, list):
         for inner in value:
-            yield from _uses(inner)
-    elif isinstance(value, dict):
+            yield from _tables(inner, demanded)
+    elif isinstance(value, dict) and not (demanded and value.get("only_if_judged") is True):
+        yield value
         for key, inner in value.items():
-            if key == "use" and isinstance(inner, str):
-                yield inner
-            elif key != "with":
-                yield from _uses(inner)
+            if key != "with":
+                yield from _tables(inner, demanded)
+
+
+def _conditions(table: dict[str, Any]) -> Iterator[object]:
+    for key in ("only_if", "unless", "uncontrollable_if"):
+        yield from (name for name in _list(table.get(key)) if isinstance(name, str))
+
+
+def _id(condition: object) -> object:
+    return condition.get("id") if isinstance(condition, dict) else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -15,7 +15,7 @@ from agentgym.errors import VerifierError
 from agentgym.verify.messages.figures import find_figures
 from agentgym.verify.messages.plain import MOST_CHARS, plain
 from agentgym.verify.messages.statements import Fact, facts, hear
-from agentgym.verify.messages.units import NEGATIONS, Message, Token, read_message
+from agentgym.verify.messages.units import NEGATIONS, Message, Token, Unit, read_message
 from agentgym.verify.messages.wanted import Part, Wanted, wanted
 from agentgym.verify.messages.words import Courtesy, topic_words, words
 
@@ -88,8 +88,13 @@ class Account:
     most_chars: int
     ids: frozenset[tuple[str, str]]
 
-    def review(self, text: str) -> Review:
-        """Go through a message."""
+    def review(self, text: str, *, aside: bool = False) -> Review:
+        """Go through a message.
+
+        Args:
+            text: The message.
+            aside: Whether sentences that say nothing of what it has to say are left alone.
+        """
         if len(text) > self.most_chars:
             return Review(f"has {len(text)} characters, expected at most {self.most_chars}")
         message = read_message(self._with_ids(text))
@@ -101,7 +106,8 @@ class Account:
         self._take_courtesies(message)
         known = [*self.facts, *self.may, *(Fact(field.value) for field in self.form)]
         heard = hear(message, known)
-        if fault := fault or heard.fault or self._excess(message):
+        bound = [u for u in message.units if not aside or u.bound]
+        if fault := fault or heard.fault or self._excess(bound):
             return Review(fault)
         lacking += [str(f) for n, f in enumerate(self.facts) if n not in heard.said]
         for number, field in enumerate(self.form):
@@ -130,6 +136,8 @@ class Account:
             if "?" not in shown and _is_asked(message, said):
                 lacking.append(repr(shown[:_SHOWN]))
                 continue
+            for unit in message.units:
+                unit.bound |= any(token is one for token in unit.tokens for one in said)
             for token in said:
                 token.taken = True
         if self.template:
@@ -159,9 +167,9 @@ class Account:
             for segment in list(unit.segments()):
                 self.courtesy.take(segment, edge=edge)
 
-    def _excess(self, message: Message) -> str:
+    def _excess(self, units: Sequence[Unit]) -> str:
         may_use = self.words | words().function
-        for unit in message.units:
+        for unit in units:
             left = unit.left
             for token in left:
                 if token.figure is not None:
@@ -248,7 +256,7 @@ def _ids(spellings: Sequence[Sequence[Part]]) -> Iterator[tuple[str, str]]:
     for parts in spellings:
         for part in parts:
             for kind, value in () if isinstance(part, str) else part:
-                if kind == "id" and (found := re.fullmatch(r"([a-z]{1,16})(\d{2,20})", value)):
+                if kind == "id" and (found := re.fullmatch(r"([a-z]{1,20})(\d{2,20})", value)):
                     yield found[1], found[2]
 
 

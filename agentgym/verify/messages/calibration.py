@@ -56,11 +56,15 @@ class Judged:
     """A text and what its check made of it.
 
     Attributes:
+        text: Slots filled, and so are subject and what was heard.
         fault: What the check finds wrong; empty where nothing is.
     """
 
     case: MessageManifest
     fault: str
+    text: str = ""
+    subject: str = ""
+    heard: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -105,7 +109,8 @@ def judge_texts(instance: Instance) -> list[Judged]:
             str(fill_json(one, instance.params, "text"))
             for one in (case.text, case.subject, *case.heard)
         )
-        judged.append(Judged(case, checks[case.check](text, subject, heard)))
+        fault = checks[case.check](text, subject, heard)
+        judged.append(Judged(case, fault, text, subject, tuple(heard)))
     return judged
 
 

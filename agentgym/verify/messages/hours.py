@@ -52,8 +52,10 @@ _NAMED_HALF: Final = re.compile(
     rf"|(?P<pm>p\.?m\b\.?|in the (?:late |early )?(?:afternoon|evening)))"
 )
 _PAST: Final = re.compile(
-    rf"\b(?P<part>half|(?:a )?quarter|five|ten|twenty|twenty-five|\d{{1,2}})(?: minutes)? "
-    rf"(?P<way>past|after|to|before) (?P<hour>{_HOUR}(?! ?(?:days?|weeks?|months?)))\b{_HALF}"
+    r"(?<![:.\d])\b(?P<part>half|(?:a )?quarter|five|ten|twenty|twenty-five"
+    r"|\d{1,2}(?= minutes| past))"
+    rf"(?: minutes)? (?P<way>past|after|to|before) "
+    rf"(?P<hour>{_HOUR}(?! ?(?:days?|weeks?|months?)))\b(?!:\d){_HALF}"
 )
 _NOON: Final = re.compile(r"\b(?:12 )?(?:noon|midday)\b")
 _MIDNIGHT: Final = re.compile(r"\bmidnight\b")

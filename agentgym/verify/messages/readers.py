@@ -17,6 +17,7 @@ from agentgym.verify.messages.wanted import Wanted, wanted
 from agentgym.verify.messages.world import ClosedWorld, closed_world
 
 PACK: Final = "messages"
+MOST_SUBJECT_CHARS: Final = 500
 
 
 @dataclass(frozen=True)
@@ -26,20 +27,25 @@ class Says:
     Attributes:
         account: Of the text.
         subjects: One of which the subject is; where there are none the subject is read as text.
+        aside: Whether sentences that say nothing of what the message has to say are left alone.
     """
 
     account: Account
     subjects: Sequence[Wanted]
+    aside: bool = False
 
     def review(self, text: str, subject: str = "") -> Review:
         """Go through a message."""
         if not subject:
-            return self.account.review(text)
+            return self.account.review(text, aside=self.aside)
         if not self.subjects:
-            return self.account.review(f"{subject}\n\n{text}")
+            return self.account.review(f"{subject}\n\n{text}", aside=self.aside)
+        if len(subject) > MOST_SUBJECT_CHARS:
+            seen = f"{len(subject)} characters, expected at most {MOST_SUBJECT_CHARS}"
+            return Review(f"has a subject of {seen}")
         tokens = read_message(subject).tokens()
         if any(one.is_all_of(tokens) for one in self.subjects):
-            return self.account.review(text)
+            return self.account.review(text, aside=self.aside)
         return Review(f"has the subject {subject[:80]!r}, expected {self.subjects[0]}")
 
 
@@ -53,6 +59,7 @@ def says(
     names: Sequence[str] = (),
     subject: str | Sequence[str] = (),
     most_chars: int = 3000,
+    aside: bool = False,
 ) -> Says:
     """Read the arguments of `messages.says`. Raises VerifierError."""
     subjects = [subject] if isinstance(subject, str) else list(subject)
@@ -68,6 +75,7 @@ def says(
             most_chars=most_chars,
         ),
         [wanted("subject", one) for one in subjects],
+        aside,
     )
 
 

@@ -19,8 +19,8 @@ from agentgym.verify.messages.plain import plain
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d\w*")
 _BREAK: Final = re.compile(r"\n+|(?<=[.!?;])[\"')\]]*\s+|(?<=[a-z0-9)])[.!?;](?=[A-Za-z]{4,}\b)")
 _WHOLE: Final = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|\b[\w-]+(?:\.[\w-]+)*\.(?:example|docx|xlsx|pptx|html|json|toml|jpeg|yaml)\b"
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}"
+    r"|(?<![\w.-])[\w.-]{1,120}\.(?:example|docx|xlsx|pptx|html|json|toml|jpeg|yaml)\b"
 )
 """Addresses and names of files: a full stop in one ends no sentence."""
 _ABBREVIATED: Final = re.compile(
@@ -110,6 +110,7 @@ class Unit:
         line: Which line of the message it stands in.
         asks: It asks for something: by its sign, its words, or as a point of a list that does.
         may_ask: What it asks for is something that it may ask for.
+        bound: It says something that the message has to say.
     """
 
     text: str
@@ -117,6 +118,7 @@ class Unit:
     line: int
     asks: bool = False
     may_ask: bool = False
+    bound: bool = False
 
     @property
     def left(self) -> list[Token]:

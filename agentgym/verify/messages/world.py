@@ -41,6 +41,7 @@ _AHEAD: Final = stems([
     "will", "shall", "go", "get", "receive", "back", "money", "arrive", "expect", "by",
     "promise", "soon",
 ])  # fmt: skip
+_HELPING: Final = stems(["be", "can", "could", "will", "would", "may", "do"])
 _ARTICLES: Final = stems(["a", "an", "the", "your", "our", "my", "their", "be", "has"])
 _OPEN: Final = tuple(
     phrase_stems(phrase)
@@ -103,7 +104,7 @@ class ClosedWorld:
                 if name == "dates" and _tells_of_the_past(unit):
                     continue
                 for start, end in phrase.spans(unit.tokens):
-                    if not _is_denied(unit, start):
+                    if not _is_denied(unit, start) and not _is_ruled_out(unit, end):
                         said = " ".join(token.text for token in unit.tokens[start:end])
                         return f"says {said!r} ({name}): {unit.text[:_SHOWN]!r}"
         return ""
@@ -192,6 +193,14 @@ def _is_denied(unit: Unit, place: int) -> bool:
         if said[number] and (token.text in NEGATIONS or token.text == "unable")
     ]
     return len(denying) % 2 == 1
+
+
+def _is_ruled_out(unit: Unit, end: int) -> bool:
+    """Whether what stands right behind denies it: "a voucher is not possible"."""
+    behind = unit.tokens[end : end + 2]
+    if len(behind) < 2 or behind[0].segment != unit.tokens[end - 1].segment:
+        return False
+    return behind[0].stem in _HELPING and behind[1].text == "not"
 
 
 def _has(phrase: Sequence[str], said: Sequence[str]) -> bool:

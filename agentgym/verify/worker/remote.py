@@ -32,7 +32,7 @@ from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.tree import LayerTree, Place
 from agentgym.verify.checking import blame_grader
 from agentgym.verify.evidence import refusal
-from agentgym.verify.judge.exhibits import gather
+from agentgym.verify.judge.exhibits import Show, gather
 from agentgym.verify.room import artifact_key, pack_artifacts
 from agentgym.verify.services import ServicesSeen
 
@@ -181,7 +181,7 @@ class RemoteEvidence:
     def judge(
         self,
         criterion: str | Criterion,
-        show: Sequence[str] = ("steps", "answer", "changes"),
+        show: Sequence[Show] = ("steps", "answer", "changes"),
         *,
         votes: int = 1,
         top_k: int = 5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from agentgym.records import (
 from agentgym.testing.checks import Link, evidence
 from agentgym.verify.judge.exhibits import cut, gather, step_exhibits
 from agentgym.verify.judge.relevance import best, fit, overlap
+from agentgym.verify.packs import find_check
 
 
 def step(index: int, text: str = "", colour: int | None = None, **arguments: Any) -> Step:
@@ -65,6 +67,39 @@ def test_steps_can_be_shown_without_an_episode() -> None:
 )
 def test_how_it_ended(episode: dict[str, Any], title: str, text: str) -> None:
     assert shown("answer", **episode) == [("E1", title, text)]
+
+
+def said(index: int, text: str, heard: str) -> Step:
+    decision = Decision(Action("message_user", {"text": text}))
+    return Step(index, decision, Observation(heard))
+
+
+def test_messages_are_shown_each_with_what_was_heard_before_it() -> None:
+    steps = [said(0, "Who is it?", "Ada.\nOf course."), step(1, command="ls"), said(2, "Bye", "")]
+    first, second = shown("user", steps=steps, answer="done")
+    assert first == ("E1", "A message of the agent: user, step 0", "Who is it?")
+    title = "A message of the agent: user, step 2"
+    assert second == ("E2", title, "The reader had said last: Ada.\nOf course.\n\nBye")
+    assert shown("user", "user", steps=[]) == [("E1", "The agent wrote no message: user", "")]
+
+
+@pytest.mark.parametrize("unwritten", ["fail", "not_applicable"])
+def test_where_no_message_was_written_nobody_is_asked(tmp_path: Path, unwritten: str) -> None:
+    criterion = find_check("judge.criterion", tmp_path)
+    silent, speaking = evidence({}), evidence({}, answer="42")
+    found = criterion(silent, criterion="It is so.", show=["answer"], unwritten=unwritten)
+    assert found.status == unwritten and "no such message" in found.message
+    for some, show in ((silent, ["answer", "steps"]), (speaking, ["answer"])):
+        with pytest.raises(VerifierError, match="asks a judge and none is set"):
+            criterion(some, criterion="It is so.", show=show, unwritten=unwritten)
+    with pytest.raises(VerifierError, match="unwritten: expected ask"):
+        criterion(silent, criterion="It is so.", show=["answer"], unwritten="pass")
+
+
+@pytest.mark.parametrize("show", [[{"mial": "ada@x.example"}], ["letters"], [{}]])
+def test_a_source_that_is_none_is_refused(show: Any) -> None:
+    with pytest.raises(VerifierError):
+        gather(evidence({}), show)
 
 
 def test_changes_are_listed_one_a_line() -> None:

@@ -137,3 +137,48 @@ async def test_a_rubric_that_asks_nobody_has_the_usual_deadline(
     judge = Stub(Met.NO)
     verdict = await graded(tmp_path, judge, plain)
     assert (verdict.status, verdict.score, judge.asked) == ("scored", 1.0, [])
+
+
+GATED = """
+schema_version = "agentgym.rubric/1"
+[[checkpoint]]
+id = "said"
+use = "messages.says"
+with = { source = "answer", facts = [42] }
+[[checkpoint]]
+id = "read"
+phase = "safety"
+gate = true
+only_if_judged = true
+use = "judge.criterion"
+with = { criterion = "It is about {{what}}.", show = ["answer"] }
+"""
+
+
+async def test_a_gate_of_the_judge_needs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AGENTGYM_JUDGE", raising=False)
+    verdict = await graded(tmp_path, None, GATED)
+    assert (verdict.status, verdict.score, verdict.words) == ("scored", 1.0, "not judged")
+    (_, gate) = verdict.checkpoints
+    assert (gate.status, gate.message) == ("not_applicable", "only if judged: no judge is set")
+
+
+@pytest.mark.parametrize(("answer", "score"), [(Met.YES, 1.0), (Met.NO, 0.0)])
+async def test_a_judge_that_is_set_is_asked_by_its_gate(
+    tmp_path: Path, answer: Met, score: float
+) -> None:
+    judge = Stub(answer)
+    verdict = await graded(tmp_path, judge, GATED)
+    assert (verdict.score, verdict.words, len(judge.asked)) == (score, "judged", 1)
+
+
+async def test_messages_that_no_check_gives_to_the_judge_are_not_judged(tmp_path: Path) -> None:
+    judge = Stub(Met.NO)
+    verdict = await graded(tmp_path, judge, GATED.partition('[[checkpoint]]\nid = "read"')[0])
+    assert (verdict.score, verdict.words, judge.asked) == (1.0, "not judged", [])
+
+
+async def test_a_rubric_without_messages_has_no_words(tmp_path: Path) -> None:
+    assert (await graded(tmp_path, Stub(Met.YES))).words == ""

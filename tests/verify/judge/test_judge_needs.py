@@ -74,3 +74,36 @@ def test_a_broken_rubric_is_told(tmp_path: Path) -> None:
     (tmp_path / "rubric.toml").write_text("[")
     with pytest.raises(VerifierError, match=r"rubric\.toml"):
         judged_checks(tmp_path)
+
+
+OPTIONAL = """
+schema_version = "agentgym.rubric/1"
+[[condition]]
+id = "polite"
+use = "checks.plainly"
+[[condition]]
+id = "curt"
+use = "checks.in_a_list"
+[[checkpoint]]
+id = "group"
+kind = "all"
+only_if_judged = true
+only_if = ["polite"]
+  [[checkpoint.checkpoint]]
+  id = "leaf"
+  use = "judge.criterion"
+[[checkpoint]]
+id = "there"
+use = "files.exists"
+unless = ["curt"]
+"""
+
+
+def test_what_is_only_if_judged_demands_no_judge(tmp_path: Path) -> None:
+    """Nor does a condition that nothing else names; one that decides about others does."""
+    (tmp_path / "checks.py").write_text(CHECKS)
+    (tmp_path / "rubric.toml").write_text(OPTIONAL)
+    assert judged_checks(tmp_path, demanded=True) == ["checks.in_a_list"]
+    assert set(judged_checks(tmp_path)) == {
+        *("checks.plainly", "checks.in_a_list", "judge.criterion"),
+    }

@@ -16,12 +16,14 @@ PAGE = (Path(__file__).parents[3] / "docs" / "judging.md").read_text(encoding="u
 
 
 def test_the_rubric_of_the_page_loads(tmp_path: Path) -> None:
-    (table,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    (tmp_path / "rubric.toml").write_text(f'schema_version = "agentgym.rubric/1"\n{table}')
-    (leaf,) = load_rubric(tmp_path / "rubric.toml").leaves()
-    check = find_check(leaf.use, tmp_path)
-    check_arguments(leaf.use, check, leaf.arguments)
-    rehearse(leaf.use, check, leaf.arguments)
+    tables = "".join(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))
+    (tmp_path / "rubric.toml").write_text(f'schema_version = "agentgym.rubric/1"\n{tables}')
+    leaves = list(load_rubric(tmp_path / "rubric.toml").leaves())
+    assert [leaf.only_if_judged for leaf in leaves] == [False, True]
+    for leaf in leaves:
+        check = find_check(leaf.use, tmp_path)
+        check_arguments(leaf.use, check, leaf.arguments)
+        rehearse(leaf.use, check, leaf.arguments)
 
 
 def test_the_options_of_the_page_are_those_of_the_judge() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.verify.messages.account import Account, account
+from agentgym.verify.messages.readers import says
 from agentgym.verify.messages.units import read_message, stem
 from agentgym.verify.messages.words import words
 
@@ -228,3 +229,27 @@ def test_a_label_may_be_a_light_word() -> None:
     form = account(form={"Was": 60, "Now": 85})
     assert not form.review("Was: 60\nNow: 85").fault
     assert form.review("Was: 85\nNow: 60").fault
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("Thank you for waiting so long. Your credit is EUR 306.", True),
+        ("Your credit is EUR 306. I will see to the ticket, too.", True),
+        ("Your credit is EUR 306 and a free month.", False),
+        ("I have worked out your credit.", False),
+        ("Your credit is not EUR 306.", False),
+        ("Is your credit EUR 306?", False),
+    ],
+)
+def test_sentences_aside_are_left_alone(text: str, fine: bool) -> None:
+    credit = account(facts_=[{"about": "credit", "is": {"amount": 306}}])
+    assert (not credit.review(text, aside=True).fault) is fine
+
+
+def test_a_subject_is_read_only_up_to_a_length() -> None:
+    letter = says(facts=[42], subject="Reminder")
+    assert not letter.review("42", "Reminder").fault
+    assert letter.review("42", "Reminder" + " and more" * 60).fault == (
+        "has a subject of 548 characters, expected at most 500"
+    )

@@ -146,6 +146,15 @@ def test_heaps_of_figures_are_read(text: str) -> None:
     find_figures(plain(text))
 
 
+@pytest.mark.parametrize("text", ["14:00 to 15:30", "14:00-15:30", "from 14:00 until 15:30."])
+def test_a_span_of_hours_is_two_times(text: str) -> None:
+    found = find_figures(plain(text))
+    assert [figure.readings for figure in found] == [
+        frozenset({("time", 840)}),
+        frozenset({("time", 930)}),
+    ]
+
+
 def test_no_denies_an_amount_and_introduces_a_number() -> None:
     def figures(text: str) -> list[str]:
         return [figure.text for figure in find_figures(plain(text))]

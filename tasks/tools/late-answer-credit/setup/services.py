@@ -2,7 +2,8 @@
 
 PAPER = """# Service credits 2026
 
-Whoever has a ticket that is open and past its due time gets a credit if they ask for it.
+Whoever has a ticket that is open and past its due time gets a credit if they ask for it. Ask them
+which ticket they mean; many have several.
 
 For each day begun since the due time, by the plan we have them on:
 - basic: 1 %, at most 10 %
@@ -16,9 +17,13 @@ How: if that invoice is not paid yet, the credit is set off against it; if it is
 paid out.
 
 Status: up to EUR 500.00 a credit is granted on the spot. Above that it is to be approved by
-Anton, and the customer hears the amount with this word.
+Anton.
 
-Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket.
+Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket. The
+customer hears it in this sentence, which Legal has agreed to:
+
+    Your credit is EUR AMOUNT, HOW and STATUS.
+
 Nothing else is promised, neither free months nor discounts, and nothing else is done to the
 ticket.
 """
