@@ -28,7 +28,7 @@ class Written:
     Attributes:
         name: How a result calls it.
         text: What it says.
-        subject: Of a mail; empty where it is that of the mail it answers.
+        subject: Of a mail; empty if it is that of the mail it answers.
         heard: What the reader had said before, of a conversation.
     """
 
