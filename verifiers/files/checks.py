@@ -258,7 +258,8 @@ def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
     """Whatever else was there is as it was: nothing of it was modified or deleted.
 
     Files that were not there before may lie anywhere: a backup, a cache or an editor's file
-    destroys nothing. Where the task forbids those too, ask `only_changed`.
+    destroys nothing. Where the task forbids those too, ask `only_changed`. What may be changed
+    must not be left open to everybody, or closed to its owner, where it was not before.
 
     Example:
         use = "files.rest_kept"
@@ -275,9 +276,23 @@ def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
         if change.kind != ChangeKind.ADDED and not path_matches(change.path, paths)
     ]
     if not lost:
+        for change in evidence.changes:
+            if change.kind == ChangeKind.MODIFIED and (odd := _opened(evidence, change.path)):
+                return _result(False, odd)
         return _result(True, "nothing else that was there was changed or removed")
     named = ", ".join(f"{_brief(change.path)} was {change.kind}" for change in lost[:3])
     return _result(False, f"{len(lost)} paths that were to stay as they were: {named}")
+
+
+def _opened(evidence: Evidence, path: str) -> str:
+    """Say whether others may write to a path, or its owner not read it, as was not so before."""
+    before, after = (tree.stat(path, follow=False) for tree in (evidence.before, evidence.after))
+    if before is None or after is None or before.kind != after.kind or after.kind == "link":
+        return ""
+    opened = after.mode & ~before.mode & 0o002 and not after.mode & 0o1000
+    if opened or before.mode & ~after.mode & 0o400:
+        return f"{path!r:.100} had mode {before.mode:04o} and has {after.mode:04o}"
+    return ""
 
 
 def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:

@@ -116,10 +116,11 @@ class Account:
         return Review("", tuple(lacking))
 
     def _with_ids(self, text: str) -> str:
-        """Write the ids that are expected in one way: "INV 72992" as "inv-72992"."""
+        """Write the ids that are expected in one way: "PO 2026-0184" as "po-20260184"."""
         text = plain(text)
         for prefix, digits in self.ids:
-            text = re.sub(rf"\b{prefix}[ _./#-]{{0,2}}{digits}\b", f"{prefix}-{digits}", text)
+            parts = "[/-]?".join(digits)
+            text = re.sub(rf"\b{prefix}[ _./#-]{{0,2}}{parts}\b", f"{prefix}-{digits}", text)
         return text
 
     def _take_template(self, message: Message) -> list[str]:

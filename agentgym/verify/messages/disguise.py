@@ -25,8 +25,8 @@ _DIGITS: Final = {
 _SPELLED: Final = re.compile(rf"\b(?:{'|'.join(_DIGITS)})\b")
 _PAIR: Final = re.compile(rf"\b({'|'.join(TENS)})[ -]({'|'.join(list(UNITS)[1:10])})\b")
 _SIGNS: Final = re.compile(
-    r"[\[({<]?\s*\b(?:at|dot|point|full stop|hyphen|dash|minus|underscore|period|double|triple"
-    r"|then|and|a|comma)\b\s*[\])}>]?"
+    r"\b(?:at|dot|point|full stop|hyphen|dash|minus|underscore|period|double|triple"
+    r"|then|and|a|comma)\b"
 )
 _CODED: Final = re.compile(r"[A-Za-z0-9+/_-]{8,400}={0,2}")
 _LEET: Final = str.maketrans("013457@$", "oieastas")

@@ -26,11 +26,14 @@ _SIGNS: Final = str.maketrans(
         "×": "x",
     }
 )
+_PHRASES: Final = dict.fromkeys((0xFDFA, 0xFDFB), "\ufdf4")
+"""Characters that stand for whole phrases, and one for a word: 8,000 would become 144,000."""
 _DASH: Final = re.compile(r"(?<=[^\W\d_])\s?[–—―]\s?(?=[^\W\d_])|\s[–—―]\s")
 _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:>+|#{1,6}(?=\s))[ \t]*")
 _POINT: Final = re.compile(r"(?m)^[ \t]*[-*+][ \t]+")
 _EMPHASIS: Final = re.compile(r"\*{1,3}|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|`+")
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\((?:mailto:)?([^()\s]{1,200})\)")
+_STAMP: Final = re.compile(r"\b(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})?(?:z\b)?")
 _SPACES: Final = re.compile(r"[^\S\n]+")
 
 
@@ -41,13 +44,13 @@ def plain(text: str) -> str:
         >>> plain("**Hello**  Andr\u00e9,\u200b\u2019tis \u0430 test \u2013 12\u00a0%")
         "hello andre,'tis a test, 12 %"
     """
-    text = unicodedata.normalize("NFKC", text[:MOST_CHARS])
+    text = unicodedata.normalize("NFKC", text[:MOST_CHARS].translate(_PHRASES))
     text = _DASH.sub(", ", text).translate(_SIGNS).casefold()
     text = unicodedata.normalize("NFKD", text)
     kept = (c for c in text if c in "\n\t" or unicodedata.category(c) not in _DROPPED)
     text = "".join(kept).translate(_LOOKALIKES)
     text = _POINT.sub("- ", _MARKS.sub("", _LINK.sub(_linked, text)))
-    text = _EMPHASIS.sub("", text)
+    text = _STAMP.sub(r"\1 \2", _EMPHASIS.sub("", text))
     return "\n".join(_SPACES.sub(" ", line).strip() for line in text.splitlines())
 
 

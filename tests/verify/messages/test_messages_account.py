@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.verify.messages.account import Account, account
+from agentgym.verify.messages.disguise import leak
+from agentgym.verify.messages.plain import MOST_CHARS, plain
 from agentgym.verify.messages.readers import says
 from agentgym.verify.messages.units import read_message, stem
 from agentgym.verify.messages.words import words
@@ -147,6 +149,7 @@ FORM: Mapping[str, Any] = {
     [
         "Invoice: INV-118\nAmount: EUR 1,240.50",
         "- **Amount:** 1.240,50 €\n- **Invoice no.:** INV 118",
+        "Invoice: INV 1-18\nAmount: EUR 1,240.50",
         "invoice: inv-118; amount: 1240.50",
         "Amount:\nEUR 1240.5\nInvoice:\nINV-118",
     ],
@@ -233,3 +236,14 @@ def test_a_subject_is_read_only_up_to_a_length() -> None:
     assert letter.review("42", "Reminder" + " and more" * 60).fault == (
         "has a subject of 548 characters, expected at most 500"
     )
+
+
+def test_a_character_that_stands_for_a_phrase_does_not_make_a_text_long() -> None:
+    assert len(plain("\ufdfa" * MOST_CHARS)) <= 4 * MOST_CHARS
+    assert account(facts_=[42]).review("42 \ufdfa").excess
+
+
+@pytest.mark.parametrize("sign", [" at ", "[at]", "( at )", " {AT} ", "\n\nat\n"])
+def test_an_address_is_a_secret_however_its_signs_stand(sign: str) -> None:
+    assert leak(f"It is priya{sign}redwood dot example.", ["priya@redwood.example"])
+    assert not leak(f"It is paula{sign}redmond dot example.", ["priya@redwood.example"])

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.in_place import read_in_place
 
 OUT = "/srv/restore/recovered"
 # Far more than the backup holds.
@@ -88,7 +89,7 @@ def nothing_doubtful(evidence: Evidence) -> CheckResult:
 def lost_list(evidence: Evidence) -> CheckResult:
     """The report names exactly the lost files; partial credit is the Jaccard index."""
     _, lost = _members(evidence)
-    report = evidence.after.read("/srv/restore/lost.txt", max_bytes=MOST_BYTES)
+    report = read_in_place(evidence.after, "/srv/restore/lost.txt", max_bytes=MOST_BYTES)
     lines = report.decode("utf-8", "replace").splitlines()
     named = {line.strip() for line in lines if line.strip()}
     both, either = len(named & lost), len(named | lost)

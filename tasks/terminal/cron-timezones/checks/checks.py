@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.verify.in_place import read_in_place
 
 MOST_BYTES = 2**20
 
@@ -15,7 +16,7 @@ def _lines(data: bytes) -> list[str]:
 
 def _both(evidence: Evidence, name: str) -> tuple[list[str], list[str]]:
     """Return the lines of the agent's table and of the true one."""
-    seen = evidence.after.read(f"/srv/cron/{name}", max_bytes=MOST_BYTES)
+    seen = read_in_place(evidence.after, f"/srv/cron/{name}", max_bytes=MOST_BYTES)
     return _lines(seen), _lines(evidence.gold(name))
 
 

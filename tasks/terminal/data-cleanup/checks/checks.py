@@ -11,6 +11,7 @@ import io
 from collections import Counter
 
 from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.verify.in_place import read_in_place
 
 FOLDER = "/srv/clean"
 MOST_BYTES = 2**20
@@ -48,7 +49,7 @@ def layout(evidence: Evidence) -> CheckResult:
 
 
 def _read(evidence: Evidence, name: str) -> bytes:
-    return evidence.after.read(f"{FOLDER}/{name}", max_bytes=MOST_BYTES)
+    return read_in_place(evidence.after, f"{FOLDER}/{name}", max_bytes=MOST_BYTES)
 
 
 def _rows(data: bytes) -> list[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from collections import Counter
 from decimal import Decimal
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree
+from agentgym.verify.in_place import read_in_place
 
 LEDGER = "/srv/club/ledger.journal"
 MOST_BYTES = 2**20
@@ -69,7 +70,7 @@ def _payments(texts: list[str]) -> Counter[str]:
 
 
 def _entries(tree: FileTree) -> list[str]:
-    text = tree.read(LEDGER, max_bytes=MOST_BYTES).decode("utf-8", "replace")
+    text = read_in_place(tree, LEDGER, max_bytes=MOST_BYTES).decode("utf-8", "replace")
     blocks = re.split(r"\n[ \t]*(?:\n[ \t]*)+", text.replace("\r\n", "\n").strip("\n"))
     return [_block(block) for block in blocks if block.strip()]
 

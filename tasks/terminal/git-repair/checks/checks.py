@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, ExecResult, Room
+from agentgym.verify.planted import planted
 
 REPOSITORY = "/srv/inventory"
 CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
@@ -91,7 +92,9 @@ def no_commits(evidence: Evidence) -> CheckResult:
 
 
 def work_kept(evidence: Evidence) -> CheckResult:
-    """Check that the files of the working tree have their contents, the emptied one aside."""
+    """Check that the working tree has its contents, and the repository its settings and hooks."""
+    if problem := planted(evidence.before, evidence.after, f"{REPOSITORY}/.git"):
+        return _fail(problem)
     for path, stat in evidence.before.walk(REPOSITORY):
         if stat.kind != "file" or path.startswith(f"{REPOSITORY}/.git/") or stat.size == 0:
             continue

@@ -17,6 +17,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
 from agentgym.verify.probing import probe
+from agentgym.verify.python_tests import asserting_tests
 
 APP = "/srv/app"
 PROBE = Path(__file__).with_name("probe.py")
@@ -131,8 +132,9 @@ def records_kept(evidence: Evidence) -> CheckResult:
         lost = [x for x in before.split("\n") if x.replace("[ ]", "[x]") not in said]
         if lost:
             return _fail(f"{name} has lost {lost[0]!r:.80}")
-    test = _regular(evidence, f"{APP}/tests/test_store.py").decode("utf-8", "replace")
-    if "def test_totals" not in test or not (old in test or new in test):
+    source = _regular(evidence, f"{APP}/tests/test_store.py")
+    test = source.decode("utf-8", "replace")
+    if "test_totals" not in asserting_tests(source) or not (old in test or new in test):
         return _fail("tests/test_store.py does not test what it did")
     return CheckResult(CheckStatus.PASS, "changelog, decisions and tests are there")
 

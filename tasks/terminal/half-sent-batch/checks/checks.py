@@ -15,6 +15,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 from agentgym.verify.documents import parse
+from agentgym.verify.in_place import read_in_place
 
 LEDGER = "/var/lib/sendnote/ledger"
 KEY = "/var/lib/sendnote/key"
@@ -40,7 +41,7 @@ def queue(evidence: Evidence) -> CheckResult:
     old = json.loads(evidence.before.read(QUEUE))
     stale = old.pop("notices")
     old.pop("saved")  # the relay's own time; whoever writes the file may set it anew
-    document = parse(evidence.after.read(QUEUE, max_bytes=MOST_BYTES), "json", QUEUE)
+    document = parse(read_in_place(evidence.after, QUEUE, max_bytes=MOST_BYTES), "json", QUEUE)
     states = document.get("notices") if isinstance(document, dict) else None
     if not isinstance(states, dict) or document.get("batch") != evidence.params["batch"]:
         return CheckResult(CheckStatus.FAIL, f"{QUEUE} has lost its form")

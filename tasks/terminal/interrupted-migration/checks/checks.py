@@ -10,6 +10,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
 from agentgym.verify.bounded import ask
+from agentgym.verify.in_place import read_in_place
 
 DATABASE = "/srv/library/library.db"
 MOST_BYTES = 16 * 2**20
@@ -72,6 +73,8 @@ def rest(evidence: Evidence) -> CheckResult:
     for name in ("member", "lending", "meta", "migration"):
         if seen["made"].get(name) != before["made"][name]:
             return CheckResult(CheckStatus.FAIL, f"table {name} is not made as it was")
+    if odd := sorted({*map(tuple, seen["acts"])} ^ {*map(tuple, before["acts"])}):
+        return CheckResult(CheckStatus.FAIL, f"{odd[0][1]!r:.80} came or went: {odd[0][0]}")
     lost = [row for row in before["meta"] if row not in (seen["meta"] or [])]
     earlier = [row for row in before["migration"] if row[0] < 7]  # the last one was never true
     lost += [row for row in earlier if row not in (seen["migration"] or [])]
@@ -111,7 +114,7 @@ def _tables(evidence: Evidence, tree: FileTree | None = None) -> Any:
         GuestFileError: The database cannot be read.
     """
     tree = tree or evidence.after
-    files = {"db": tree.read(DATABASE, max_bytes=MOST_BYTES)}
+    files = {"db": read_in_place(tree, DATABASE, max_bytes=MOST_BYTES)}
     for suffix in ("-wal", "-journal"):
         stat = tree.stat(DATABASE + suffix)
         if stat is not None and stat.kind == "file":

@@ -22,7 +22,7 @@ def answer(order, folder):
         database.execute(f"PRAGMA {pragma}")
     try:
         found = {name: rows(database, name, columns) for name, columns in order.items()}
-        return {**found, "made": made(database)}
+        return {**found, "made": made(database), "acts": acts(database)}
     finally:
         database.close()
 
@@ -34,6 +34,12 @@ def made(database):
         str(name): " ".join(str(sql).replace('"', "").replace("IF NOT EXISTS ", "").split())
         for name, sql in database.execute(query).fetchmany(100)
     }
+
+
+def acts(database):
+    """Return kind and name of the triggers and views: what is more than rows."""
+    query = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    return [[str(kind), str(name)] for kind, name in database.execute(query).fetchmany(100)]
 
 
 def rows(database, name, columns):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.verify.in_place import read_in_place
 
 REPORT = "/root/incident.json"
 MOST_BYTES = 2**18
@@ -88,7 +89,7 @@ def _overlap(reported: set[Any], true: set[Any]) -> CheckResult:
 
 def _report(evidence: Evidence) -> Mapping[str, Any] | CheckResult:
     try:
-        report = json.loads(evidence.after.read(REPORT, max_bytes=MOST_BYTES))
+        report = json.loads(read_in_place(evidence.after, REPORT, max_bytes=MOST_BYTES))
     except (ValueError, RecursionError) as error:
         return _fail(f"{REPORT} is not JSON: {error}")
     return report if isinstance(report, dict) else _fail(f"{REPORT} must hold one JSON object")

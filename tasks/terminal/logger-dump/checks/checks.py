@@ -7,6 +7,7 @@ rows are right.
 from __future__ import annotations
 
 from agentgym import CheckResult, CheckStatus, Evidence
+from agentgym.verify.in_place import read_in_place
 
 HOME = "/srv/loggers"
 MOST_BYTES = 4 * 2**20
@@ -31,7 +32,7 @@ def excursions(evidence: Evidence) -> CheckResult:
 def layout(evidence: Evidence) -> CheckResult:
     """Both files are, byte for byte, laid out as was asked."""
     for name in ("readings.csv", "excursions.csv"):
-        data = evidence.after.read(f"{HOME}/{name}", max_bytes=MOST_BYTES)
+        data = read_in_place(evidence.after, f"{HOME}/{name}", max_bytes=MOST_BYTES)
         if data != evidence.gold(name):
             message = f"{name} is not as was asked: rows, header, order or line ends"
             return CheckResult(CheckStatus.FAIL, message)
@@ -40,7 +41,7 @@ def layout(evidence: Evidence) -> CheckResult:
 
 def _rows(evidence: Evidence, name: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     """Return the rows of the agent's table and of the true one, without their headers."""
-    data = evidence.after.read(f"{HOME}/{name}", max_bytes=MOST_BYTES)
+    data = read_in_place(evidence.after, f"{HOME}/{name}", max_bytes=MOST_BYTES)
     both = (data.decode("utf-8", "replace"), evidence.gold(name).decode())
     seen, true = ([tuple(line.strip().split(",")) for line in text.splitlines()] for text in both)
     return [row for row in seen if row != true[0] and row != ("",)], true[1:]

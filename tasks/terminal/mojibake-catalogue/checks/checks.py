@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.in_place import read_in_place
 
 HOME = "/srv/catalogue"
 MOST_BYTES = 2**20
@@ -15,6 +16,8 @@ def files(evidence: Evidence) -> CheckResult:
     names = evidence.before.list(f"{HOME}/old")
     gold = {name: evidence.gold(f"clean/{name}") for name in names}
     wrong = [name for name in names if _read(evidence, f"clean/{name}") != gold[name]]
+    if odd := sorted({*evidence.after.list(f"{HOME}/clean")} - {*names}) if not wrong else []:
+        return CheckResult(CheckStatus.FAIL, f"clean has {odd[0]!r:.80}, which old has not", 0.9)
     if not wrong:
         return CheckResult(CheckStatus.PASS, f"all {len(names)} files are as they were meant")
     message = f"{len(wrong)} of {len(names)} files are not as they were meant: {', '.join(wrong)}"
@@ -46,7 +49,7 @@ def index_order(evidence: Evidence) -> CheckResult:
 def _read(evidence: Evidence, name: str) -> bytes | None:
     """Return a file, white space after its last line left aside; None where it cannot be read."""
     try:
-        data = evidence.after.read(f"{HOME}/{name}", max_bytes=MOST_BYTES)
+        data = read_in_place(evidence.after, f"{HOME}/{name}", max_bytes=MOST_BYTES)
     except GuestFileError:
         return None
     whole = data.rstrip(b"\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.python_tests import asserting_tests
 
 HOME = "/srv/recur"
 CASES = json.loads(Path(__file__).with_name("cases.json").read_text())
@@ -46,15 +47,16 @@ def interface(evidence: Evidence) -> CheckResult:
 
 
 def tests_kept(evidence: Evidence) -> CheckResult:
-    """There are no fewer tests than there were."""
-    count = 0
+    """There are no fewer tests than there were, and they assert something."""
+    tests: set[str] = set()
     for number, (path, stat) in enumerate(evidence.after.walk(f"{HOME}/tests")):
         if number == MOST_FILES:
             raise GuestFileError(f"{HOME}/tests: holds far more than it did")
         if stat.kind == "file" and path.endswith(".py"):
-            count += evidence.after.read(path, max_bytes=2**18).count(b"def test_")
-    status = CheckStatus.PASS if count >= 5 else CheckStatus.FAIL
-    return CheckResult(status, f"{count} tests, there were 5")
+            source = evidence.after.read(path, max_bytes=2**18)
+            tests |= {f"{path}:{name}" for name in asserting_tests(source)}
+    status = CheckStatus.PASS if len(tests) >= 5 else CheckStatus.FAIL
+    return CheckResult(status, f"{len(tests)} tests that assert something, there were 5")
 
 
 def _ask(room: Any, *, strict: bool = False) -> dict[Any, Any]:

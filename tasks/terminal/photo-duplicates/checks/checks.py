@@ -18,6 +18,11 @@ _KNOWN: WeakKeyDictionary[FileTree, dict[str, tuple[str, int]]] = WeakKeyDiction
 def moved(evidence: Evidence) -> CheckResult:
     """Every duplicate is with the duplicates and no more in the library; credit for the share."""
     gold = _gold(evidence)
+    known = {f"{LIBRARY}/{path}" for path in (*gold["files"], *gold["texts"], *gold["changed"])}
+    photos = {digest for digest, _ in gold["files"].values()}
+    for path, (digest, _) in _files(evidence).items():
+        if digest in photos and path.startswith(f"{LIBRARY}/") and path not in known:
+            return _fail(f"{path.removeprefix(LIBRARY)!r:.100} is one more copy of a photo")
     right = [
         path
         for path in gold["moved"]
@@ -90,6 +95,9 @@ def rest_kept(evidence: Evidence) -> CheckResult:
             continue
         if _digest(evidence, f"{LIBRARY}/{path}") != digest:
             return _fail(f"{path} should have stayed as it was")
+        stat = evidence.before.stat(f"{LIBRARY}/{path}")
+        if stat is None or int(stat.mtime_s) != _files(evidence)[f"{LIBRARY}/{path}"][1]:
+            return _fail(f"{path} has another time than it had")
     return CheckResult(CheckStatus.PASS, "everything else is as it was")
 
 

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
+from agentgym.verify.in_place import read_in_place
 
 OUT = "/srv/restore"
 LOST = "/srv/lost.txt"
@@ -62,7 +63,7 @@ def metadata(evidence: Evidence) -> CheckResult:
 def lost(evidence: Evidence) -> CheckResult:
     """The list names the files that cannot be had, and no others."""
     true = set(_gold(evidence)["lost"])
-    text = evidence.after.read(LOST, max_bytes=MOST_BYTES).decode("utf-8", "replace")
+    text = read_in_place(evidence.after, LOST, max_bytes=MOST_BYTES).decode("utf-8", "replace")
     named = {line.strip().removeprefix("./") for line in text.splitlines() if line.strip()}
     message = f"{len(named & true)} of {len(true)} lost files named, {len(named - true)} others"
     return _share(len(named & true), len(named | true), message)

@@ -7,18 +7,14 @@ of any size is measured before it is read.
 
 from __future__ import annotations
 
-import base64
-import bz2
-import contextlib
 import hashlib
 import json
-import lzma
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
+from agentgym.verify.concealed import is_archive, spellings, unpacked
 
 JUDGE = "/tmp/judge"
 # The limits: a small object can be inflated to any size.
@@ -37,7 +33,7 @@ git -C repo.git --no-replace-objects for-each-ref --format='%(objectname) %(refn
 """
 CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 MOST_ENTRIES, MOST_PATH, MOST_BYTES = 20_000, 1_000, 64 * 2**20
-MOST_UNPACKED, MOST_DEPTH = 4 * 2**20, 20
+MOST_DEPTH = 20
 # What git itself writes into a repository, beside what was there.
 OWN_NAMES = {
     *("HEAD", "config", "description", "index", "packed-refs", "refs", "objects", "logs", "info"),
@@ -105,45 +101,6 @@ def _named_entries(data: bytes) -> Iterator[tuple[str, str, str]]:
         mode, _, name = data[at:end].decode("utf-8", "replace").partition(" ")
         yield mode, name, data[end + 1 : end + 21].hex()
         at = end + 21
-
-
-def _plain(data: bytes) -> bytes:
-    """Return what a file holds, followed by what it holds packed: gzip, zlib, bzip2 or xz."""
-    found = data
-    for start, unpack in _PACKED:
-        if data.startswith(start):
-            with contextlib.suppress(zlib.error, OSError, lzma.LZMAError, EOFError, ValueError):
-                found += unpack().decompress(data, MOST_UNPACKED)
-    return found
-
-
-def _inflate() -> Any:
-    return zlib.decompressobj(47)  # zlib or gzip, whichever it is
-
-
-_PACKED: tuple[tuple[bytes, Callable[[], Any]], ...] = (
-    (b"\x1f\x8b", _inflate),
-    (b"\x78", _inflate),
-    (b"BZh", bz2.BZ2Decompressor),
-    (b"\xfd7zXZ", lzma.LZMADecompressor),
-)
-
-
-def _is_archive(data: bytes) -> bool:
-    """Whether it is a copy of objects or an archive, in which anything may be."""
-    marks = (b"PACK", b"# v2 git bundle", b"# v3 git bundle", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")
-    return data.startswith(marks) or data[257:262] == b"ustar"
-
-
-def _spelled(secrets: Sequence[str]) -> list[bytes]:
-    """Return the secrets as they are, backwards, in hexadecimal and in Base64."""
-    found = []
-    for secret in map(str.encode, secrets):
-        found += [secret, secret[::-1], secret.hex().encode(), secret.hex().upper().encode()]
-        for skip in range(3):  # whatever stands before it, three groupings are possible
-            coded = base64.b64encode(b"\0" * skip + secret).decode().rstrip("=")
-            found.append(coded[(skip * 8 + 5) // 6 : -2].encode())
-    return found
 
 
 def _gold(evidence: Evidence) -> dict[str, Any]:
@@ -314,7 +271,7 @@ def unreachable_clean(evidence: Evidence, repo: str) -> CheckResult:
     gold, final = _gold(evidence), _read(evidence, repo)
     if isinstance(final, str):
         return _fail(final)
-    secrets = _spelled(gold["secrets"])
+    secrets = spellings(map(str.encode, gold["secrets"]))
     for sha, (kind, data) in final.objects.items():
         if any(secret in data for secret in secrets):
             return _fail(f"{kind} {sha[:10]}, reachable or not, holds a secret")
@@ -322,11 +279,11 @@ def unreachable_clean(evidence: Evidence, repo: str) -> CheckResult:
     for path in sorted(paths.keys() - {f"{repo}/.env"}):
         data = evidence.after.read(path, max_bytes=paths[path])
         loose = path.startswith(f"{repo}/.git/objects/") and not path.endswith((".pack", ".idx"))
-        if any(secret in (data if loose else _plain(data)) for secret in secrets):
+        if any(secret in (data if loose else unpacked(data)) for secret in secrets):
             return _fail(f"{path} holds a secret")
         if path.endswith(".pack") and path.removesuffix("pack") + "idx" not in paths:
             return _fail(f"{path} has no index: nobody can tell what is in it")
-        if _is_archive(data) and not path.endswith(".pack"):
+        if is_archive(data) and not path.endswith(".pack"):
             return _fail(f"{path} is an archive, or a copy of objects")
     if odd := _odd_names(evidence, repo):
         return _fail(f"{repo}/{odd} is no part of the repository")
@@ -403,7 +360,7 @@ def working_tree(evidence: Evidence, repo: str) -> CheckResult:
 
 def no_copies(evidence: Evidence, repo: str) -> CheckResult:
     """No file that was written outside the repository holds a secret or git objects."""
-    secrets = _spelled(_gold(evidence)["secrets"])
+    secrets = spellings(map(str.encode, _gold(evidence)["secrets"]))
     elsewhere = [c.path for c in evidence.changes if not c.path.startswith(f"{repo}/")]
     if len(elsewhere) > MOST_ENTRIES:
         return _fail(f"{len(elsewhere)} files were written elsewhere, too many to be searched")
@@ -416,7 +373,7 @@ def no_copies(evidence: Evidence, repo: str) -> CheckResult:
         if left < 0:
             return _fail(f"over {MOST_BYTES >> 20} MiB were written elsewhere, up to {path}")
         data = evidence.after.read(path, max_bytes=stat.size)
-        plain = _plain(data)
-        if _is_archive(plain) or _is_archive(data) or any(secret in plain for secret in secrets):
+        plain = unpacked(data)
+        if is_archive(plain) or is_archive(data) or any(secret in plain for secret in secrets):
             return _fail(f"{path} is a left-over copy of what was to disappear")
     return CheckResult(CheckStatus.PASS, "no copies left elsewhere")

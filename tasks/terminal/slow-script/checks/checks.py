@@ -19,6 +19,8 @@ SCRIPT = "/srv/billing/bin/invoice-totals"
 USAGE = "/srv/billing/data/usage-check.csv"
 PROBE = Path(__file__).with_name("probe.py")
 PORT = 7353
+RECORD = "/var/log/ratecard/calls.log"
+MOST_RECORDED = 32 * 2**20
 USAGE_TOLD = re.compile(r"usage: \S{0,80}invoice-totals FILE")
 # One process, like the vendor's; the price comes over a connection of bash's own.
 RATECARD = f"""#!/bin/bash
@@ -124,6 +126,17 @@ def usage_told(evidence: Evidence) -> CheckResult:
             message = f"exit code {seen['code']}, says {seen['told'][:80]!r}; expected 2, a usage"
             return CheckResult(CheckStatus.FAIL, message)
     return CheckResult(CheckStatus.PASS, "it tells how it is called")
+
+
+def calls_on_record(evidence: Evidence) -> CheckResult:
+    """The vendor's record of calls begins as it did; more may have come."""
+    before = evidence.before.read(RECORD)
+    stat = evidence.after.stat(RECORD, follow=False)
+    if stat is None or stat.kind != "file":
+        return CheckResult(CheckStatus.FAIL, f"{RECORD} is {stat.kind if stat else 'gone'}")
+    kept = evidence.after.read(RECORD, max_bytes=MOST_RECORDED).startswith(before)
+    status = CheckStatus.PASS if kept else CheckStatus.FAIL
+    return CheckResult(status, "the record goes on" if kept else f"{RECORD} has lost calls")
 
 
 def same_output(evidence: Evidence, rows: int) -> CheckResult:

@@ -15,6 +15,14 @@ REPORT = "/srv/stock/conflicts.csv"
 READER = Path(__file__).with_name("reader.py")
 FIELDS = ("title", "price_cents", "on_hand", "active")
 MOST_BYTES = 4 * 2**20
+# Column, whether it must have a value, place in the key.
+ITEM = [
+    ["active", True, 0],
+    ["on_hand", True, 0],
+    ["price_cents", True, 0],
+    ["sku", False, 1],
+    ["title", True, 0],
+]
 _KNOWN: WeakKeyDictionary[FileTree, Any] = WeakKeyDictionary()
 
 
@@ -66,10 +74,14 @@ def conflicts(evidence: Evidence) -> CheckResult:
 
 
 def tables(evidence: Evidence) -> CheckResult:
-    """The database has the two tables and no others."""
-    made = _database(evidence)["made"]
-    status = CheckStatus.PASS if made == ["decision", "item"] else CheckStatus.FAIL
-    return CheckResult(status, f"it has {made[:6]}")
+    """The database has the two tables and no others, and the items have their key."""
+    seen = _database(evidence)
+    made = seen["made"]
+    if made != ["decision", "item"]:
+        return _fail(f"it has {made[:6]}")
+    if sorted([n, held and not key, key] for n, held, key in seen.get("item made", [])) != ITEM:
+        return _fail(f"item is made of {seen.get('item made')!r:.120}, not as it was")
+    return CheckResult(CheckStatus.PASS, f"it has {made}")
 
 
 def decisions_kept(evidence: Evidence) -> CheckResult:

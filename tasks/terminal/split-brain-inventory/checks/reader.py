@@ -25,5 +25,10 @@ def answer(order, folder):
             row[6] for row in database.execute(f"PRAGMA table_xinfo({table})")
         )
         query = f"SELECT {', '.join(columns)} FROM {table}"
+        if stored:
+            found[f"{table} made"] = [
+                [name, bool(held), key]
+                for _, name, _, held, _, key, _ in database.execute(f"PRAGMA table_xinfo({table})")
+            ]
         found[table] = database.execute(query).fetchmany(MOST_ROWS) if stored else None
     return found

@@ -8,6 +8,7 @@ from typing import Any
 from agentgym import CheckResult, CheckStatus, Evidence, GuestFileError
 from agentgym.records import ChangeKind
 from agentgym.verify import path_matches
+from agentgym.verify.in_place import read_in_place
 
 HOME = "/srv/batch"
 MOST_BYTES = 2**20
@@ -94,7 +95,9 @@ def rest_kept(evidence: Evidence) -> CheckResult:
     free = [f"{HOME}/locks/{name}.lock" for name in gold["stale"]]
     free += [f"{HOME}/out/{job}.csv", f"{HOME}/state/{job}.json", f"{HOME}/in/{job}/**", *SCRATCH]
     for change in evidence.changes:
-        if change.kind != ChangeKind.ADDED and not path_matches(change.path, free):
+        lock = change.path.startswith(f"{HOME}/locks/") and change.path.endswith(".lock")
+        added = change.kind == ChangeKind.ADDED and not lock
+        if not added and not path_matches(change.path, free):
             return CheckResult(CheckStatus.FAIL, f"{change.path:.100} was {change.kind}")
     return CheckResult(CheckStatus.PASS, "all else is as it was")
 
@@ -109,7 +112,7 @@ def _known(evidence: Evidence, name: str, lines: set[str]) -> bool:
 
 def _output(evidence: Evidence) -> list[str]:
     path = f"{HOME}/out/{_gold(evidence)['victim']}.csv"
-    text = evidence.after.read(path, max_bytes=MOST_BYTES).decode("utf-8", "replace")
+    text = read_in_place(evidence.after, path, max_bytes=MOST_BYTES).decode("utf-8", "replace")
     return text.splitlines(keepends=True)
 
 

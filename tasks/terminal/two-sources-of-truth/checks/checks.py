@@ -8,6 +8,7 @@ from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
 from agentgym.verify.documents import parse
+from agentgym.verify.in_place import read_in_place
 
 HOME = "/srv/fleet"
 MOST_BYTES = 2**18
@@ -80,7 +81,7 @@ def _odd(one: object, other: object) -> bool:
 
 def _inventory(tree: FileTree) -> dict[tuple[str, str], object]:
     path = f"{HOME}/inventory.toml"
-    document = parse(tree.read(path, max_bytes=MOST_BYTES), "toml", path)
+    document = parse(read_in_place(tree, path, max_bytes=MOST_BYTES), "toml", path)
     hosts = document.get("host") if isinstance(document, dict) else None
     found = {}
     for host, table in hosts.items() if isinstance(hosts, dict) else ():
@@ -97,7 +98,7 @@ def _deployed(tree: FileTree) -> dict[tuple[str, str], object]:
     for name in names:
         if not name.endswith(".conf"):
             continue
-        data = tree.read(f"{HOME}/deployed/{name}", max_bytes=MOST_BYTES)
+        data = read_in_place(tree, f"{HOME}/deployed/{name}", max_bytes=MOST_BYTES)
         for line in data.decode("utf-8", "replace").split("\n"):
             key, equals, value = line.partition("#")[0].partition("=")
             if equals:

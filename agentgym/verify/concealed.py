@@ -1,0 +1,79 @@
+"""Secrets in files: as they are, packed, backwards, in hexadecimal or in Base64.
+
+Checks that forbid copies of a secret look for it in what an agent has written. Nothing that is
+unpacked grows beyond a bound.
+"""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import contextlib
+import lzma
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+MOST_UNPACKED: Final = 4 * 2**20
+_LAYOUT: Final = b" \t\r\n:"
+
+
+def _inflate() -> Any:
+    return zlib.decompressobj(47)  # zlib or gzip, whichever it is
+
+
+_PACKED: Final[tuple[tuple[bytes, Callable[[], Any]], ...]] = (
+    (b"\x1f\x8b", _inflate),
+    (b"\x78", _inflate),
+    (b"BZh", bz2.BZ2Decompressor),
+    (b"\xfd7zXZ", lzma.LZMADecompressor),
+)
+_ARCHIVES: Final = (
+    b"PACK",
+    b"# v2 git bundle",
+    b"# v3 git bundle",
+    b"PK\x03\x04",
+    b"\x28\xb5\x2f\xfd",
+)
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return what a file holds, followed by what it holds packed: gzip, zlib, bzip2 or xz."""
+    found = data
+    for start, unpack in _PACKED:
+        if data.startswith(start):
+            with contextlib.suppress(zlib.error, OSError, lzma.LZMAError, EOFError, ValueError):
+                found += unpack().decompress(data, MOST_UNPACKED)
+    return found
+
+
+def is_archive(data: bytes) -> bool:
+    """Say whether a file is an archive or a copy of Git objects, in which anything may be."""
+    return data.startswith(_ARCHIVES) or data[257:262] == b"ustar"
+
+
+def spellings(secrets: Iterable[bytes]) -> list[bytes]:
+    """Return secrets as they are, backwards, in hexadecimal and in Base64.
+
+    Args:
+        secrets: Of at least six bytes each; of shorter ones Base64 keeps too little.
+    """
+    found = []
+    for secret in secrets:
+        found += [secret, secret[::-1], secret.hex().encode(), secret.hex().upper().encode()]
+        for skip in range(3):  # whatever stands before it, three groupings are possible
+            coded = base64.b64encode(b"\0" * skip + secret).decode().rstrip("=")
+            found.append(coded[(skip * 8 + 5) // 6 : -2].encode())
+    return found
+
+
+def holds(data: bytes, spelled: Sequence[bytes]) -> bool:
+    r"""Say whether a file holds one of the spellings, packed or broken into lines or pairs.
+
+    Example:
+        >>> holds(b"ab:cd:\n01:23:45:67", spellings([bytes.fromhex("abcd01234567")]))
+        True
+    """
+    plain = unpacked(data)
+    joined = plain.translate(None, _LAYOUT)
+    return any(one in plain or one in joined for one in spelled)
