@@ -248,7 +248,7 @@ def _wheel(project: Path) -> Path:
     return wheel
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_wheel_carries_the_licence(project):
     with zipfile.ZipFile(_wheel(project)) as wheel:
         (info,) = {name.split("/")[0] for name in wheel.namelist() if ".dist-info/" in name}
@@ -256,7 +256,7 @@ def test_the_wheel_carries_the_licence(project):
         assert b"\nLicense-Expression: Apache-2.0\n" in wheel.read(f"{info}/METADATA")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["editable", "wheel", "git", "index"])
 def test_the_printed_line_brings_the_extra(kind, tmp_path, fresh, project, server):
     shutil.copytree(fresh, tmp_path / "venv", symlinks=True, copy_function=os.link)

@@ -1,7 +1,7 @@
 """An MCP server with state, odd names and bad manners: what a client has to put up with.
 
-Run over stdio; ``odd_server.py silent`` answers nothing, ``odd_server.py stubborn`` outlives the
-end of its input and SIGTERM, other words are names of further tools.
+Run over stdio; ``odd_server.py stubborn`` outlives the end of its input and SIGTERM, other words
+are names of further tools.
 """
 
 import asyncio
@@ -143,10 +143,7 @@ async def main():
 
 
 if __name__ == "__main__":
-    if "silent" in sys.argv:
-        print("I say nothing", file=sys.stderr, flush=True)
-        sys.stdin.read()
-    elif "stubborn" in sys.argv:
+    if "stubborn" in sys.argv:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         asyncio.run(main())
         time.sleep(600)

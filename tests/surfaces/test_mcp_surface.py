@@ -176,6 +176,7 @@ async def test_a_server_runs_in_an_empty_folder_that_goes_with_it(call, surface)
     assert set(seen["env"]) <= {
         *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR"),
         *("PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE"),
+        *inherited_variables(),
     }
     await surface.close()
     assert not Path(seen["cwd"]).exists() and not Path(seen["env"]["TMPDIR"]).exists()
@@ -335,7 +336,10 @@ def test_options_are_checked(options, told):
             "sh -c 'echo no good >&2; exit 5'",
             r"cannot be used(.|\n)*no good\n\[ended with status 5\]",
         ),
-        (f"{ODD} silent", r"handshake within 1 s(.|\n)*I say nothing"),
+        (
+            "sh -c 'echo I say nothing >&2; exec sleep 60'",
+            r"handshake within 1 s(.|\n)*I say nothing",
+        ),
         ("cat", "cannot be used"),
         ("yes", "handshake within 1 s"),
     ],

@@ -101,7 +101,7 @@ def test_no_check_of_a_pack_breaks_on_forged_evidence(pack: str, tmp_path: Path)
     _none_breaks(pack, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("pack", [pack for pack in PACKS if pack not in ("files", "answers")])
 def test_no_check_of_the_other_packs_breaks_on_forged_evidence(pack: str, tmp_path: Path) -> None:
     _none_breaks(pack, tmp_path)

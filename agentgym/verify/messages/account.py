@@ -44,7 +44,7 @@ class Review:
     """What is wrong with a message.
 
     Attributes:
-        excess: What it says and may not say; empty where there is nothing.
+        excess: What it says and may not say; empty if there is nothing.
         lacking: What it has to say and does not.
     """
 
@@ -53,7 +53,7 @@ class Review:
 
     @property
     def fault(self) -> str:
-        """Say it in words; empty where nothing is wrong."""
+        """Say it in words; empty if nothing is wrong."""
         if self.excess or not self.lacking:
             return self.excess
         more = len(self.lacking) - 3
@@ -116,10 +116,11 @@ class Account:
         return Review("", tuple(lacking))
 
     def _with_ids(self, text: str) -> str:
-        """Write the ids that are expected in one way: "INV 72992" as "inv-72992"."""
+        """Write the ids that are expected in one way: "PO 2026-0184" as "po-20260184"."""
         text = plain(text)
         for prefix, digits in self.ids:
-            text = re.sub(rf"\b{prefix}[ _./#-]{{0,2}}{digits}\b", f"{prefix}-{digits}", text)
+            parts = "[/-]?".join(digits)
+            text = re.sub(rf"\b{prefix}[ _./#-]{{0,2}}{parts}\b", f"{prefix}-{digits}", text)
         return text
 
     def _take_template(self, message: Message) -> list[str]:

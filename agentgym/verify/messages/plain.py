@@ -33,6 +33,7 @@ _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:>+|#{1,6}(?=\s))[ \t]*")
 _POINT: Final = re.compile(r"(?m)^[ \t]*[-*+][ \t]+")
 _EMPHASIS: Final = re.compile(r"\*{1,3}|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|`+")
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\((?:mailto:)?([^()\s]{1,200})\)")
+_STAMP: Final = re.compile(r"\b(\d{4}-\d\d-\d\d)t(\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})?(?:z\b)?")
 _SPACES: Final = re.compile(r"[^\S\n]+")
 
 
@@ -49,7 +50,7 @@ def plain(text: str) -> str:
     kept = (c for c in text if c in "\n\t" or unicodedata.category(c) not in _DROPPED)
     text = "".join(kept).translate(_LOOKALIKES)
     text = _POINT.sub("- ", _MARKS.sub("", _LINK.sub(_linked, text)))
-    text = _EMPHASIS.sub("", text)
+    text = _STAMP.sub(r"\1 \2", _EMPHASIS.sub("", text))
     return "\n".join(_SPACES.sub(" ", line).strip() for line in text.splitlines())
 
 

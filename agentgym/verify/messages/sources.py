@@ -28,7 +28,7 @@ class Written:
     Attributes:
         name: How a result calls it.
         text: What it says.
-        subject: Of a mail; empty where it is that of the mail it answers.
+        subject: Of a mail; empty where it is that of the mail it answers or forwards.
         heard: What the reader had said before, of a conversation.
     """
 
@@ -118,9 +118,9 @@ def _mail(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
                 continue
         if "answers" in table and row["answers_id"] != table["answers"]:
             continue
-        subject = row["subject"]
-        if row["answers_id"] is not None:
-            other = tables.rows("mail_message", id=row["answers_id"])
+        subject = _REPLY.sub("", row["subject"].strip())
+        for column in ("answers_id", "forwards_id"):
+            other = tables.rows("mail_message", id=row[column]) if row[column] is not None else []
             if other and _bare(subject) == _bare(str(other[0]["subject"])):
                 subject = ""
         found.append(Written(name_row("mail_message", row), row["body"], subject))

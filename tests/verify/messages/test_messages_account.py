@@ -149,6 +149,7 @@ FORM: Mapping[str, Any] = {
     [
         "Invoice: INV-118\nAmount: EUR 1,240.50",
         "- **Amount:** 1.240,50 €\n- **Invoice no.:** INV 118",
+        "Invoice: INV 1-18\nAmount: EUR 1,240.50",
         "invoice: inv-118; amount: 1240.50",
         "Amount:\nEUR 1240.5\nInvoice:\nINV-118",
     ],

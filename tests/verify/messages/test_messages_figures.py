@@ -102,6 +102,8 @@ def test_an_amount_is_the_same_amount_in_every_spelling(cents: int, how: int) ->
         ("no. 13", 13),
         ("ticket 13", 13),
         ("INV 72992", "INV-72992"),
+        ("at 2026-05-21T15:00:00Z", {"time": "15:00"}),
+        ("at 2026-05-21T15:00Z", {"date": "2026-05-21"}),
         ("40 percent", {"percent": 40}),
         ("0049 30 5550 1234", {"phone": "+49 30 5550 1234"}),
     ],

@@ -10,7 +10,8 @@ For everybody who begins with us, before the first day:
    Address and Since. What is marked as broken stays.
 3. Reading: share "Welcome to Fairlead.md" with them, for reading, without an end.
 4. A welcome of 30 minutes on the first day, with the newcomer and the buddy: at 10:00 in Berlin,
-   Lisbon and Toronto, at 16:30 in Singapore, by the clocks there. No room is needed.
+   Lisbon and Toronto, at 16:30 in Singapore, by the clocks there. No room is needed. It is called
+   "Welcome" and the first name, and nothing else is written into it: newcomers read every word.
 
 ## Who to ask
 Ask Management, or write to elena.lindholm@fairlead.example."""

@@ -8,6 +8,11 @@ _BEFORE = {
     "Vaultdrive": ([5, 6, 9, 7], [6, 6, 9, 7], [7, 5, 9, 8]),
 }
 _LIST = ["Product", "To", "Copy", "From"]
+_MAIL = (
+    'The mail: subject "Open tickets:" and the product. In it a line for each of Open, Pending,'
+    ' Overdue and Nobody\'s, such as "Open: 12". The dashboard reads these mails in and stumbles'
+    " over anything else; the change it works out by itself."
+)
 _LONG_AGO, _LATELY = "2024-01-08", "2026-01-05"
 _AMIRA = "amira.haddad@fairlead.example"
 
@@ -38,6 +43,7 @@ def _lists(product, who):
         [product, who["old"], None, _LONG_AGO],
         *([name, "katrin.teixeira@fairlead.example", None, _LONG_AGO] for name in others[2:]),
         [product, who["to"], _AMIRA, _LATELY],
+        [_MAIL],
     ]
 
 

@@ -1,11 +1,9 @@
-"""Who is in a channel that was opened, and what was said in it first."""
+"""Who is in a channel that was opened, and who is mentioned in it."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence
 from agentgym.protocols import Tables
-from agentgym.verify import facts as facts_in_text
 
 ME = 1
 
@@ -25,16 +23,6 @@ def nobody_else(evidence: Evidence, name: str, larger: str, office: str) -> Chec
     others = _people(evidence.tables_after, name) - _concerned(evidence, larger, office) - {ME}
     said = f"not concerned: people {sorted(others)}" if others else "only those concerned"
     return CheckResult(CheckStatus.FAIL if others else CheckStatus.PASS, said)
-
-
-def first_message(evidence: Evidence, name: str, facts: Sequence[Any]) -> CheckResult:
-    """There is one message in a channel, and it says these facts and no other date or time."""
-    messages = _messages(evidence.tables_after, name)
-    if len(messages) != 1:
-        return CheckResult(CheckStatus.FAIL, f"{len(messages)} messages, expected one")
-    wanted = facts_in_text.mentions(facts, (), (), ("dates", "times"), 600)
-    fault = wanted.fault(messages[0]["text"])
-    return CheckResult(CheckStatus.FAIL if fault else CheckStatus.PASS, fault or "says so")
 
 
 def mentioned(evidence: Evidence, name: str, handle: str) -> CheckResult:
