@@ -68,7 +68,7 @@ def _may_lose(token: Token) -> bool:
 
 
 def _match(spelling: Sequence[Part], tokens: Sequence[Token], start: int) -> int:
-    """Return where a spelling that begins at a token ends; 0 where it does not begin there."""
+    """Return where a spelling that begins at a token ends, or 0 if it does not begin there."""
     light, place = words().light, start
     for number, part in enumerate(spelling):
         while (
