@@ -27,7 +27,7 @@ def place(step: Step) -> int:
 
 
 def reply_of(history: Sequence[Step], number: int) -> Message | None:
-    """Return the reply that a step belongs to, None where it is of another agent."""
+    """Return the reply that a step belongs to, or None if another agent made it."""
     first = number - place(history[number])
     if first < 0 or any(place(history[first + k]) != k for k in range(number - first)):
         return None

@@ -26,7 +26,7 @@ HOW: Final = "an agent of your own: ./FILE.py:CLASS or python:MODULE:CLASS (docs
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What makes agents of a user's own.
+    """Factory of agents of a user's own class.
 
     Attributes:
         make: Makes one, for one episode.

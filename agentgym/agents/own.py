@@ -1,6 +1,6 @@
 """An agent that is not agentgym's own, as the engine sees it: `act` is enough, plain or async.
 
-Each has a thread and an event loop of its own, so that one that blocks holds up nobody but itself:
+Each has a thread and an event loop of its own, so that one that blocks holds up no other:
 past its deadline its thread is left behind, and the episode is judged as it stands.
 """
 
@@ -25,7 +25,7 @@ _PARTING_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a call led to: a value, or what it raised, whatever that is."""
+    """Outcome of a call: its value, or the exception that it raised."""
 
     value: Any = None
     error: BaseException | None = None

@@ -103,7 +103,7 @@ class Completion:
     Attributes:
         message: Empty where the server sent none, as some do for a call that they cannot read.
         usage: Tokens of the request and the reply.
-        finish_reason: Why the reply ended, empty where the server does not say.
+        finish_reason: Why the reply ended, empty if the server does not say.
     """
 
     message: Message

@@ -284,7 +284,7 @@ class Endpoint:
 def _as_dialogue_error(
     status: int | None, body: object, said: str, message: str
 ) -> DialogueError | None:
-    """Return the error of a dialogue that is refused, None where something else is."""
+    """Return the error of a dialogue that is refused, or None if something else is wrong."""
     refusal = read_refusal(status, body, said)
     if refusal is Refusal.CONTEXT:
         hint = "say how much fits: openai:<model>?context_tokens=8000"

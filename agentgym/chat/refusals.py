@@ -50,7 +50,7 @@ def read_refusal(status: int | None, error: object, said: str) -> Refusal:
     """Say what a server refused.
 
     Args:
-        status: Of the HTTP answer, None where an error came in place of a reply.
+        status: Of the HTTP answer, None if an error came in place of a reply.
         error: The ``error`` object of the body, if any.
         said: Its message.
     """

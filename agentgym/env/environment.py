@@ -216,7 +216,7 @@ class Environment:
 
     @property
     def prepared(self) -> str:
-        """Digest of what the setup left for the present episode; empty where nothing is set up."""
+        """Digest of what the setup left for the present episode; empty if nothing is set up."""
         return "" if self.episode is None else self.episode.prepared
 
     @property

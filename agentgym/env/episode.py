@@ -170,7 +170,7 @@ class Episode:
 
     @property
     def prepared(self) -> str:
-        """Digest of what the setup left, 64 hex digits; empty where nothing is set up."""
+        """Digest of what the setup left, 64 hex digits; empty if nothing is set up."""
         return self._prepared.digest
 
     @property

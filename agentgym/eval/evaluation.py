@@ -45,8 +45,8 @@ class EpisodeScore:
         seed: Seed of the episode.
         trial: Counted from 0.
         status: ``"scored"`` or ``"error:<boundary>"``.
-        outcome: Whether the task was done, None where it has no score.
-        score: 0..1, None where it has no score.
+        outcome: Whether the task was done, None if it has no score.
+        score: 0..1, None if it has no score.
         safety_violations: Ids of failed safety checkpoints.
         steps: Steps taken.
         usage: Tokens of all steps.
@@ -80,10 +80,10 @@ class AgentScores:
         errors: How many have none, by status.
         policy_failures: Scored episodes that ended because the policy failed.
         words_not_judged: Scored episodes whose messages no judge has read.
-        mean_score: Of the scored episodes, None where none is.
-        mean_score_ci95: Its interval, None where there is no spread.
+        mean_score: Of the scored episodes, None if none was scored.
+        mean_score_ci95: Its interval, None if there is no spread.
         mean_score_bounds: The mean if all missing episodes were worth 0, and if all were worth 1.
-        pass_at_1: Unbiased estimate, None where nothing is scored.
+        pass_at_1: Unbiased estimate, None if none was scored.
         pass_at_k: The same of k trials.
         pass_hat_k: The chance that all of k trials pass.
         k: Trials of every task.
@@ -108,7 +108,7 @@ class AgentScores:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What `evaluate` found.
+    """Result of `evaluate`.
 
     Attributes:
         folder: The run folder, with ``results.json``, ``report.html`` and the record.
@@ -134,7 +134,7 @@ class Evaluation:
 
     @property
     def mean_score(self) -> float | None:
-        """The mean score of the only agent, None where nothing is scored."""
+        """The mean score of the only agent, None if none was scored."""
         return self.scores.mean_score
 
 

@@ -21,7 +21,7 @@ from agentgym.records import Json
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What the record holds of an episode's end.
+    """The recorded end of an episode.
 
     Attributes:
         began_s: When its sandbox was started, in seconds since 1970 (UTC).

@@ -96,7 +96,7 @@ class EpisodeRow:
         parent: ``(episode id, k)`` for a branch that shares the first `k` steps, else None.
         log: Notes on how it was run, one a line.
         audit: What the sandbox's keepers saw, None where nobody told.
-        prepared: Digest of what its setup left, empty where nobody told.
+        prepared: Digest of what its setup left, empty if it was not noted.
     """
 
     id: int

@@ -30,7 +30,7 @@ _MAX_COMPLAINT: Final = 200
 
 
 def flaw_of(value: object) -> str:
-    """Return what is wrong with a JSON value as a whole, empty where nothing is.
+    """Return what is wrong with a JSON value as a whole, or an empty text if nothing is.
 
     Text that cannot be encoded and numbers that are not finite are left to whoever knows which
     field they stand in.

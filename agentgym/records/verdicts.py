@@ -85,7 +85,7 @@ class Verdict:
         uncontrollable: Ids of the failed checkpoints that were out of the agent's hands.
         verifier: Which verifier judged: a digest of the rubric, the checks and the packs it uses.
         words: Of a rubric that reads messages: ``"judged"`` where a judge was set and asked about
-            them, else ``"not judged"``; empty where it reads none.
+            them, else ``"not judged"``; empty if it reads none.
     """
 
     status: str

@@ -18,7 +18,7 @@ DEFAULT_MB: Final = 1024
 
 
 class Policy(StrEnum):
-    """Whose final states a run keeps."""
+    """Which episodes' final states a run keeps."""
 
     ALL = "all"
     FAILED = "failed"

@@ -50,7 +50,7 @@ class Agreement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What executing an episode again has shown.
+    """Result of executing an episode again.
 
     Attributes:
         divergence: Why the states differ: the first difference that is not in text alone; or in
@@ -154,7 +154,7 @@ def compare_ends(
         recorded: The recorded verdict.
         seen: That on the re-execution.
         trail: How the re-execution went.
-        was: The recorded evidence, empty where there is none.
+        was: The recorded evidence, empty if there is none.
         now: That of the re-execution.
         fields: Which of the verdicts are compared.
     """

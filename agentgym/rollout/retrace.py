@@ -125,7 +125,7 @@ async def retrace(
 
 
 def recorded_periods(store: RunStore, row: EpisodeRow) -> tuple[Period, ...]:
-    """Return when an episode was recorded; nothing where the record does not say."""
+    """Return when an episode was recorded, or nothing if the record does not say."""
     ending = store.endings.find(row.id)
     if ending is None:
         return ()

@@ -41,7 +41,7 @@ class UnnamedError(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What the user named on the command line, beside the run.
+    """Arguments of the command line that the record is not trusted to give.
 
     Attributes:
         tasks: Ids of tasks and paths of task folders.

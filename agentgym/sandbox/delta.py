@@ -251,7 +251,7 @@ def unpack(
 ) -> None:
     """Write the layer of an archive into a new directory.
 
-    `first_id` is the host id of guest user and group 0, None where all belongs to whoever calls.
+    `first_id` is the host id of guest user and group 0, None if all belongs to the caller.
 
     The archive may come from anybody: nothing is written but below the directory, no device is
     made, and no link is followed.
@@ -315,7 +315,7 @@ def _take(
 
 
 def _sparse_map(member: tarfile.TarInfo) -> list[tuple[int, int]] | None:
-    """Return (start, length) of the parts of a file with holes, None where it has none."""
+    """Return (start, length) of the parts of a file with holes, or None if it has none."""
     found: Any = member.sparse
     return found if found is None else [(int(start), int(size)) for start, size in found]
 

@@ -82,7 +82,7 @@ class LiveTree:
         self._reading = threading.Lock()
 
     def place(self) -> Place | None:
-        """Return where the files lie, None where they are in no layers.
+        """Return where the files lie, or None if they are in no layers.
 
         Whoever reads them there is to be done before the tree is closed.
         """

@@ -32,7 +32,7 @@ class ServiceSet:
 
     Args:
         services: Class by name.
-        limits: What one call of an agent or a user may cost.
+        limits: Limits of one call of an agent or a user.
 
     Raises:
         ServiceError: A service is broken (code ``internal``).

@@ -31,7 +31,7 @@ _STATM: Final = Path("/proc/self/statm")
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """What one call of an agent or a user may cost.
+    """Limits of one call of an agent or a user.
 
     Attributes:
         operations: As `Service.spend` counts them; about a microsecond each.

@@ -18,7 +18,7 @@ from agentgym.records import Json
 
 @dataclass(frozen=True, slots=True)
 class KeptSetup:
-    """One prepared setup; without a task where nobody noted what it is.
+    """One prepared setup; its task is empty if none was noted.
 
     Attributes:
         key: What it is kept under.

@@ -46,7 +46,7 @@ class Prepared:
     Attributes:
         snapshot: The files as the setup left them.
         gold: What the setup left for the checks, by name; it never is in a sandbox.
-        digest: Of both, in hexadecimal; empty where nothing has been set up.
+        digest: Of both, in hexadecimal; empty if nothing was set up.
     """
 
     snapshot: Snapshot
@@ -78,7 +78,7 @@ PLAIN = Surroundings()
 
 @dataclass(frozen=True)
 class Left:
-    """What one run of a setup left.
+    """Result of one run of a setup.
 
     Attributes:
         snapshot: The files.

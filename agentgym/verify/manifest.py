@@ -30,7 +30,7 @@ def list_files(
         changes: What differs from the start.
         tree: The files at the end.
         volatile_paths: Globs of paths to leave out.
-        masking: What counts as volatile.
+        masking: Rules for volatile text.
 
     Returns:
         The entries in the order of their masked paths; None if there are too many.

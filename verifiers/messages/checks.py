@@ -5,7 +5,7 @@ the answer). `docs/messages.md` says how to choose among these checks, and how a
 
 A *source* says which messages are meant: `"answer"`, `"reason"` (of give_up), `"user"`
 (message_user), `"mail"`, `"comment"`, `"chat"`, `"calendar"`, for all that the agent wrote there;
-`{ mail = "ada@x.example" }` (with `answers = 380`, `alone = true`),
+`{ mail = "ada@x.example" }` (with `answers = 380`, `alone = true`, `last = true`),
 `{ comment = 17, internal = true }`, `{ chat = 5 }` (with `thread = 12`), or
 `{ table = …, column = …, where = …, having = … }`.
 

@@ -24,7 +24,7 @@ _COMMAND_CHARS, _MOST_TEMPLATES, _ROUNDS = 20_000, 20, 6
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """What counts as volatile.
+    """Rules for volatile text.
 
     Attributes:
         periods: When the episodes ran that are compared: times within are volatile.

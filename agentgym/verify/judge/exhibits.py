@@ -106,7 +106,7 @@ def sources_of(item: Show) -> Sequence[Source]:
 
 
 def shown_messages(evidence: Evidence, show: Sequence[Show]) -> list[tuple[Source, Written]] | None:
-    """Return the messages that are shown; None where something else than messages is."""
+    """Return the messages that are shown, or None if anything else is shown as well."""
     sources = [sources_of(item) for item in show]
     if not all(sources):
         return None

@@ -44,7 +44,7 @@ class Review:
     """What is wrong with a message.
 
     Attributes:
-        excess: What it says and may not say; empty where there is nothing.
+        excess: What it says and may not say; empty if there is nothing.
         lacking: What it has to say and does not.
     """
 
@@ -53,7 +53,7 @@ class Review:
 
     @property
     def fault(self) -> str:
-        """Say it in words; empty where nothing is wrong."""
+        """Say it in words; empty if nothing is wrong."""
         if self.excess or not self.lacking:
             return self.excess
         more = len(self.lacking) - 3

@@ -57,7 +57,7 @@ class Judged:
 
     Attributes:
         text: Slots filled, and so are subject and what was heard.
-        fault: What the check finds wrong; empty where nothing is.
+        fault: What the check finds wrong; empty if nothing is.
     """
 
     case: MessageManifest

@@ -44,10 +44,10 @@ _NAKED: Final = re.compile(rf"{_LEAD}\b(?:the )?(\d{{1,2}})(?:st|nd|rd|th)\b")
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day; year, month are 0 where they are not said.
+    """A day; year, month are 0 if they are not said.
 
     Attributes:
-        weekday: 0 is Monday; None where it is not said.
+        weekday: 0 is Monday; None if it is not said.
     """
 
     year: int

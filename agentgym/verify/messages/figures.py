@@ -49,6 +49,10 @@ _BEFORE: Final = re.compile(rf"(?:(?<![a-z])(?:{_SIGN}))\s?$")
 _AFTER: Final = re.compile(rf"(?:,-)?[ -]?(?:{_SIGN})(?![a-z])")
 _PERCENT: Final = re.compile(r" ?(?:%|per ?cent\b|percentage points?\b)")
 _NUMBERED: Final = re.compile(r"(?:#|\b(?:no|nr|num|number|nos)\.? ?#?)\s?$")
+_ID_NUMBERED: Final = re.compile(
+    r"(#|\b(?:no|nr|nos)\. ?#?)$|\b(?:invoice|ticket|offer|order|reference) ((?:no|nr|num) )$"
+)
+"""What stands before an id and belongs to it; "we have no R64820" denies."""
 _COUNTED: Final = re.compile(
     r" ?(?:[kmgt]i?b|kg|km|min)\b| (?!(?:is|was|has|does|as|this|its|his|hers|yours)\b)[a-z]{2,}s\b"
 )
@@ -125,7 +129,11 @@ def find_figures(text: str) -> list[Figure]:
         scan.add(start, end, {("time", one) for one in minutes})
     for start, end, digits in list(dictated(scan.left)):
         scan.add(start, end, {("phone", digits), ("number", Decimal(digits))})
-    scan.take(_ID, lambda m: {("id", re.sub(r"[-_/]", "", m[0]))})
+    left = scan.left
+    for match in _ID.finditer(left):
+        numbered = _ID_NUMBERED.search(left, max(0, match.start() - 20), match.start())
+        begin = numbered.start(numbered.lastindex or 0) if numbered else match.start()
+        scan.add(begin, match.end(), {("id", re.sub(r"[-_/]", "", match[0]))})
     scan.numbers()
     return sorted(scan.found, key=lambda figure: figure.start)
 

@@ -35,7 +35,7 @@ class TaskRates:
         good_failed: Good texts that failed without one.
         given: How many of its message checks read what a judge is given as well.
         checks: How many there are.
-        judged: The same two rates with a judge; None where none was asked.
+        judged: The same two rates with a judge; None if no judge was asked.
     """
 
     task: str
@@ -64,7 +64,7 @@ class _Gate:
 
 
 def task_rates(instance: Instance, judge: Judge | None = None) -> TaskRates | None:
-    """Return the rates of a task; None where it has no known texts.
+    """Return the rates of a task, or None if it has no known texts.
 
     Args:
         instance: The task with its parameters.
@@ -167,7 +167,7 @@ def rates_page(found: Iterable[TaskRates], judge: str = "") -> str:
 
     Args:
         found: The rates of tasks, in the order in which they are shown.
-        judge: The spec of the judge that was asked; empty where none was.
+        judge: The spec of the judge that was asked; empty if none was.
     """
     rows = list(found)
     told = f"The judge of this page is `{judge}`." if judge else _UNASKED

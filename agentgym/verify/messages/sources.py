@@ -46,9 +46,9 @@ def written(evidence: Evidence, source: object) -> list[Written]:
         source: ``"answer"``, ``"reason"`` (of give_up), ``"user"`` (what was said with
             message_user), ``"mail"``, ``"comment"``, ``"chat"``, ``"calendar"``: all that the
             agent wrote there; or a table:
-            ``{ mail = "ada@x.example" }`` (that address is among To), with ``answers = 380`` or
-            ``alone = true`` (nobody else got it); ``{ comment = 17, internal = true }``;
-            ``{ chat = 5 }`` (channel), with ``thread = 12``;
+            ``{ mail = "ada@x.example" }`` (that address is among To), with ``answers = 380``,
+            ``alone = true`` (nobody else got it) or ``last = true`` (the one that was sent last);
+            ``{ comment = 17, internal = true }``; ``{ chat = 5 }`` (channel), with ``thread = 12``;
             ``{ table = …, column = …, where = …, having = … }``: any rows.
 
     Raises:
@@ -105,7 +105,7 @@ def _user(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
 
 def _mail(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
     tables = evidence.tables_after
-    found = []
+    found: list[tuple[tuple[Any, Any], Written]] = []
     for row in _rows(evidence, "mail_message", ["subject", "body", "folder_id"]):
         if row["folder_id"] != _SENT:
             continue
@@ -123,8 +123,10 @@ def _mail(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
             other = tables.rows("mail_message", id=row[column]) if row[column] is not None else []
             if other and _bare(subject) == _bare(str(other[0]["subject"])):
                 subject = ""
-        found.append(Written(name_row("mail_message", row), row["body"], subject))
-    return found
+        mail = Written(name_row("mail_message", row), row["body"], subject)
+        found.append(((row["sent_at"], row["id"]), mail))
+    found.sort(key=lambda one: one[0])
+    return [mail for _, mail in (found[-1:] if table.get("last") else found)]
 
 
 def _bare(subject: str) -> str:
@@ -197,7 +199,7 @@ _KINDS: Final[Mapping[str, Callable[[Evidence, Mapping[str, Any]], list[Written]
     "table": _table,
 }
 _FIELDS: Final = {
-    "mail": ("answers", "alone"),
+    "mail": ("answers", "alone", "last"),
     "comment": ("internal",),
     "chat": ("thread",),
     "table": ("column", "where", "having"),

@@ -113,7 +113,7 @@ def dictated(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _value(words: Sequence[str]) -> int | None:
-    """Return the number of some words; None where they are several numbers in a row."""
+    """Return the number of some words, or None if they are several numbers in a row."""
     whole, part, last = 0, 0, 10**9
     for word in words:
         if word in SCALES:

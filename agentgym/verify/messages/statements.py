@@ -29,7 +29,7 @@ class Fact:
 
     Attributes:
         value: What is said of the subject, or by itself.
-        about: The subject, None where the value stands for itself.
+        about: The subject, None if the value stands for itself.
         rivals: Values that would be wrong; a message may name one only to say that it is not so.
         mood: How it is said.
         of: Facts of one group share their subjects and values; another group is another matter.
@@ -87,7 +87,7 @@ class Heard:
 
     Attributes:
         said: The facts that were said as they should be.
-        fault: The first thing that is wrong; empty where nothing is.
+        fault: The first thing that is wrong; empty if nothing is.
     """
 
     said: set[int] = field(default_factory=set)

@@ -72,7 +72,8 @@ _ASKING: Final = re.compile(
     r"(?:is|are|was|were|did|do|does|much|many)"
     r"|(?:^|: )which (?:[a-z]+ ){1,3}(?:is|are|was|were|did|do|does)"
     r"|may i (?:have|ask|know)|wonder(?:ing)? (?:if|whether|what|which)|remind (?:me|us)"
-    r"|confirm (?:your|the|me|whether|that|which|who)|verify (?:your|the)"
+    r"|(?<!happy to )(?<!glad to )(?<!pleased to )(?<!hereby )(?<!\bi )(?<!\bwe )"
+    r"confirm (?:your|the|me|whether|that|which|who)|verify (?:your|the)"
     r"|need (?:your|the))\b"
 )
 _LISTING: Final = re.compile(

@@ -53,16 +53,22 @@ class Wanted:
 
     def is_all_of(self, tokens: Sequence[Token]) -> bool:
         """Whether some tokens say it and nothing else but light words."""
-        light = words().light
-        left = list(tokens)
-        while left and left[0].stem in light and left[0].figure is None:
-            left.pop(0)
-        ends = {end for s in self.spellings if left and (end := _match(s, left, 0))}
-        return any(all(t.figure is None and t.stem in light for t in left[e:]) for e in ends)
+        skip = 0
+        while skip < len(tokens) and _may_lose(tokens[skip]):
+            skip += 1
+        for left in (tokens, tokens[skip:]):  # "was: 4" is called by a word that is light
+            ends = {end for s in self.spellings if left and (end := _match(s, left, 0))}
+            if any(all(_may_lose(token) for token in left[end:]) for end in ends):
+                return True
+        return False
+
+
+def _may_lose(token: Token) -> bool:
+    return token.figure is None and token.stem in words().light
 
 
 def _match(spelling: Sequence[Part], tokens: Sequence[Token], start: int) -> int:
-    """Return where a spelling that begins at a token ends; 0 where it does not begin there."""
+    """Return where a spelling that begins at a token ends, or 0 if it does not begin there."""
     light, place = words().light, start
     for number, part in enumerate(spelling):
         while (
@@ -147,8 +153,8 @@ def _text(name: str, value: str) -> tuple[tuple[Part, ...], ...]:
     if not parts:
         raise VerifierError(f"{name}: expected a text with words or figures, got {value!r}")
     spellings = [parts]
-    if re.fullmatch(r"[a-z]{1,6}[-_/ ]?\d{2,20}", plain(value)):
-        prefix, digits = re.match(r"([a-z]{1,6})[-_/ ]?(\d{1,20})", plain(value)).groups()  # type: ignore[union-attr]
+    if numbered := re.fullmatch(r"([a-z]{1,6})[-_/ ]?(\d{2,20})", plain(value)):
+        prefix, digits = numbered.groups()
         number = frozenset({("plain", Decimal(digits))})
         spellings += [(stem(prefix), number), (frozenset({("id", prefix + digits)}),)]
         if len(digits) >= 4:

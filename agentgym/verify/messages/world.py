@@ -80,7 +80,7 @@ class ClosedWorld:
     figures: bool
 
     def fault(self, text: str, heard: Iterable[str] = ()) -> str:
-        """Say what is wrong with a message; empty where nothing is.
+        """Say what is wrong with a message; empty if nothing is.
 
         Args:
             text: The message.

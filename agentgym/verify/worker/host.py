@@ -35,7 +35,7 @@ OpenPacked: TypeAlias = Callable[[tuple[str, ...], bytes, bool], Room]
 
 
 def place_of(tree: FileTree) -> Place | None:
-    """Return where a worker finds files, None where it has to ask the host."""
+    """Return where a worker finds files, or None if it has to ask the host."""
     return tree.place() if isinstance(tree, (LayerTree, LiveTree)) else None
 
 
@@ -44,10 +44,10 @@ class Answers:
 
     Args:
         evidence: All there is to know.
-        open_packed: Opens clean rooms; None where there are none.
+        open_packed: Opens clean rooms; None if there are none.
 
     Attributes:
-        outage: What went wrong last that no agent can bring about; empty where nothing did.
+        outage: What went wrong last that no agent can bring about; empty if nothing did.
     """
 
     def __init__(self, evidence: CommonEvidence, open_packed: OpenPacked | None = None) -> None:

@@ -50,7 +50,7 @@ class View:
         params: Of the instance.
         answer: Given to ``submit``.
         gave_up: Given to ``give_up``.
-        before: Where the files lie as the setup left them, None where the host reads them.
+        before: Where the files lie as the setup left them, None if the host reads them.
         after: The same of the files to be judged.
         live: The episode goes on.
         services: The environment has services.
@@ -267,7 +267,7 @@ class RemoteTree:
         self._which, self._ask = which, ask
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
-        """Return what is at a path, or None where nothing is."""
+        """Return what is at a path, or None if nothing is there."""
         found: FileStat | None = self._ask("stat", tree=self._which, path=path, follow=follow)
         return found
 

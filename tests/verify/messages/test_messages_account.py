@@ -215,6 +215,26 @@ def test_a_template_is_no_question() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("I am happy to confirm your visit.", False),
+        ("We confirm that it is off.", False),
+        ("Please confirm your address.", True),
+        ("I need you to confirm your address.", True),
+        ("To go on, confirm your address.", True),
+    ],
+)
+def test_who_confirms_does_not_ask(text: str, asks: bool) -> None:
+    assert [unit.asks for unit in read_message(text).units] == [asks]
+
+
+def test_a_label_may_be_a_light_word() -> None:
+    form = account(form={"Was": 60, "Now": 85})
+    assert not form.review("Was: 60\nNow: 85").fault
+    assert form.review("Was: 85\nNow: 60").fault
+
+
+@pytest.mark.parametrize(
     ("text", "fine"),
     [
         ("Thank you for waiting so long. Your credit is EUR 306.", True),

@@ -167,6 +167,9 @@ def test_no_denies_an_amount_and_introduces_a_number() -> None:
     assert figures("Stuck: no 58.2 GB") == ["58.2"]
     assert figures("Stuck: no 58 GB") == ["58"]
     assert figures("no 58 EUR") == ["58 eur"]
+    assert figures("your invoice no. R64820") == ["no. r64820"]
+    assert figures("your invoice no R64820") == ["no r64820"]
+    assert figures("we have no R64820") == ["r64820"]
 
 
 def test_a_unit_may_stand_at_its_number() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence
-from agentgym.verify.facts import mentions
 
 TITLE = "visit of granite"
+SENDS = ("mail_send", "mail_reply", "mail_forward", "mail_send_draft")
 
 
 def one_visit(
@@ -36,32 +36,22 @@ def one_visit(
     return CheckResult(CheckStatus.PASS, "one visit, as he wished last")
 
 
-def confirmed(evidence: Evidence, email: str, facts: list[Any], forbids: list[Any]) -> CheckResult:
-    """Between two changes of mind there was at most one mail; after the last one, the right one."""
-    told: list[list[str]] = [[]]
+def told_once(evidence: Evidence, email: str) -> CheckResult:
+    """Between two changes of mind there was at most one mail; after the last one, exactly one."""
+    counts = [0]
     for call in evidence.calls:
         if call.tool.startswith("event "):
-            told.append([])
-        elif call.actor == "agent":
-            told[-1] += [
-                text
-                for change in call.changed
-                if change.table == "mail_message" and change.kind == "added"
-                for text in _sent(evidence, change.rowid, email)
-            ]
-    counts = [len(mails) for mails in told]
+            counts.append(0)
+        elif call.actor == "agent" and call.tool in SENDS:
+            mails = {change.rowid for change in call.changed if change.table == "mail_message"}
+            counts[-1] += sum(_went_to(evidence, mail, email) for mail in mails)
     if counts[-1] != 1 or max(counts) > 1:
         message = f"expected one mail after the last change, at most one before each; got {counts}"
         return CheckResult(CheckStatus.FAIL, message)
-    wanted = mentions(facts, forbids, (), (), 1500)
-    fault = wanted.excess(told[-1][0]) or wanted.lack(told[-1][0])
-    if fault:
-        return CheckResult(CheckStatus.FAIL, f"the last mail: {fault}")
-    return CheckResult(CheckStatus.PASS, "the last mail says day, time and room")
+    return CheckResult(CheckStatus.PASS, "one mail after the last change of mind")
 
 
-def _sent(evidence: Evidence, message: int, email: str) -> list[str]:
-    """Return subject and body of a message if it went to somebody."""
-    to = [row["email"] for row in evidence.tables_after.rows("mail_recipient", message_id=message)]
-    found = evidence.tables_after.rows("mail_message", id=message, folder_id=2)
-    return [f"{row['subject']}\n{row['body']}" for row in found if email in to]
+def _went_to(evidence: Evidence, mail: Any, email: str) -> bool:
+    tables = evidence.tables_after
+    to = [row["email"] for row in tables.rows("mail_recipient", message_id=mail)]
+    return email in to and bool(tables.rows("mail_message", id=mail, folder_id=2))
