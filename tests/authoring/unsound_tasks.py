@@ -263,7 +263,7 @@ UNSOUND = (
         "solution, run 1: the script ended with exit code 7",
         {"solution/solve.sh": "…\n(exit 7)\n"},
     ),
-    Broken("oracle", "error:verifier: checks.only: RuntimeError: no such column", only(RAISES)),
+    Broken("oracle", "checks.only: RuntimeError: no such column (checks.py:3)", only(RAISES)),
     Broken("schema", "ended with exit code 3", {"setup/setup.sh": "exit 3\n"}),
     Broken(
         "repeat",
@@ -273,7 +273,7 @@ UNSOUND = (
     Broken(
         "repeat",
         "replay.volatile_text",
-        {"solution/solve.sh": "…\ncat /proc/sys/kernel/random/uuid\n"},
+        {"solution/solve.sh": "…\nhead -c 9 /dev/urandom | base64\n"},
     ),
     Broken("repeat", "the same end was judged twice and differently", only(AT_RANDOM)),
     Broken("noop", "credit came from: kept", {"checks/rubric.toml": NUMBERS + KEPT}),

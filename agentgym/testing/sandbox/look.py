@@ -13,7 +13,8 @@ CHECKS: list[Contract] = []
 check = into(CHECKS)
 
 # Counts for as long as it may run; what it has counted is in a file.
-_COUNT = "i=0; while :; do i=$((i+1)); echo $i > /srv/count; done"
+# Renamed into place: a file that is written over is empty while a busy disk truncates it.
+_COUNT = "i=0; while :; do i=$((i+1)); echo $i > /srv/next; mv /srv/next /srv/count; done"
 # Swaps a folder for a link to another and back, as fast as it can.
 _SWAP = (
     "cd /srv; mkdir -p mine other; echo mine > mine/f; echo other > other/f;"
