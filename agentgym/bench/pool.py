@@ -20,7 +20,7 @@ from rich.table import Table
 
 from agentgym import plugins
 from agentgym.bench.spans import Spans
-from agentgym.env import definition, episode
+from agentgym.env import definition, ending
 from agentgym.env.episode import Episode
 from agentgym.errors import SandboxError
 from agentgym.eval import evaluate as evaluation
@@ -214,7 +214,7 @@ def _phases() -> Spans:
     spans = Spans()
     spans.watch(evaluation, "run_episode", "engine", root=True)
     spans.watch(definition, "prepare", "prepare")
-    spans.watch(episode, "grade", "grade")
+    spans.watch(ending, "grade", "grade")
     spans.watch(Episode, "_release", "close")
     spans.watch(PooledProvider, "start", "hand-out")
     spans.watch(PooledProvider, "compare", "compare")

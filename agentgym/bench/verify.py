@@ -18,7 +18,7 @@ from agentgym import catalogue
 from agentgym.bench.authoring import TASK_CHECK, measure_task_check
 from agentgym.bench.milestones import EVERY_STEP, measure_milestones
 from agentgym.bench.series import Figure, Figures
-from agentgym.env import episode
+from agentgym.env import ending
 from agentgym.env.environment import Environment
 from agentgym.errors import SandboxError
 from agentgym.protocols import SandboxProvider
@@ -98,7 +98,7 @@ async def _graded(figures: Figures, task: Task, provider: SandboxProvider, times
 @contextlib.contextmanager
 def _gradings(times: int, ours: Figure, commands: Figure) -> Iterator[None]:
     """Let environments judge several times, the first of which warms up, and take the time."""
-    grade, run = vars(episode)["grade"], CleanRoom.run
+    grade, run = vars(ending)["grade"], CleanRoom.run
     spent_s = 0.0
 
     def timed_run(room: CleanRoom, *args: Any, **kwargs: Any) -> ExecResult:
@@ -119,8 +119,8 @@ def _gradings(times: int, ours: Figure, commands: Figure) -> Iterator[None]:
         return verdict
 
     with contextlib.ExitStack() as undo:
-        undo.callback(setattr, episode, "grade", grade)
+        undo.callback(setattr, ending, "grade", grade)
         undo.callback(setattr, CleanRoom, "run", run)
-        setattr(episode, "grade", timed_grade)  # noqa: B010 - mypy takes functions for fixed
+        setattr(ending, "grade", timed_grade)  # noqa: B010 - mypy takes functions for fixed
         setattr(CleanRoom, "run", timed_run)  # noqa: B010
         yield

@@ -71,4 +71,6 @@ def refusals(rows: Sequence[EpisodeRow], named: Named) -> list[UnnamedError]:
             named.provider(name)
         except UnnamedError as error:
             found[error.reason] = error
+        except AgentGymError:
+            pass  # one that is not installed starts nothing, and whoever opens it is told
     return list(found.values())

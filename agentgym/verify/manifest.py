@@ -17,6 +17,8 @@ from agentgym.records import Change, ChangeKind, Json
 from agentgym.task.state import path_matches
 
 MOST_FILES: Final = 2000
+MOST_PATH_PARTS: Final = 100_000
+"""Looking a path up costs as many steps as it has folders, so a deep tree costs their square."""
 _MASKED_BYTES: Final = 256 << 10
 _READ_BYTES: Final = 4 << 20
 
@@ -35,7 +37,8 @@ def list_files(
     Returns:
         The entries in the order of their masked paths; None if there are too many.
     """
-    if len(changes) > MOST_FILES:
+    parts = sum(change.path.count("/") for change in changes)
+    if len(changes) > MOST_FILES or parts > MOST_PATH_PARTS:
         return None
     entries: list[list[str]] = [
         _entry(change, tree, masking)
