@@ -43,7 +43,7 @@ def test_a_suite_runs_as_far_as_it_can(cli: Cli, tmp_path):
     dockerfile = "FROM debian\nADD https://example.com/x /x\n"
     harbor(tmp_path / "suite/bad", **{**files, "environment/Dockerfile": dockerfile})
     done = cli("eval", "./suite", "-a", "oracle", "-a", "noop", "--offline", "-o", "run")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
     assert "recipe debian for debian:no-such-tag-anywhere in 1 task" in done.stdout
     results = json.loads((tmp_path / "run/results.json").read_text())
     bad, fine = results["tasks"]

@@ -211,7 +211,9 @@ async def test_a_cancelled_start_leaves_no_container(docker_root, recipe):
 async def test_a_guest_without_a_supervisor_says_why(docker_root, recipe):
     provider = DockerProvider(docker_root)
     await (await provider.start(recipe())).close()
-    (provider._store.runtime.folder / "supervisor.pyc").write_bytes(b"broken")
+    program = provider._store.runtime.folder / "supervisor.pyc"
+    program.unlink()  # It is linked to the one that every store uses.
+    program.write_bytes(b"broken")
     with pytest.raises(SandboxError, match="did not start.*marshal|did not start.*magic"):
         await provider.start(recipe())
     await provider.close()
