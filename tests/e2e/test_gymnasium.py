@@ -131,7 +131,7 @@ ILLEGAL = {
         {"tool": "bash", "arguments": {"command": "ls", "timeout_s": float("nan")}},
         "timeout_s",
     ),
-    "two-mebibytes": (bash("x" * 2 * MIB), str(MIB)),
+    "two-mebibytes": (bash("x" * 2 * MIB), f"{MIB:,}"),
     "nul": (bash("echo a\0b"), "NUL"),
     "lone-surrogate": (bash("echo \ud83d"), "surrogate"),
     "surrogate-as-tool": ({"tool": "\udfff", "arguments": {}}, "tool"),
