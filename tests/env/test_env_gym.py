@@ -82,6 +82,7 @@ def test_an_episode(env):
     assert (reward, terminated, truncated) == (1.0, True, False)
     assert type(reward) is float
     assert info["verdict"] == {
+        "words": "",
         "status": "scored",
         "outcome": True,
         "score": 1.0,
