@@ -9,8 +9,11 @@ from agentgym.protocols import Tables
 
 TODAY = "2026-03-02"
 BOOKS = ("Customer invoices 2025", "Customer invoices 2026")
-_BULLET = r"\s*(?:[-*•]\s|\d{1,2}[.)]\s)?\s*"
-_LINE = re.compile(_BULLET + r"(.+?)\s*;\s*(?:EUR|€)?\s*([\d.,]*\d)\s*(?:EUR|€)?\s*")
+# Every repeat is bounded: a long line must not keep the matcher busy.
+_GAP = r"\s{0,8}"
+_BULLET = rf"{_GAP}(?:[-*•]\s|\d{{1,2}}[.)]\s)?{_GAP}"
+_SUM = rf"{_GAP}(?:EUR|€)?{_GAP}([\d.,]{{0,20}}\d){_GAP}(?:EUR|€)?{_GAP}"
+_LINE = re.compile(rf"{_BULLET}(\S.{{0,80}}?){_GAP};{_SUM}")
 
 
 def debtor(evidence: Evidence, place: int) -> CheckResult:
