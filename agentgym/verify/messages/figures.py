@@ -121,7 +121,7 @@ def find_figures(text: str) -> list[Figure]:
     scan.take(_URL, lambda m: {("url", m[0].rstrip(".,;:!?)"))})
     for start, end, days in find_days(scan.left):
         readings: set[Reading] = {("date", day) for day in days}
-        if re.fullmatch(r"\d+\.\d+\.", scan.left[start:end]):  # "5.10." may end a sentence
+        if re.fullmatch(r"\d{1,9}\.\d{1,9}\.", scan.left[start:end]):  # "5.10." may end a sentence
             readings.add(("number", Decimal(scan.left[start : end - 1])))
         scan.add(start, end, readings)
     scan.take(_PHONE, _phone)
