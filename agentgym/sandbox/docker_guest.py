@@ -252,7 +252,7 @@ class DockerSandbox(Supervised):
         """Say what was used and who enforces which limit."""
         header, _ = await self._ask("usage")
         limits = self.recipe.limits
-        size = await asyncio.to_thread(layers.size, self._upper)
+        size = await asyncio.to_thread(layers.size, self._upper, apparent=True)
         mechanisms = {
             "pids": "docker",
             "memory_mb": "docker",

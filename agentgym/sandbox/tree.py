@@ -36,8 +36,14 @@ class LayerTree:
     ) -> None:
         self._access, self._layers, self._binds, self._opaque = access, layers, binds, opaque
 
-    def place(self) -> Place:
-        """Return where the files lie, for another process of this host to read them."""
+    def place(self) -> Place | None:
+        """Return where the files lie, for another process of this host to read them.
+
+        None if only root can: the kernel shows attributes in ``trusted.`` to no other process, so
+        a directory that was removed and made again would seem to hold what it held before.
+        """
+        if self._opaque.startswith("trusted."):
+            return None
         return self._layers, self._binds, self._opaque
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
@@ -82,7 +88,7 @@ class LiveTree:
         self._reading = threading.Lock()
 
     def place(self) -> Place | None:
-        """Return where the files lie, or None if they are in no layers.
+        """Return where the files lie, or None if no other process can read them there.
 
         Whoever reads them there is to be done before the tree is closed.
         """

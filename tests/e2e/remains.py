@@ -6,6 +6,7 @@ import re
 import subprocess
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -159,3 +160,15 @@ def belongings() -> dict[str, list[str]]:
         "threads": sorted(thread.name for thread in threading.enumerate()),
         "children": sorted(str(pid) for pid, _ in descendants(os.getpid())),
     }
+
+
+def newer(before: dict[str, list[str]]) -> dict[str, list[str]]:
+    """What this process holds now and did not hold before.
+
+    What other tests of the process left, such as sandboxes kept ready, may end meanwhile.
+    """
+    found = {
+        kind: sorted((Counter(held) - Counter(before[kind])).elements())
+        for kind, held in belongings().items()
+    }
+    return {kind: held for kind, held in found.items() if held}

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from remains import Traces, belongings, wait_until
+from remains import Traces, belongings, newer, wait_until
 
 
 @pytest.fixture
@@ -103,8 +103,8 @@ def test_a_control_group_is_found(home):
 def test_a_descriptor_and_a_child_are_found():
     before = belongings()
     with open(os.devnull) as file, subprocess.Popen(["sleep", "60"]) as child:
-        after, opened = belongings(), f"{file.fileno()} {os.devnull}"
+        found, opened = newer(before), f"{file.fileno()} {os.devnull}"
         child.kill()
-    assert set(after["descriptors"]) - set(before["descriptors"]) == {opened}
-    assert str(child.pid) in after["children"]
-    assert belongings() == before
+    assert found["descriptors"] == [opened]
+    assert str(child.pid) in found["children"]
+    assert newer(before) == {}

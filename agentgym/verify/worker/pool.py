@@ -23,6 +23,8 @@ from agentgym.errors import VerifierError
 _IDLE = 4
 _START_S = 60.0
 _TELL_S = 30.0
+# What Python itself may need to start.
+_KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE")
 _BOOT = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[2])
@@ -73,6 +75,8 @@ class ForkServer:
             paths = json.dumps([path for path in sys.path if path])
             self._process = subprocess.Popen(
                 [sys.executable, "-IB", "-c", _BOOT, str(theirs.fileno()), paths],
+                # Each job brings the host's environment of its time, see `session.Job`.
+                env={name: os.environ[name] for name in _KEPT if name in os.environ},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
