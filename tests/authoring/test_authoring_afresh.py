@@ -111,7 +111,7 @@ async def test_rows_and_gold_that_differ_from_run_to_run_are_found(write_service
     text = """…
 import datetime
 _first = change
-def change(desk):
+def change(context):
     _first(desk)
     desk.gold("names", "".join({"ann", "bob", "eve", "joe", "sue"}))
     desk.gold("same", "".join(sorted({"ann", "bob", "eve", "joe", "sue"})))

@@ -7,15 +7,15 @@ from living_tasks import FLAKY, RELAY, write_living
 
 from agentgym.env.environment import Environment
 from agentgym.errors import TaskError, UnsupportedError
-from agentgym.records import Action, Capability, CheckStatus, Effect, Happening, HappeningKind
+from agentgym.records import Action, Capability, CheckStatus, Effect, StepEvent, StepEventKind
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import load_task
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 
 PROBLEMS = BubblewrapProvider().problems()
 pytestmark = pytest.mark.skipif(bool(PROBLEMS), reason=f"no bubblewrap sandbox: {PROBLEMS}")
 
-EVENT, FAULT = HappeningKind.EVENT, HappeningKind.FAULT
+EVENT, FAULT = StepEventKind.EVENT, StepEventKind.FAULT
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ async def test_events_change_the_world_and_tell_of_it(tmp_path, provider):
     word = env.instance.params["word"]
     steps = env.steps
     assert "[notification]" not in first.text
-    assert [step.happenings for step in steps] == [
+    assert [step.events for step in steps] == [
         (
-            Happening(EVENT, "dawn", "2026-03-02T09:00:00Z, ran events/dawn.sh"),
-            Happening(EVENT, "handed", "2026-03-02T09:01:00Z, ran events/rotate.sh, announced"),
+            StepEvent(EVENT, "dawn", "2026-03-02T09:00:00Z, ran events/dawn.sh"),
+            StepEvent(EVENT, "handed", "2026-03-02T09:01:00Z, ran events/rotate.sh, announced"),
         ),
-        (Happening(FAULT, "flaky", "bash call 2: timeout after commit"),),
-        (Happening(EVENT, "bell", "2026-03-02T09:03:00Z, announced"),),
+        (StepEvent(FAULT, "flaky", "bash call 2: timeout after commit"),),
+        (StepEvent(EVENT, "bell", "2026-03-02T09:03:00Z, announced"),),
         (),
     ]
     assert steps[0].observation.text == f"[notification] the word is now {word}-2"
@@ -84,7 +84,7 @@ async def test_the_same_actions_meet_the_same_world(tmp_path, provider):
     for _ in range(2):
         env = Environment(task, provider)
         _, last = await play(env, oracle(task.instance(1)), seed=1)
-        steps = [(s.observation.text, s.observation.effect, s.happenings) for s in env.steps]
+        steps = [(s.observation.text, s.observation.effect, s.events) for s in env.steps]
         seen.append((steps, last.verdict))
     assert seen[0] == seen[1]
 
@@ -98,7 +98,7 @@ async def test_a_milestone_that_never_held_fails_with_what_was_seen_last(tmp_pat
     assert handed.message.startswith("never held; at the last look: ") and "wrong" in handed.message
     assert last.verdict.status == "scored"
     # `handed` never held, so its event never fired, nor did what was due after the last step.
-    assert [h.id for step in env.steps for h in step.happenings] == ["dawn"]
+    assert [h.id for step in env.steps for h in step.events] == ["dawn"]
 
 
 async def test_what_holds_from_the_start_is_reached_before_the_first_step(tmp_path, provider):
@@ -109,7 +109,7 @@ async def test_what_holds_from_the_start_is_reached_before_the_first_step(tmp_pa
     assert first.text.endswith(f"\n[notification] the word is now {env.instance.params['word']}-2")
     # What a policy is briefed with says it too.
     assert env.instance.instruction == first.text
-    assert [h.id for h in env.steps[0].happenings] == ["dawn", "handed"]
+    assert [h.id for h in env.steps[0].events] == ["dawn", "handed"]
     assert next(c for c in last.verdict.checkpoints if c.id == "handed").step == -1
 
 
@@ -131,7 +131,7 @@ async def test_every_kind_of_fault(tmp_path, provider):
     assert len(garbled) == len(f"3\n{numbers}\n") and garbled != f"3\n{numbers}\n"
     assert f"4\n{numbers}\n".startswith(seen[4].text) and 0 < len(seen[4].text) < 250
     assert seen[5].text == f"5\n{numbers}\n"
-    details = [h.detail for step in env.steps for h in step.happenings if h.kind is FAULT]
+    details = [h.detail for step in env.steps for h in step.events if h.kind is FAULT]
     assert details == [
         "bash call 1: error before commit",
         "bash call 2: timeout after commit",
@@ -146,7 +146,7 @@ async def test_an_illegal_call_is_no_call_and_handing_in_never_fails(tmp_path, p
     task = load_task(write_living(tmp_path, "flaky", FLAKY))
     env = Environment(task, provider)
     _, last = await play(env, [Action("bash", {"cmd": "ls"}), bash("ls"), Action("submit")])
-    assert [[h.id for h in step.happenings] for step in env.steps] == [[], ["down"], []]
+    assert [[h.id for h in step.events] for step in env.steps] == [[], ["down"], []]
     assert last.terminated and last.verdict.status == "scored"
 
 
@@ -196,7 +196,7 @@ async def test_who_sabotages_an_event_is_judged_all_the_same(tmp_path, provider,
     env = Environment(task, provider)
     await env.reset(0)
     await env.step(bash(f"cp /srv/in /srv/out; {sabotage}"))
-    dawn, handed = env.steps[0].happenings
+    dawn, handed = env.steps[0].events
     assert handed.detail == (
         "2026-03-02T09:01:00Z, events/rotate.sh failed in what the agent had left, announced"
     )
@@ -220,7 +220,7 @@ async def test_an_event_that_builds_on_another_or_on_the_agent_unscores_nothing(
     env = Environment(load_task(write_living(tmp_path, "relay", files)), provider)
     await env.reset(0)
     await env.step(bash("rm -f /srv/dawned; cp /srv/in /srv/out"))
-    assert "rotate.sh failed in what the agent had left" in env.steps[0].happenings[1].detail
+    assert "rotate.sh failed in what the agent had left" in env.steps[0].events[1].detail
     transition = await env.step(Action("submit"))
     assert (transition.verdict.status, transition.verdict.outcome) == ("scored", False)
 
@@ -233,7 +233,7 @@ async def test_a_sandbox_that_ends_under_an_event_ends_the_episode_judged(tmp_pa
     _, last = await play(env, [bash("cp /srv/in /srv/out")])
     assert last.terminated and last.verdict.status == "scored"
     assert "wall" in env.steps[0].observation.text
-    assert [h.id for h in env.steps[0].happenings] == ["dawn"]
+    assert [h.id for h in env.steps[0].events] == ["dawn"]
     assert next(c for c in last.verdict.checkpoints if c.id == "handed").step == 0
 
 

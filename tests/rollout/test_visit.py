@@ -15,10 +15,10 @@ from mcp.client.streamable_http import streamable_http_client
 from agentgym.errors import ConfigError, SandboxDiedError, SurfaceError
 from agentgym.protocols import Site
 from agentgym.record.store import RunStore
-from agentgym.records import Action, Effect, Fittings, Observation, Verdict
-from agentgym.rollout.mcp import INSTRUCTION, Reception, result_of
+from agentgym.records import Action, Effect, Observation, SurfaceConfig, Verdict
+from agentgym.rollout.mcp import INSTRUCTION, SessionServer, result_of
 from agentgym.rollout.serve import serve_http, take_port
-from agentgym.rollout.visit import Answer, Venue, Visit
+from agentgym.rollout.session import Answer, Session, SessionConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.surfaces.mcp import McpSurface
 
@@ -34,15 +34,17 @@ def store(tmp_path):
     run.close()
 
 
-def venue_of(store, *, idle_s=20.0, timeout_s=None, max_steps=20, **trouble):
+def config_of(store, *, idle_s=20.0, timeout_s=None, max_steps=20, **trouble):
     def make():
         return CounterEnvironment(counter_task(max_steps=max_steps), CounterProvider(**trouble))
 
-    return Venue("counter/count-v1", make, store, seed=5, idle_s=idle_s, timeout_s=timeout_s)
+    return SessionConfig(
+        "counter/count-v1", make, store, seed=5, idle_s=idle_s, timeout_s=timeout_s
+    )
 
 
 def visit_of(store, **options):
-    return Visit(venue_of(store, **options), TOLD)
+    return Session(config_of(store, **options), TOLD)
 
 
 async def ended(store, episode=1):
@@ -54,13 +56,13 @@ async def ended(store, episode=1):
     raise AssertionError("the episode is not over")
 
 
-# --- a visit ---------------------------------------------------------------------------------
+# --- a session ---------------------------------------------------------------------------------
 
 
 async def test_a_visit_is_a_recorded_episode(store):
-    visit = visit_of(store)
+    session = visit_of(store)
     assert store.episodes() == []
-    seen = [await visit.call(action, "someone") for action in (ADD, ADD, SUBMIT)]
+    seen = [await session.call(action, "someone") for action in (ADD, ADD, SUBMIT)]
     assert [answer.observation.text.split(" (")[0] for answer in seen] == [
         "it is 2", "it is 4", "handed in",
     ]  # fmt: skip
@@ -73,37 +75,37 @@ async def test_a_visit_is_a_recorded_episode(store):
 
 
 async def test_nothing_goes_on_after_the_end(store):
-    visit = visit_of(store)
-    await visit.call(SUBMIT, "x")
-    late = await visit.call(ADD, "x")
+    session = visit_of(store)
+    await session.call(SUBMIT, "x")
+    late = await session.call(ADD, "x")
     assert late.over and late.observation.effect is Effect.ERROR
     assert "new session" in late.observation.text and late.verdict.score == 0
-    await visit.leave("too late to leave")
+    await session.leave("too late to leave")
     assert len(store.steps(1)) == 1 and store.episode(1).verdict.scored
 
 
 async def test_steps_run_out(store):
-    visit = visit_of(store, max_steps=2)
-    assert not (await visit.call(ADD, "x")).over
-    last = await visit.call(ADD, "x")
+    session = visit_of(store, max_steps=2)
+    assert not (await session.call(ADD, "x")).over
+    last = await session.call(ADD, "x")
     assert last.over and last.observation.text.startswith("it is 4")
     assert last.verdict.score == 1.0
 
 
 async def test_who_leaves_early_is_judged_as_it_stands(store):
-    visit = visit_of(store)
-    await visit.call(ADD, "x")
-    await visit.leave("the client left")
+    session = visit_of(store)
+    await session.call(ADD, "x")
+    await session.leave("the client left")
     row = store.episode(1)
     assert (row.state, row.verdict.status, row.error) == ("done", "scored", "the client left")
     assert row.verdict.score == 0.5
-    assert (await visit.call(ADD, "x")).over
+    assert (await session.call(ADD, "x")).over
 
 
 async def test_an_episode_that_the_server_ends_has_no_score(store):
-    visit = visit_of(store)
-    await visit.call(ADD, "x")
-    await visit.leave("the server was stopped", stopped=True)
+    session = visit_of(store)
+    await session.call(ADD, "x")
+    await session.leave("the server was stopped", stopped=True)
     row = store.episode(1)
     assert (row.verdict.status, row.error) == ("error:agent", "the server was stopped")
 
@@ -114,31 +116,31 @@ async def test_who_never_called_has_no_episode(store):
 
 
 async def test_who_is_idle_is_judged_as_it_stands(store):
-    visit = visit_of(store, idle_s=0.3)
-    await visit.call(ADD, "x")
+    session = visit_of(store, idle_s=0.3)
+    await session.call(ADD, "x")
     row = await ended(store)
     assert (row.verdict.status, row.verdict.score) == ("scored", 0.5)
     assert row.log == "truncated after 1 steps: nothing was called for 0.3 s\n"
-    assert (await visit.call(ADD, "x")).verdict.score == 0.5
+    assert (await session.call(ADD, "x")).verdict.score == 0.5
 
 
 async def test_wall_time_bounds_a_visit_too(store):
-    visit = visit_of(store, timeout_s=0.3)
-    await visit.call(ADD, "x")
+    session = visit_of(store, timeout_s=0.3)
+    await session.call(ADD, "x")
     row = await ended(store)
     assert row.verdict.score == 0.5 and "the agent had 0.3 s" in row.log
 
 
 async def test_calls_at_once_are_done_one_after_the_other(store):
-    visit = visit_of(store)
-    calls = [visit.call(Action("add", {"n": 1}), "x") for _ in range(6)]
+    session = visit_of(store)
+    calls = [session.call(Action("add", {"n": 1}), "x") for _ in range(6)]
     seen = [answer.observation.text for answer in await asyncio.gather(*calls)]
     assert seen == [f"it is {n} (pid 41)" for n in range(1, 7)]
 
 
 async def test_a_call_after_the_last_is_told_so(store):
-    visit = visit_of(store)
-    done, late = await asyncio.gather(visit.call(SUBMIT, "x"), visit.call(ADD, "x"))
+    session = visit_of(store)
+    done, late = await asyncio.gather(session.call(SUBMIT, "x"), session.call(ADD, "x"))
     assert done.observation.text == "handed in"
     assert "before this call" in late.observation.text and late.over
 
@@ -151,10 +153,10 @@ async def test_a_call_that_was_given_up_before_its_turn_is_not_done(store):
             await gate.wait()
             return await super().step(decision)
 
-    venue = venue_of(store)
-    slow = replace(venue, make=lambda: SlowEnvironment(counter_task(), CounterProvider()))
-    visit = Visit(slow, TOLD)
-    first, second, third = (asyncio.create_task(visit.call(ADD, "x")) for _ in range(3))
+    config = config_of(store)
+    slow = replace(config, make=lambda: SlowEnvironment(counter_task(), CounterProvider()))
+    session = Session(slow, TOLD)
+    first, second, third = (asyncio.create_task(session.call(ADD, "x")) for _ in range(3))
     await asyncio.sleep(0.1)
     first.cancel()  # under way: it is done all the same
     second.cancel()
@@ -165,32 +167,32 @@ async def test_a_call_that_was_given_up_before_its_turn_is_not_done(store):
 
 @pytest.mark.parametrize("moment", ["reset", 1, "grade"])
 async def test_what_breaks_is_said_and_recorded(store, moment):
-    visit = visit_of(store, trouble={moment: SandboxDiedError("it is gone")})
-    answers = [await visit.call(action, "x") for action in (ADD, SUBMIT)]
+    session = visit_of(store, trouble={moment: SandboxDiedError("it is gone")})
+    answers = [await session.call(action, "x") for action in (ADD, SUBMIT)]
     end = next(answer for answer in answers if answer.over)
     assert "it is gone" in end.observation.text and end.verdict is None
     assert store.episode(1).verdict.status == "error:sandbox"
 
 
 async def test_what_a_broken_check_says_is_not_for_the_guest(store):
-    visit = visit_of(store, trouble={"check": True})
-    answer = await visit.call(SUBMIT, "x")
+    session = visit_of(store, trouble={"check": True})
+    answer = await session.call(SUBMIT, "x")
     assert answer.over and answer.observation.text == "error: error:verifier"
     assert "ZeroDivisionError" in store.episode(1).error
 
 
 async def test_what_the_world_adds_at_the_start_comes_with_the_first_answer(store):
-    visit = Visit(venue_of(store), "Count")
-    assert (await visit.call(ADD, "x")).observation.text == "to 4.\nit is 2 (pid 41)"
-    assert (await visit.call(ADD, "x")).observation.text == "it is 4 (pid 41)"
+    session = Session(config_of(store), "Count")
+    assert (await session.call(ADD, "x")).observation.text == "to 4.\nit is 2 (pid 41)"
+    assert (await session.call(ADD, "x")).observation.text == "it is 4 (pid 41)"
 
 
 # --- over MCP --------------------------------------------------------------------------------
 
 
 def reception_of(store, *, tell=False, **options):
-    venue = venue_of(store, **options)
-    return Reception(venue, TOLD, venue.make().tools, tell=tell)
+    config = config_of(store, **options)
+    return SessionServer(config, TOLD, config.make().tools, tell=tell)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -308,9 +310,9 @@ async def test_a_port_that_is_taken_is_said(store):
 async def test_our_own_surface_tells_a_session_that_was_forgotten(store):
     site = Site(NoSandbox())
     async with _served(reception_of(store)) as url:
-        fittings = Fittings(options={"url": url, "call_s": 10.0})
+        config = SurfaceConfig(options={"url": url, "call_s": 10.0})
         # Making one waits for the server, which is served by this very loop.
-        surface = await asyncio.to_thread(McpSurface, fittings)
+        surface = await asyncio.to_thread(McpSurface, config)
         await surface.open(site)
         assert (await surface.call(ADD)).data == {"structured": {"number": 2}}
     async with _served(reception_of(store), int(url.split(":")[2].removesuffix("/mcp"))):
@@ -322,11 +324,11 @@ async def test_our_own_surface_tells_a_session_that_was_forgotten(store):
 
 
 @contextlib.asynccontextmanager
-async def _served(reception, port=0):
+async def _served(sessions, port=0):
     loop = asyncio.get_running_loop()
     ending, url = asyncio.Event(), loop.create_future()
     with take_port(port) as listening:
-        serving = asyncio.create_task(serve_http(reception, listening, ending, url.set_result))
+        serving = asyncio.create_task(serve_http(sessions, listening, ending, url.set_result))
         # Where serving fails at once, that is what is raised.
         await asyncio.wait({serving, url}, return_when=asyncio.FIRST_COMPLETED)
         try:
@@ -338,22 +340,22 @@ async def _served(reception, port=0):
 
 
 async def test_so_many_calls_wait_and_no_more(store, monkeypatch):
-    monkeypatch.setattr("agentgym.rollout.visit.MAX_WAITING", 3)
-    visit = visit_of(store)
-    answers = await asyncio.gather(*(visit.call(ADD, "x") for _ in range(6)))
+    monkeypatch.setattr("agentgym.rollout.session.MAX_WAITING", 3)
+    session = visit_of(store)
+    answers = await asyncio.gather(*(session.call(ADD, "x") for _ in range(6)))
     refused = [a for a in answers if "calls wait for their turn" in a.observation.text]
     assert 2 <= len(refused) <= 3 and all(not answer.over for answer in answers)
-    await visit.call(SUBMIT, "x")
+    await session.call(SUBMIT, "x")
     assert len(store.steps(1)) == 7 - len(refused)
 
 
 async def test_so_many_episodes_are_played_and_no_more(store, monkeypatch):
     monkeypatch.setattr("agentgym.rollout.mcp.MAX_PLAYING", 1)
-    reception = reception_of(store)
-    first = reception._visit("one")
+    sessions = reception_of(store)
+    first = sessions._visit("one")
     await first.call(ADD, "x")
     with pytest.raises(MCPError, match="1 episodes are being played"):
-        reception._visit("two")
-    assert reception._visit("one") is first
+        sessions._visit("two")
+    assert sessions._visit("one") is first
     await first.call(SUBMIT, "x")
-    assert reception._visit("two") is not first
+    assert sessions._visit("two") is not first

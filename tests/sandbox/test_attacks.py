@@ -16,7 +16,7 @@ from agentgym.sandbox import launch, seccomp
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.testing.attacks import ATTACKS, attempt, devour, host_side, reach, table
 from agentgym.testing.attacks.attack import Outcome, command, run_inside
-from agentgym.testing.attacks.attempt import DONE
+from agentgym.testing.attacks.probing import DONE
 
 PROGRAMS = [attack for attack in ATTACKS if attack.program is not None]
 # Of a sandbox as a whole, memory is limited by control groups alone.
@@ -248,7 +248,7 @@ from agentgym.sandbox import launch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.testing.attacks import kernel_calls
 from agentgym.testing.attacks.attack import run_inside
-from agentgym.testing.attacks.attempt import call
+from agentgym.testing.attacks.probing import call
 
 call("keyctl", 1, None)
 call("add_key", b"user", b"agentgym-secret", b"of the host", 11, -3)

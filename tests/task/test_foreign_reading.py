@@ -6,7 +6,7 @@ from foreign_folder import MANIFEST, classic, harbor, reward
 from agentgym import catalogue
 from agentgym.errors import NotFoundError, TaskError
 from agentgym.task.load import find_task
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 
 NEWER = """\
 schema_version = "1.4"

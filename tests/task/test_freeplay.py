@@ -8,7 +8,7 @@ from agentgym.env.environment import Environment
 from agentgym.records import CheckStatus
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
-from agentgym.task.freeplay import FREE, lay_down
+from agentgym.task.adhoc import FREE, lay_down
 from agentgym.task.load import load_task
 
 

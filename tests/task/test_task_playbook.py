@@ -13,7 +13,7 @@ from agentgym.errors import TaskError
 from agentgym.records import Action, Json
 from agentgym.task.load import load_task
 from agentgym.task.model import Instance
-from agentgym.task.playbook import oracle, read_cues, read_playbook
+from agentgym.task.reference_actions import oracle, read_cues, read_reference_actions
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_script_is_one_bash_call_that_sees_its_parameters(
 ) -> None:
     path = tmp_path / "x.sh"
     path.write_text('printf "%s\\0" "$PARAM_NAME" "$PARAM_COUNT" "$AGENTGYM_PARAMS"\n')
-    call, end = read_playbook(path, with_params(instance, name=awkward, count=3))
+    call, end = read_reference_actions(path, with_params(instance, name=awkward, count=3))
     assert end == Action("submit")
     assert call.tool == "bash"
     assert call.arguments["timeout_s"] == 300
@@ -48,7 +48,9 @@ def test_a_script_is_one_bash_call_that_sees_its_parameters(
 def test_braces_in_a_script_belong_to_the_script(instance: Instance, tmp_path: Path) -> None:
     path = tmp_path / "x.sh"
     path.write_text("echo {{animal}}\n")
-    assert str(read_playbook(path, instance)[0].arguments["command"]).endswith("echo {{animal}}\n")
+    assert str(read_reference_actions(path, instance)[0].arguments["command"]).endswith(
+        "echo {{animal}}\n"
+    )
 
 
 def test_actions_are_read_line_by_line_with_slots_filled(
@@ -60,7 +62,7 @@ def test_actions_are_read_line_by_line_with_slots_filled(
         '{"tool": "write_file", "arguments": {"path": "/{{name}}.txt", "n": "{{count}}"}}\r\n'
         '{"tool": "bash", "arguments": {"command": "echo # {{count}}\\u2028"}}\n'
     )
-    assert read_playbook(path, with_params(instance, name="a", count=3)) == (
+    assert read_reference_actions(path, with_params(instance, name="a", count=3)) == (
         Action("write_file", {"path": "/a.txt", "n": 3}),
         Action("bash", {"command": "echo # 3\u2028"}),
         Action("submit"),
@@ -84,7 +86,7 @@ def test_an_answer_is_text_whatever_its_slot_holds(
     path = tmp_path / "x.jsonl"
     path.write_text(f'{{"tool": "submit", "arguments": {{"answer": {answer}}}}}')
     drawn = with_params(instance, name="a", count=20, share=0.5, paid=True)
-    assert read_playbook(path, drawn) == (Action("submit", {"answer": read}),)
+    assert read_reference_actions(path, drawn) == (Action("submit", {"answer": read}),)
 
 
 def test_cues_tell_where_each_action_is_written(
@@ -109,7 +111,7 @@ def test_nothing_is_added_after_an_action_that_ends_the_episode(
 ) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({"tool": end, "arguments": {"a": "b"}}))
-    assert read_playbook(path, instance) == (Action(end, {"a": "b"}),)
+    assert read_reference_actions(path, instance) == (Action(end, {"a": "b"}),)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_what_is_not_a_playbook_is_named_by_line(
     if text is not None:
         Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(TaskError) as caught:
-        read_playbook(tmp_path / name, instance)
+        read_reference_actions(tmp_path / name, instance)
     assert str(caught.value).startswith(expected)
 
 
@@ -147,7 +149,7 @@ def test_a_patch_changes_the_script_that_solves(instance: Instance, tmp_path: Pa
     path.write_text('# Must not pass.\n@@\n+cd /\n echo "$PARAM_ANIMAL"\n')
     whole = path.with_suffix(".sh")
     whole.write_text('# Must not pass.\ncd /\necho "$PARAM_ANIMAL"\n')
-    assert read_playbook(path, instance) == read_playbook(whole, instance)
+    assert read_reference_actions(path, instance) == read_reference_actions(whole, instance)
 
 
 def test_a_patch_changes_the_actions_that_solve(tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_a_patch_changes_the_actions_that_solve(tmp_path: Path) -> None:
     changes = {"solution/solve.sh": None, "solution/actions.jsonl": actions}
     instance = load_task(write_task(tmp_path, changes)).instance(5)
     animal = instance.params["animal"]
-    assert read_playbook(patch, instance) == (
+    assert read_reference_actions(patch, instance) == (
         Action("look"),
         Action("pet"),
         Action("feed", {"animal": animal}),
@@ -165,7 +167,7 @@ def test_a_patch_changes_the_actions_that_solve(tmp_path: Path) -> None:
     )
     patch.write_text('@@\n {"tool": "look"}\n+{"tool": 3}\n')
     with pytest.raises(TaskError, match=r"x.patch:3: an action needs 'tool'"):
-        read_playbook(patch, instance)
+        read_reference_actions(patch, instance)
 
 
 def test_the_oracle_plays_whichever_solution_there_is(tmp_path: Path, instance: Instance) -> None:

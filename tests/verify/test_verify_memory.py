@@ -18,8 +18,8 @@ from agentgym.errors import GuestFileError
 from agentgym.protocols import Room
 from agentgym.records import ExecResult, Recipe
 from agentgym.testing.checks import MemoryTree
-from agentgym.verify.memory import RememberedRoom, RoomMemory, fingerprint
 from agentgym.verify.room import CleanRooms
+from agentgym.verify.room_cache import CachedRoom, RoomCache, fingerprint
 
 T = TypeVar("T")
 NOW_S = 1_800_000_000.0
@@ -35,7 +35,7 @@ class Grading:
 
     @asynccontextmanager
     async def rooms(
-        self, left: str, memory: RoomMemory | None = None
+        self, left: str, memory: RoomCache | None = None
     ) -> AsyncIterator[Callable[..., Any]]:
         made = CleanRooms(
             self.provider,  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ async def test_rooms_that_are_not_shared_are_asked_each_time() -> None:
 
 
 async def test_a_grading_recalls_another_of_the_same_files() -> None:
-    grading, memory = Grading(), RoomMemory()
+    grading, memory = Grading(), RoomCache()
     for expected in (1, 1):
         async with grading.rooms("same", memory) as opened:
             assert await opened(count) == 1
@@ -105,7 +105,7 @@ async def test_a_grading_recalls_another_of_the_same_files() -> None:
 
 
 async def test_a_check_that_asks_two_rooms_gets_two_answers() -> None:
-    grading, memory = Grading(), RoomMemory()
+    grading, memory = Grading(), RoomCache()
 
     def name(room: Room) -> bytes:
         return room.run(["/usr/bin/mktemp", "-u"]).stdout
@@ -140,25 +140,25 @@ class Settled:
 
 @pytest.mark.parametrize(("took_s", "asked"), [(3.0, 2), (10.0, 1)])
 def test_a_command_that_was_cut_short_is_asked_again(took_s: float, asked: int) -> None:
-    memory, room = RoomMemory(), Settled(ExecResult(124, b"", timed_out=True, duration_s=took_s))
+    memory, room = RoomCache(), Settled(ExecResult(124, b"", timed_out=True, duration_s=took_s))
     for _ in range(2):
-        RememberedRoom(memory, "content", lambda: room).run(["sleep"], timeout_s=10.0)
+        CachedRoom(memory, "content", lambda: room).run(["sleep"], timeout_s=10.0)
     assert room.asked == asked
 
 
 def test_an_absent_file_is_absent_each_time() -> None:
-    memory, room = RoomMemory(), Settled()
+    memory, room = RoomCache(), Settled()
     for _ in range(2):
         with pytest.raises(GuestFileError):
-            RememberedRoom(memory, "content", lambda: room).read("/srv/x")
+            CachedRoom(memory, "content", lambda: room).read("/srv/x")
 
 
 def test_who_asks_the_same_meanwhile_waits_for_the_answer() -> None:
-    memory, room = RoomMemory(), Settled(ExecResult(7, b""))
+    memory, room = RoomCache(), Settled(ExecResult(7, b""))
     room.let_go.clear()
 
     def ask() -> int:
-        return RememberedRoom(memory, "content", lambda: room).run(["true"]).exit_code
+        return CachedRoom(memory, "content", lambda: room).run(["true"]).exit_code
 
     with ThreadPoolExecutor(2) as threads:
         asking = [threads.submit(ask) for _ in range(2)]

@@ -8,7 +8,7 @@ import shutil
 import pytest
 from tiny_images import content
 
-from agentgym.sandbox.build import uplink
+from agentgym.sandbox.build import host_network
 
 STANZAS = """\
 Types: deb deb-src
@@ -51,24 +51,24 @@ def test_the_hosts_own_sources_are_found_in_both_formats(tmp_path):
     (tmp_path / "etc/apt/sources.list").write_text(ONE_LINE)
     (tmp_path / "etc/apt/sources.list.d/debian.sources").write_text(STANZAS)
     (tmp_path / "etc/apt/sources.list.d/debian.sources.save").write_text(STANZAS)
-    assert uplink.host_sources("bookworm", tmp_path) == [
+    assert host_network.host_sources("bookworm", tmp_path) == [
         ("http://sec.example/debian-security", "bookworm-security", "main"),
         ("http://mirror.example/debian", "bookworm", "main contrib"),
         ("http://mirror.example/debian", "bookworm-updates", "main contrib"),
         ("http://second.example/debian", "bookworm", "main contrib"),
         ("http://second.example/debian", "bookworm-updates", "main contrib"),
     ]
-    assert uplink.host_sources("trixie", tmp_path) == [
+    assert host_network.host_sources("trixie", tmp_path) == [
         ("http://other.example/debian", "trixie", "main")
     ]
-    assert uplink.host_sources("", tmp_path) == []
+    assert host_network.host_sources("", tmp_path) == []
 
 
 def lend(monkeypatch, tmp_path, image, sources=()):
-    monkeypatch.setattr(uplink, "host_sources", lambda release: list(sources))
+    monkeypatch.setattr(host_network, "host_sources", lambda release: list(sources))
     folder = tmp_path / "lent"
     folder.mkdir()
-    return folder, uplink.lay(folder, "/run/lent", image)
+    return folder, host_network.lay(folder, "/run/lent", image)
 
 
 def test_an_images_own_list_stays_where_it_asks_the_same_mirror(monkeypatch, tmp_path, image):
@@ -92,7 +92,7 @@ def test_another_mirror_of_the_host_takes_its_place(monkeypatch, tmp_path, image
     ).read_text() == "deb http://proxy.example/debian bookworm main\n"
     assert 'Dir::Etc::sourcelist "/run/lent/sources.list";' in (folder / "apt.conf").read_text()
     # What a step added on its own is not covered.
-    assert uplink.replaced_sources(image) == [own]
+    assert host_network.replaced_sources(image) == [own]
 
 
 def test_proxies_certificates_and_pip(monkeypatch, tmp_path, image):

@@ -1,7 +1,7 @@
 """What a task's own scripts change in services: its setup, and the events of its world.
 
-A script is a Python file of the task folder with a function ``change(desk)``. It runs on the
-host, as checks do, and depends on nothing but the desk.
+A script is a Python file of the task folder with a function ``change(context)``. It runs on the
+host, as checks do, and depends on nothing but the context.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentgym.services.backend import Backend
 from agentgym.services.state import Rows
 
 
-class Desk:
+class SetupContext:
     """What a script acts through: tools as an agent has them, and the rows themselves.
 
     Args:
@@ -100,11 +100,11 @@ class Desk:
         self._open.close()
 
 
-Change: TypeAlias = Callable[[Desk], None]
+Change: TypeAlias = Callable[[SetupContext], None]
 
 
 def load_change(path: Path, error: type[AgentGymError]) -> Change:
-    """Return the function ``change(desk)`` of a script.
+    """Return the function ``change(context)`` of a script.
 
     Args:
         path: The script.
@@ -114,22 +114,22 @@ def load_change(path: Path, error: type[AgentGymError]) -> Change:
         AgentGymError: As `error`: the file is absent, cannot be loaded or has no such function.
     """
     if not path.is_file():
-        raise error(f"{show_path(path)}: no such file; expected a script with change(desk)")
+        raise error(f"{show_path(path)}: no such file; expected a script with change(context)")
     change = getattr(execute(path, error), "change", None)
     if not inspect.isfunction(change) or len(inspect.signature(change).parameters) != 1:
-        raise error(f"{show_path(path)}: expected a function change(desk)")
+        raise error(f"{show_path(path)}: expected a function change(context)")
     return change
 
 
-def run_change(desk: Desk, path: Path, error: type[AgentGymError]) -> None:
-    """Run a script over a desk.
+def run_change(context: SetupContext, path: Path, error: type[AgentGymError]) -> None:
+    """Run a script over a context.
 
     Raises:
         AgentGymError: As `error`: it cannot be loaded, or raised; names the line.
     """
     change = load_change(path, error)
     try:
-        desk.run(change)
+        context.run(change)
     except Exception as raised:
         # Whatever an author's function raises, the script is what is broken.
         what = raised if isinstance(raised, ServiceError) else f"{type(raised).__name__}: {raised}"

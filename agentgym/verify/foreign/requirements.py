@@ -23,7 +23,7 @@ _VALUED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Wants:
+class ScriptRequirements:
     """What test scripts ask for.
 
     Attributes:
@@ -39,7 +39,7 @@ class Wants:
     python: str = ""
 
 
-def read_wants(scripts: Iterable[str]) -> Wants:
+def read_requirements(scripts: Iterable[str]) -> ScriptRequirements:
     """Return what scripts ask for, all of it together."""
     pip: set[str] = set()
     apt: set[str] = set()
@@ -65,7 +65,7 @@ def read_wants(scripts: Iterable[str]) -> Wants:
     pip = {each for each in pip if not each.startswith(_PLUGIN)}
     if not any(re.match(r"pytest([^A-Za-z0-9_-]|$)", each) for each in pip):
         pip.add(_DEFAULT)
-    return Wants(tuple(sorted(pip)), tuple(sorted(apt)), own_python, python)
+    return ScriptRequirements(tuple(sorted(pip)), tuple(sorted(apt)), own_python, python)
 
 
 def _commands(text: str) -> Iterable[list[str]]:

@@ -24,7 +24,7 @@ class _Curtain:
         raise _Looked
 
 
-def rehearse(use: str, check: Check, arguments: Mapping[str, Json]) -> None:
+def dry_run(use: str, check: Check, arguments: Mapping[str, Json]) -> None:
     """Call a check up to where it first looks at the evidence.
 
     Args:

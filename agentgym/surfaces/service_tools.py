@@ -8,16 +8,25 @@ from fnmatch import fnmatchcase
 
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
 from agentgym.protocols import Services, Site
-from agentgym.records import Action, Effect, Fittings, Image, Json, Observation, Reply, ToolSpec
+from agentgym.records import (
+    Action,
+    Effect,
+    Image,
+    Json,
+    Observation,
+    Reply,
+    SurfaceConfig,
+    ToolSpec,
+)
 from agentgym.surfaces.aside import aside
-from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
+from agentgym.surfaces.truncation import bounded, bounded_data, pixels, readable
 
 
 class ServicesSurface:
     """A Surface over live services.
 
     Args:
-        fittings: The tools; the option `tools` picks some of them by globs.
+        config: The tools; the option `tools` picks some of them by globs.
 
     Raises:
         ConfigError: There are no services, an option is unknown, or a glob picks nothing.
@@ -26,8 +35,8 @@ class ServicesSurface:
     name = "services"
     pictures = True
 
-    def __init__(self, fittings: Fittings) -> None:
-        self._tools = chosen_tools(fittings, self.name)
+    def __init__(self, config: SurfaceConfig) -> None:
+        self._tools = chosen_tools(config, self.name)
         self._services: Services | None = None
 
     async def open(self, site: Site) -> None:
@@ -98,31 +107,31 @@ def first_picture(names: Iterable[str], services: Services) -> Image | None:
     return next((picture for picture in shown if picture is not None), None)
 
 
-def chosen_tools(fittings: Fittings, surface: str) -> tuple[ToolSpec, ...]:
+def chosen_tools(config: SurfaceConfig, surface: str) -> tuple[ToolSpec, ...]:
     """Return the tools of services that a surface offers: those that its option `tools` picks.
 
     Args:
-        fittings: The tools and the options.
+        config: The tools and the options.
         surface: Name of the surface.
 
     Raises:
         ConfigError: There are no services, an option is unknown, or a glob picks nothing.
     """
-    options = dict(fittings.options)
+    options = dict(config.options)
     globs = options.pop("tools", ["*"])
     if options:
         unknown = NotFoundError(f"option of surface.{surface}", min(options), ["tools"])
         raise ConfigError(str(unknown))
     if not isinstance(globs, Sequence) or isinstance(globs, str):
         raise ConfigError(f"surface.{surface}.tools: expected a list of globs, got {globs!r}")
-    if not fittings.service_tools:
+    if not config.service_tools:
         raise ConfigError(f"surface {surface!r} needs services: add services = '…' to env.toml")
-    names = [tool.name for tool in fittings.service_tools]
+    names = [tool.name for tool in config.service_tools]
     for glob in globs:
         if not any(fnmatchcase(name, str(glob)) for name in names):
             raise ConfigError(f"surface.{surface}.tools: {glob!r} picks no tool of {len(names)}")
     return tuple(
         tool
-        for tool in fittings.service_tools
+        for tool in config.service_tools
         if any(fnmatchcase(tool.name, str(glob)) for glob in globs)
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from agentgym.errors import ActionError, AgentGymError, TaskError
 from agentgym.manifest import show_path
 from agentgym.records import Action, Json, Step
-from agentgym.task.foreign.solution import playbook as foreign_playbook
+from agentgym.task.foreign.solution import reference_actions as foreign_reference_actions
 from agentgym.task.model import Instance, Task
 from agentgym.task.patch import Line, apply_patch, read_lines
 from agentgym.task.template import canonical, environment, fill_json
@@ -41,15 +41,15 @@ def oracle(instance: Instance) -> tuple[Action, ...]:
         TaskError: The solution cannot be read; names file and line.
     """
     if instance.task.foreign is not None:
-        return foreign_playbook(instance.task.foreign)
-    return read_playbook(solution(instance.task), instance)
+        return foreign_reference_actions(instance.task.foreign)
+    return read_reference_actions(solution(instance.task), instance)
 
 
 def answered(action: Action, history: Sequence[Step]) -> Action:
     """Return a `submit` with the answer that a script has left for it; any other action as it is.
 
     Args:
-        action: The next action of a playbook.
+        action: The next action of reference actions.
         history: The steps taken; one of them may have read ``$AGENTGYM_ANSWER``.
     """
     if action != _SUBMIT:
@@ -70,7 +70,7 @@ def solution(task: Task) -> Path:
     return script if script.exists() else script.with_name("actions.jsonl")
 
 
-def read_playbook(path: Path, instance: Instance) -> tuple[Action, ...]:
+def read_reference_actions(path: Path, instance: Instance) -> tuple[Action, ...]:
     """Return the actions of a solution or mutant; the last one ends the episode.
 
     Slots are filled, and a script finds the parameters exported.
@@ -83,10 +83,10 @@ def read_playbook(path: Path, instance: Instance) -> tuple[Action, ...]:
 
 
 def read_cues(path: Path, instance: Instance) -> tuple[Cue, ...]:
-    """Return the actions of a solution or mutant as `read_playbook` does, each with its place.
+    """Return the actions of a solution or mutant as `read_reference_actions` does, each with its place.
 
     Raises:
-        TaskError: As `read_playbook` raises it.
+        TaskError: As `read_reference_actions` raises it.
     """
     if path.suffix == ".patch":
         original = solution(instance.task)

@@ -10,16 +10,16 @@ from agentgym.sandbox import absent
 from agentgym.sandbox.build.builder import Builds, Tell
 from agentgym.sandbox.build.plan import Plan
 from agentgym.sandbox.build.planner import with_packages
+from agentgym.sandbox.image_fallback import Sources, fetch, plan_context, plan_image
 from agentgym.sandbox.images import find_image
 from agentgym.sandbox.recipe import load_plan, load_recipe, settings_of
 from agentgym.sandbox.rootimage import user_of
-from agentgym.sandbox.standin import Sources, fetch, plan_context, plan_image
 from agentgym.task.foreign.prepared import VARIABLE
 from agentgym.task.foreign.rules import Computer, SandboxRules
 from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.model import Task
+from agentgym.verify.foreign.requirements import ScriptRequirements, read_requirements
 from agentgym.verify.foreign.toolkit import RECIPE, prepare_toolkit
-from agentgym.verify.foreign.wants import Wants, read_wants
 
 _LIMITS = Limits(memory_mb=4096, pids=4096, disk_mb=20480)
 _MARGIN_S = 300.0
@@ -27,7 +27,7 @@ _MARGIN_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ResolvedTask:
     """What an episode of a task begins on.
 
     Attributes:
@@ -41,7 +41,7 @@ class Ground:
     tools: tuple[ToolSpec, ...] = ()
 
 
-def ground_of(task: Task) -> Ground:
+def resolve_task(task: Task) -> ResolvedTask:
     """Return what a task's sandboxes are made of; builds nothing.
 
     Raises:
@@ -52,10 +52,10 @@ def ground_of(task: Task) -> Ground:
     if rules is None:
         tools = task.foreign.domain.tools if isinstance(task.foreign, Tau2Rules) else ()
         recipe = absent.RECIPE if spec.sandbox is None else load_recipe(spec.sandbox)
-        return Ground(spec, recipe, tools)
+        return ResolvedTask(spec, recipe, tools)
     recipe = computer_recipe(rules.computer, task.manifest.title)
     user = user_of(rules.agent_user or recipe.user)
-    return Ground(spec, replace(recipe, user=user))
+    return ResolvedTask(spec, replace(recipe, user=user))
 
 
 def needs_sandbox(task: Task) -> bool:
@@ -111,14 +111,14 @@ def computer_plan(computer: Computer, sources: Sources) -> Plan:
     return with_packages(plan, computer.prepared.apt, computer.prepared.pip, lambda _: VARIABLE)
 
 
-def tests_want(rules: SandboxRules) -> Wants:
+def test_requirements(rules: SandboxRules) -> ScriptRequirements:
     """Return what the test scripts of a foreign task ask the network for."""
     texts = []
     for stage in rules.stages:
         files = [script for folder in stage.tests for script in sorted(folder.glob("*.sh"))]
         files += [stage.script_file] if stage.script_file is not None else []
         texts += [path.read_text("utf-8", "replace") for path in files if path.is_file()]
-    return read_wants(texts)
+    return read_requirements(texts)
 
 
 def stand_ins(task: Task) -> dict[str, str]:
@@ -134,7 +134,7 @@ def stand_ins(task: Task) -> dict[str, str]:
     if (rules := task.sandbox_rules) is not None:
         prepared = rules.computer.prepared
         found |= {f"package {name}": VARIABLE for name in (*prepared.apt, *prepared.pip)}
-        if python := tests_want(rules).python:
+        if python := test_requirements(rules).python:
             found[f"Python {python} for the tests"] = RECIPE
     return found
 
@@ -164,7 +164,7 @@ def build_task(task: Task, builds: Builds, tell: Tell) -> None:
         _build(computer_plan(computer, Sources()), task.manifest.title, builds, tell)
     _build(load_plan(RECIPE), RECIPE, builds, tell)
     graded = rules.verifier or rules.computer
-    prepare_toolkit(tests_want(rules), computer_plan(graded, Sources()), builds)
+    prepare_toolkit(test_requirements(rules), computer_plan(graded, Sources()), builds)
 
 
 def _computers(rules: SandboxRules | None) -> list[Computer]:

@@ -46,7 +46,7 @@ class Sources:
         if name in catalogue.folders("sandboxes"):
             return load_plan(name)
         self.images.append(name)
-        recipe = None if is_here(name) else stand_in_for(name)
+        recipe = None if is_here(name) else fallback_for(name)
         if recipe is None:
             raise NotFoundError("sandbox recipe", name, ())
         self.stand_ins[name] = recipe
@@ -71,7 +71,7 @@ def plan_image(image: str, sources: Sources) -> Plan:
     return plan or _pull(image)
 
 
-def stand_in_for(image: str) -> str | None:
+def fallback_for(image: str) -> str | None:
     """Return the recipe that declares to stand for an image, the last one by name."""
     found = None
     for name, folder in catalogue.folders("sandboxes").items():
@@ -89,14 +89,14 @@ def is_here(image: str) -> bool:
 def fetch(images: Iterable[str], builds: Builds, tell: Tell) -> None:
     """Try once to fetch images that something could stand for; a failure is only told."""
     for image in dict.fromkeys(images):
-        if image in _asked or is_here(image) or stand_in_for(image) is None:
+        if image in _asked or is_here(image) or fallback_for(image) is None:
             continue
         _asked.add(image)
         try:
             builds.build(_pull(image))
         except AgentGymError as error:
             why = str(error).splitlines()[0].rpartition(": ")[2].rstrip('"')
-            tell(f"{image} cannot be fetched; recipe {stand_in_for(image)} stands for it ({why})")
+            tell(f"{image} cannot be fetched; recipe {fallback_for(image)} stands for it ({why})")
 
 
 def _pull(image: str) -> Plan:

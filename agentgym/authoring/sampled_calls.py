@@ -24,7 +24,7 @@ _TRIES = 6
 _PLAIN = ("A note for later.", "Please have a look at this when there is time.")
 
 
-class Errands:
+class SampledCalls:
     """Draws calls about what an episode begins with; equal arguments give equal calls.
 
     Args:

@@ -1,6 +1,6 @@
 """The services as surfaces reach them: what the world does to calls, it does to theirs too.
 
-A call that an agent makes is struck by faults on its way to the surface (`World.call`). One
+A call that an agent makes is struck by faults on its way to the surface (`Dynamics.call`). One
 that a surface makes by itself, because a program or a script asks for it, is counted and struck
 here, as a call of the same tool.
 """
@@ -10,26 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from agentgym.env.fault import Strike
+from agentgym.env.fault import InjectedFault
 from agentgym.protocols import Picture, Services
 from agentgym.records import Actor, Json, Reply
 
 
-class Striking(Protocol):
+class FaultInjector(Protocol):
     """Who knows what strikes a call."""
 
     acting: str
 
-    def next_strike(self, tool: str) -> Strike | None:
+    def next_fault(self, tool: str) -> InjectedFault | None:
         """Count one more call of a tool and return what strikes it."""
         ...
 
-    def note_strike(self, strike: Strike) -> str:
+    def note_fault(self, injected: InjectedFault) -> str:
         """Take down that a fault has struck, and return its message."""
         ...
 
 
-class WorldServices:
+class FaultProxy:
     """Services of a world with faults.
 
     Args:
@@ -37,8 +37,8 @@ class WorldServices:
         world: Decides which calls are struck.
     """
 
-    def __init__(self, services: Services, world: Striking) -> None:
-        self._services, self._world = services, world
+    def __init__(self, services: Services, world: FaultInjector) -> None:
+        self._services, self._injector = services, world
 
     @property
     def waits(self) -> bool:
@@ -61,11 +61,11 @@ class WorldServices:
 
     def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
         """Call a tool, unless a fault strikes; only calls of the agent are struck."""
-        if actor != "agent" or tool == self._world.acting:
+        if actor != "agent" or tool == self._injector.acting:
             return self._services.call(tool, arguments, actor)
-        strike = self._world.next_strike(tool)
-        if strike is None:
+        injected = self._injector.next_fault(tool)
+        if injected is None:
             return self._services.call(tool, arguments, actor)
-        executed = strike.fault.is_executed
+        executed = injected.fault.is_executed
         true = self._services.call(tool, arguments, actor) if executed else None
-        return strike.reply(true, self._world.note_strike(strike))
+        return injected.reply(true, self._injector.note_fault(injected))

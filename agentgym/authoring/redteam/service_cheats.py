@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from agentgym.authoring.redteam import Cheat
-from agentgym.authoring.subject import Ground, Subject
+from agentgym.authoring.subject import InitialState, Subject
 from agentgym.records import Action, Json
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
@@ -42,16 +42,16 @@ class Team:
 
 async def service_cheats(subject: Subject) -> list[Team]:
     """Return the cheats for a task, none where its environment has no services."""
-    ground = await subject.ground()
-    if ground.services is None:
+    initial = await subject.initial_state()
+    if initial.services is None:
         return []
     talks = "message_user" in subject.tools
-    claims = _claims(ground, ground.services, talks=talks)
+    claims = _claims(initial, initial.services, talks=talks)
     return [Team(tuple(claims), claims=True), Team(tuple(await _sprays(subject)), claims=False)]
 
 
-def _claims(ground: Ground, services: Snapshot, *, talks: bool) -> list[Cheat]:
-    told = ground.instance.instruction[:_MOST_CHARS]
+def _claims(initial: InitialState, services: Snapshot, *, talks: bool) -> list[Cheat]:
+    told = initial.instance.instruction[:_MOST_CHARS]
     answers = {
         "claimed-done": _DONE,
         "echoed-instruction": told,
@@ -69,15 +69,15 @@ async def _sprays(subject: Subject) -> list[Cheat]:
     told = subject.instance().instruction
     names = list(dict.fromkeys(re.findall(r"[\w./:@+-]{2,}", told)))
     numbers: list[Json] = [int(number) for number in re.findall(r"\d{1,15}", told)]
-    errands = await subject.errands()
-    assert errands is not None
-    swept = errands.sweeps([*numbers, *names], _SWEPT, _DONE)
+    sampled_calls = await subject.sampled_calls()
+    assert sampled_calls is not None
+    swept = sampled_calls.sweeps([*numbers, *names], _SWEPT, _DONE)
     lists = {
-        "wrote-everywhere": errands.writes(_ROUNDS, (told, _DONE)),
+        "wrote-everywhere": sampled_calls.writes(_ROUNDS, (told, _DONE)),
         "swept-everything": swept,
         # What one tool does another may undo.
         "swept-backwards": swept[::-1],
-        "wrote-hostile-text": errands.writes(_ROUNDS, (*HOSTILE, *_PLEAS)),
+        "wrote-hostile-text": sampled_calls.writes(_ROUNDS, (*HOSTILE, *_PLEAS)),
     }
     return [Cheat(name, (*actions, _submit(_DONE))) for name, actions in lists.items()]
 

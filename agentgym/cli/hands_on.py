@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from agentgym.authoring.attempt import Attempt
+from agentgym.authoring.hands_on import Attempt
 from agentgym.authoring.statements import is_unfinished
 from agentgym.env.portal import portal
 from agentgym.errors import ActionError, NotFoundError

@@ -17,7 +17,7 @@ from agentgym.records import Json
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSetup:
+class CachedSetup:
     """One prepared setup; its task is empty if none was noted.
 
     Attributes:
@@ -40,27 +40,27 @@ def gold_folder(key: str) -> Path:
     return catalogue.cache_dir() / "gold" / key
 
 
-def note(gold: Path, setup: KeptSetup) -> None:
+def note(gold: Path, setup: CachedSetup) -> None:
     """Note what the setup is whose gold is in a folder."""
     gold.with_suffix(".json").write_text(json.dumps(asdict(setup)))
 
 
-def noted(gold: Path) -> KeptSetup:
+def noted(gold: Path) -> CachedSetup:
     """Return what is noted of the setup whose gold is in a folder."""
     try:
-        return KeptSetup(**json.loads(gold.with_suffix(".json").read_text()))
+        return CachedSetup(**json.loads(gold.with_suffix(".json").read_text()))
     except (OSError, ValueError, TypeError):
-        return KeptSetup(gold.name)
+        return CachedSetup(gold.name)
 
 
-def kept_setups() -> Iterator[KeptSetup]:
+def cached_setups() -> Iterator[CachedSetup]:
     """Yield every setup whose gold is here."""
     for folder in sorted(gold_folder("").glob("*")):
         if folder.is_dir() and not folder.suffix:
             yield noted(folder)
 
 
-def forget(setup: KeptSetup) -> None:
+def forget(setup: CachedSetup) -> None:
     """Remove the gold of a setup, and the note."""
     folder = gold_folder(setup.key)
     folder.with_suffix(".json").unlink(missing_ok=True)

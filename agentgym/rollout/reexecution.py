@@ -17,7 +17,7 @@ import numpy as np
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Transition
 from agentgym.record import codec
-from agentgym.record.happenings import happenings_to_json
+from agentgym.record.step_events import events_to_json
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.record.volatile.masking import Masking, command_of
 from agentgym.record.volatile.numbers import excused
@@ -36,7 +36,7 @@ class Divergence:
 
     Attributes:
         step: Index of the step, -1 for what belongs to none.
-        field: What differs: ``happenings``, ``effect``, ``text``, ``data``, ``image`` or ``end``
+        field: What differs: ``events``, ``effect``, ``text``, ``data``, ``image`` or ``end``
             of a step;
             before them ``prepared setup``, ``params`` and ``first.text`` (…), after them
             ``status``, ``state_hash``, ``score`` and ``outcome``.
@@ -62,7 +62,7 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True)
-class Trail:
+class Reexecution:
     """Where a re-execution got to.
 
     Attributes:
@@ -84,7 +84,7 @@ class Trail:
         return min(found, key=lambda one: one.step, default=None)
 
 
-async def retrace(
+async def reexecute(
     env: Environment,
     first: Observation,
     row: EpisodeRow,
@@ -92,7 +92,7 @@ async def retrace(
     *,
     recorded_in: Sequence[Period],
     strict: bool,
-) -> Trail:
+) -> Reexecution:
     """Execute recorded actions in an environment that was just reset.
 
     Args:
@@ -104,11 +104,11 @@ async def retrace(
         strict: Stop at the first divergence that is not in text alone instead of going on.
     """
     masking = Masking((), tuple(env.task.manifest.replay.volatile_text))
-    trail = Trail(first, None, _differs_at_start(row, env, first, masking))
+    trail = Reexecution(first, None, _differs_at_start(row, env, first, masking))
     for step in steps:
         if strict and trail.divergence:
             break
-        transition = await env.step(step.decision, recorded=step.happenings)
+        transition = await env.step(step.decision, recorded=step.events)
         seen = transition.observation
         now = Period(env.began_s, time.time())
         masking = replace(masking.after(command_of(step.action)), periods=(*recorded_in, now))
@@ -118,7 +118,7 @@ async def retrace(
         over = transition.verdict is not None
         if over and step is not steps[-1]:
             divergence = divergence or Divergence(step.index, "end", "goes on", "over")
-        trail = Trail(seen, transition, divergence, texts)
+        trail = Reexecution(seen, transition, divergence, texts)
         if over:
             break
     return trail
@@ -156,10 +156,10 @@ def compare(
 
 def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:
     """Compare the events and faults of a step; they explain what differs in what was seen."""
-    if recorded.happenings == seen.happenings:
+    if recorded.events == seen.events:
         return None
-    was, now = (codec.canonical(happenings_to_json(step.happenings)) for step in (recorded, seen))
-    return Divergence(recorded.index, "happenings", *_excerpts(was, now))
+    was, now = (codec.canonical(events_to_json(step.events)) for step in (recorded, seen))
+    return Divergence(recorded.index, "events", *_excerpts(was, now))
 
 
 def _differs_at_start(

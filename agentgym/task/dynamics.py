@@ -1,6 +1,6 @@
 """The living part of a task: the tables `[clock]`, `[[event]]` and `[[fault]]` of `task.toml`.
 
-Owns what they may say. What they do to an episode is in `agentgym.env.world`.
+Owns what they may say. What they do to an episode is in `agentgym.env.dynamics`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from agentgym.errors import SandboxEndedError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Action, Observation, Verdict
 from agentgym.task.model import Task
-from agentgym.task.playbook import answered, oracle
+from agentgym.task.reference_actions import answered, oracle
 
 _COMMAND_S = 600.0
 _GIVE_UP_S = 5.0

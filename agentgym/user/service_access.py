@@ -11,7 +11,7 @@ from agentgym.services.backend import Backend
 from agentgym.services.tables import select
 
 
-class ServicesOfUser:
+class UserServiceAccess:
     """The `agentgym.protocols.UserWorld` of live services.
 
     Args:

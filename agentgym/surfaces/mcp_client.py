@@ -34,7 +34,7 @@ try:
     from mcp import types as types
     from mcp.client.streamable_http import streamable_http_client
 
-    from agentgym.surfaces.dialect import adapt_result
+    from agentgym.surfaces.mcp_schema import adapt_result
     from agentgym.surfaces.transport import BoundedTransport, over_stdio
 except ImportError as error:
     raise missing_extra("mcp", "mcp") from error

@@ -52,7 +52,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Venue:
+class SessionConfig:
     """What every guest plays, and the limits on time.
 
     Attributes:
@@ -89,7 +89,7 @@ class _Call:
             self.shown.set_result(observation)
 
 
-class Visitor:
+class RemoteAgent:
     """An Agent whose decisions are the calls of a guest.
 
     Args:
@@ -156,18 +156,18 @@ class Visitor:
         """Nothing to release."""
 
 
-class Visit:
+class Session:
     """One guest's episode. It begins with their first call.
 
     Args:
-        venue: Where.
+        config: Where.
         told: The instruction as they know it; what the world adds at the start comes with the
             answer to the first call.
     """
 
-    def __init__(self, venue: Venue, told: str) -> None:
-        self._venue, self._told = venue, told
-        self._visitor = Visitor(venue.idle_s)
+    def __init__(self, config: SessionConfig, told: str) -> None:
+        self._config, self._told = config, told
+        self._visitor = RemoteAgent(config.idle_s)
         self._playing: asyncio.Task[EpisodeResult] | None = None
         self._env: Environment | None = None
 
@@ -217,17 +217,17 @@ class Visit:
             await self._playing
 
     async def _play(self, guest: str) -> EpisodeResult:
-        venue = self._venue
-        episode = venue.plan(guest)
-        self._env = venue.make()
+        config = self._config
+        episode = config.plan(guest)
+        self._env = config.make()
         try:
             return await run_episode(
                 self._env,
                 self._visitor,
-                seed=venue.seed,
-                store=venue.store,
+                seed=config.seed,
+                store=config.store,
                 episode_id=episode,
-                timeout_s=venue.timeout_s,
+                timeout_s=config.timeout_s,
             )
         finally:
             await self._env.close()

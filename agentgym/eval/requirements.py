@@ -13,14 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from agentgym import catalogue
-from agentgym.env.ground import build_task, stand_ins
+from agentgym.env.resolved_task import build_task, stand_ins
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import AgentGymError
 from agentgym.sandbox.build.builder import Builds, Tell
 from agentgym.sandbox.recipe import load_plan
+from agentgym.task.debian_packages import install_command
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
-from agentgym.task.needs import install_command
 
 GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -68,7 +68,7 @@ def _runs_on_host(env: str) -> bool:
         return False
 
 
-def used_stand_ins(task_ids: Iterable[str]) -> dict[str, dict[str, str]]:
+def used_fallbacks(task_ids: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return, for tasks where it is so, which recipe stands for what could not be had."""
     found = {}
     for task_id in task_ids:

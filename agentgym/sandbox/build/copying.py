@@ -1,7 +1,7 @@
 """Files put into an image, and the accounts they may belong to.
 
 The caller has made the image the root of this process. Account files are read as text: the C
-library would load code of the image. Standard library only: see `jail.py`.
+library would load code of the image. Standard library only: see `build_namespace.py`.
 """
 
 from __future__ import annotations

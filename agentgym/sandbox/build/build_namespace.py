@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import debian, placing, tarlayer, uplink
+from . import copying, debian, host_network, tarlayer
 
 FAILED = 125
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND = 1, 2, 4, 8, 32, 4096
@@ -82,7 +82,7 @@ def copy(lowers: list[str], upper: str, output: str, files: str, **where: Any) -
     """Put the files of a tar into the image."""
     began = time.time()
     with tarfile.open(files, "r:") as archive, _overlay(lowers, upper) as root, _inside(root):
-        placing.place(archive, **where)
+        copying.place(archive, **where)
     tarlayer.pack(upper, output, began=began)
     return 0
 
@@ -189,11 +189,11 @@ def _furnish(root: str, made: list[str]) -> dict[str, str]:
             _mount("", path, "", _BIND | _REMOUNT | _RDONLY | _NOSUID | _NODEV | _NOEXEC)
     _devices(f"{root}/dev")
     _mount("tmpfs", root + _LENT, "tmpfs", _NOSUID | _NODEV, "mode=755,size=16m")
-    lent = uplink.lay(Path(root + _LENT), _LENT, Path(root))
+    lent = host_network.lay(Path(root + _LENT), _LENT, Path(root))
     with _inside(root):
         _cover("/etc/resolv.conf", f"{_LENT}/resolv.conf", made)
         if os.path.exists(f"{_LENT}/sources.list"):
-            for listed in uplink.replaced_sources(Path("/")):
+            for listed in host_network.replaced_sources(Path("/")):
                 _cover(str(listed), os.devnull, made)
         if os.path.isdir("/var/lib/dpkg") and not os.path.lexists(_POLICY):
             _write(_POLICY, "#!/bin/sh\nexit 101\n", 0o755)
@@ -249,7 +249,7 @@ def _become(root: str, argv: list[str], env: dict[str, str], cwd: str, user: str
     """Become the command; never returns."""
     try:
         _leave_host(root)
-        account = placing.account(user)
+        account = copying.account(user)
         os.chdir(cwd)
         os.setsid()
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

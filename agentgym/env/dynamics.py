@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agentgym.env.clock import LogicalClock
-from agentgym.env.fault import Faults, Strike
+from agentgym.env.fault import Faults, InjectedFault
+from agentgym.env.fault_proxy import FaultProxy
 from agentgym.env.hosting import run_service_script
 from agentgym.env.script import complaint, run_script
 from agentgym.env.spec import EnvSpec
-from agentgym.env.wire import WorldServices
 from agentgym.errors import (
     SandboxDiedError,
     SandboxError,
@@ -29,23 +29,23 @@ from agentgym.records import (
     Action,
     Capability,
     CheckResult,
-    Happening,
-    HappeningKind,
     Observation,
     Step,
+    StepEvent,
+    StepEventKind,
 )
 from agentgym.services.backend import Backend
+from agentgym.task.dynamics import EventManifest
 from agentgym.task.model import Instance, Task
 from agentgym.task.template import fill
-from agentgym.task.world import EventManifest
 from agentgym.verify.milestones import Milestones, Moment, milestones_of
-from agentgym.verify.services import ServicesSeen
+from agentgym.verify.service_state import ServicesSeen
 
 FAILED = "failed in what the agent had left"
 """Said of a script in the record of its event."""
 
 
-class World:
+class Dynamics:
     """The world of one episode.
 
     Args:
@@ -69,14 +69,14 @@ class World:
     ) -> None:
         manifest = instance.task.manifest
         self._services = services
-        self.services = None if services is None else WorldServices(services, self)
+        self.services = None if services is None else FaultProxy(services, self)
         self._start = None if services is None else services.snapshot()
         self.clock = LogicalClock(manifest.clock.begins)
         self._instance, self._milestones, self._pristine = instance, milestones, pristine
         self._faults = Faults(instance.task.id, manifest.fault, instance.seed)
         self._waiting = list(manifest.event)
         self._ran: list[tuple[EventManifest, str, str]] = []
-        self._happenings: list[Happening] = []
+        self._step_events: list[StepEvent] = []
         self.acting = ""
 
     def close(self) -> None:
@@ -89,13 +89,13 @@ class World:
         """What the milestones have come to, by checkpoint id."""
         return self._milestones.results() if self._milestones is not None else {}
 
-    def note(self, happening: Happening) -> None:
+    def note(self, event: StepEvent) -> None:
         """Take down what has happened elsewhere in the present step."""
-        self._happenings.append(happening)
+        self._step_events.append(event)
 
-    def take_happenings(self) -> tuple[Happening, ...]:
+    def take_events(self) -> tuple[StepEvent, ...]:
         """Return what has fired since this was last asked, in order."""
-        happened, self._happenings = tuple(self._happenings), []
+        happened, self._step_events = tuple(self._step_events), []
         return happened
 
     async def begin(self, sandbox: Sandbox) -> str:
@@ -128,21 +128,21 @@ class World:
     ) -> Observation:
         """Execute a legal call, unless a fault strikes it."""
         self.acting = action.tool
-        strike = self.next_strike(action.tool)
-        if strike is None:
+        injected = self.next_fault(action.tool)
+        if injected is None:
             return await execute(action)
-        true = await execute(action) if strike.fault.is_executed else None
-        return strike.answer(true, self.note_strike(strike))
+        true = await execute(action) if injected.fault.is_executed else None
+        return injected.answer(true, self.note_fault(injected))
 
-    def next_strike(self, tool: str) -> Strike | None:
+    def next_fault(self, tool: str) -> InjectedFault | None:
         """Count one more call of a tool and return what strikes it."""
         return self._faults.next_call(tool)
 
-    def note_strike(self, strike: Strike) -> str:
+    def note_fault(self, injected: InjectedFault) -> str:
         """Take down that a fault has struck, and return its message with the slots filled."""
-        fault = strike.fault
-        self._happenings.append(Happening(HappeningKind.FAULT, fault.id, strike.detail))
-        self._advance_clock(strike.delay_s)
+        fault = injected.fault
+        self._step_events.append(StepEvent(StepEventKind.FAULT, fault.id, injected.detail))
+        self._advance_clock(injected.delay_s)
         where = show_path(self._instance.task.folder / "task.toml")
         return fill(fault.message or "", self._instance.params, where)
 
@@ -192,7 +192,7 @@ class World:
                 text = fill(event.announce, self._instance.params, where)
                 told.append(f"[notification] {text}")
                 detail += ", announced"
-            self._happenings.append(Happening(HappeningKind.EVENT, event.id, detail))
+            self._step_events.append(StepEvent(StepEventKind.EVENT, event.id, detail))
         return "\n".join(told)
 
     def _is_due(self, event: EventManifest, steps: int) -> bool:
@@ -210,17 +210,17 @@ class World:
             return f", ran {script}"
         if all(ran.when is None for ran, _, _ in self._ran):
             try:
-                await self._rehearse()
+                await self._dry_run()
             except SandboxError as error:
                 # No agent has been in that sandbox, so that its failure is not the agent's.
-                raise SandboxDiedError(f"no rehearsal of the events: {error}") from error
+                raise SandboxDiedError(f"no dry run of the events: {error}") from error
         return f", {script} {FAILED}"
 
-    async def _rehearse(self) -> None:
+    async def _dry_run(self) -> None:
         """Run all scripts so far, in order, where no agent has been.
 
         One that waited for a milestone may build on what an agent did, so that its failing here
-        would prove nothing: nobody may rehearse those.
+        would prove nothing: nobody may dry_run those.
         """
         untouched = await self._pristine()
         services = None
@@ -247,12 +247,14 @@ class World:
         """Run a script where it belongs and return what went wrong, empty where nothing did."""
         if not script.endswith(".py"):
             return await run_script(sandbox, self._instance, event, script, now)
-        assert services is not None, "check_world has seen to it"
+        assert services is not None, "check_dynamics has seen to it"
         services.now = now
         return run_service_script(services, self._instance, event.id, script)
 
 
-def check_world(task: Task, spec: EnvSpec, tools: Sequence[str], provider: SandboxProvider) -> None:
+def check_dynamics(
+    task: Task, spec: EnvSpec, tools: Sequence[str], provider: SandboxProvider
+) -> None:
     """Make sure that what a task's world refers to is there.
 
     Raises:

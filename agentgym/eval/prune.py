@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from agentgym import catalogue
-from agentgym.env.ground import ground_of
+from agentgym.env.resolved_task import resolve_task
 from agentgym.errors import AgentGymError
 from agentgym.sandbox.recipe import load_plan
-from agentgym.task.kept import KeptSetup, kept_setups
 from agentgym.task.load import find_task
 from agentgym.task.model import Instance
 from agentgym.task.setup import setup_key
+from agentgym.task.setup_cache import CachedSetup, cached_setups
 
 
 def wanted_images() -> dict[str, str]:
@@ -26,21 +26,21 @@ def wanted_images() -> dict[str, str]:
     return found
 
 
-def sort_setups() -> tuple[list[KeptSetup], list[KeptSetup]]:
+def sort_setups() -> tuple[list[CachedSetup], list[CachedSetup]]:
     """Return the kept setups that a task of today would use, and the others."""
-    wanted: list[KeptSetup] = []
-    stale: list[KeptSetup] = []
-    for setup in kept_setups():
+    wanted: list[CachedSetup] = []
+    stale: list[CachedSetup] = []
+    for setup in cached_setups():
         (wanted if _is_wanted(setup) else stale).append(setup)
     return wanted, stale
 
 
-def _is_wanted(setup: KeptSetup) -> bool:
+def _is_wanted(setup: CachedSetup) -> bool:
     if setup.params is None:
         return False
     try:
         task = find_task(setup.task)
-        recipe = ground_of(task).recipe
+        recipe = resolve_task(task).recipe
         instance = Instance(task, 0, setup.params, "")
         return setup_key(instance, setup.provider, recipe) == setup.key
     except AgentGymError:

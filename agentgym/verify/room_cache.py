@@ -21,7 +21,7 @@ from agentgym.records import ExecResult
 _RECENT_S = 3600.0
 
 
-class RoomMemory:
+class RoomCache:
     """Answers of rooms by what led to them. Several threads may ask and tell.
 
     Kept for one grading, or by `agentgym task check` for the many episodes of one task.
@@ -48,7 +48,7 @@ class RoomMemory:
             self._answers[history] = answer
 
 
-class RememberedRoom:
+class CachedRoom:
     """The `agentgym.protocols.Room` that starts only when something new is asked of it.
 
     Args:
@@ -57,7 +57,7 @@ class RememberedRoom:
         open_room: Starts the room; what was answered from memory is done in it first.
     """
 
-    def __init__(self, memory: RoomMemory, content: str, open_room: Callable[[], Room]) -> None:
+    def __init__(self, memory: RoomCache, content: str, open_room: Callable[[], Room]) -> None:
         self._memory, self._history, self._open = memory, content, open_room
         self._room: Room | None = None
         self._skipped: list[Callable[[Room], object]] = []
