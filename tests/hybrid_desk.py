@@ -271,7 +271,7 @@ TASK = {
         '    desk.db.execute("UPDATE shelf_item SET done = 0")\n'
     ),
     "events/file.sh": 'echo "begun $AGENTGYM_NOW" > /srv/log\n',
-    "events/carried.py": 'def change(context):\n    context.call("board_post", text="I have seen it")\n',
+    "events/carried.py": 'def change(c):\n    c.call("board_post", text="I have seen it")\n',
     "events/late.py": 'def change(context):\n    context.call("board_post", text="it is late")\n',
     "checks/rubric.toml": RUBRIC,
     "checks/checks.py": CHECKS,

@@ -204,7 +204,7 @@ class StepGrader(Protocol):
     may say something else when it is asked again.
 
     Attributes:
-        name: As in the door.
+        name: That of the entry point.
         version: Changes whenever the same trajectory may get other grades, arguments included.
     """
 

@@ -211,7 +211,8 @@ class Briefing:
         instruction: The instruction text with its slots filled.
         seed: Seed of the episode; a seeded agent derives its randomness from it.
         max_steps: Steps the agent may take.
-        reference_actions: The oracle's actions; empty unless the agent declares ``privileged = True``.
+        reference_actions: The solution's actions; empty unless the agent has
+            ``privileged = True``.
     """
 
     task: str

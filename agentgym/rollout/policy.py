@@ -47,7 +47,7 @@ class Policy:
         self._timeout_s = timeout_s
 
     async def start(self) -> None:
-        """Brief the agent; the reference actions goes to those alone that declare themselves privileged.
+        """Brief the agent; only a privileged agent is given the reference actions.
 
         Raises:
             PolicyError: The policy failed.

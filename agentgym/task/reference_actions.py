@@ -83,7 +83,7 @@ def read_reference_actions(path: Path, instance: Instance) -> tuple[Action, ...]
 
 
 def read_cues(path: Path, instance: Instance) -> tuple[Cue, ...]:
-    """Return the actions of a solution or mutant as `read_reference_actions` does, each with its place.
+    """Return the actions that `read_reference_actions` returns, each with its place in the file.
 
     Raises:
         TaskError: As `read_reference_actions` raises it.

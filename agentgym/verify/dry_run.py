@@ -1,4 +1,4 @@
-"""Rehearsing a check: its arguments are tried before there is an episode to judge.
+"""Dry runs of checks: the arguments of one are tried before there is an episode to judge.
 
 Owns the convention that makes it possible: a check looks at its arguments before it looks at
 the evidence.

@@ -82,7 +82,7 @@ async def test_the_agent_is_briefed_sees_the_growing_history_and_is_closed():
     assert agent.closed == 1
 
 
-async def test_only_a_privileged_agent_gets_the_playbook(monkeypatch):
+async def test_only_a_privileged_agent_gets_the_solution(monkeypatch):
     reference = (Action("add", {"n": 4}), Action("submit"))
     monkeypatch.setattr(policy, "oracle", lambda instance: reference)
     agent = Counter()

@@ -1,4 +1,4 @@
-"""Reads office documents of the agent's, in a process with bounds (`agentgym.verify.subprocess_reader`)."""
+"""Reads office documents of the agent's, in a bounded process (`agentgym.verify.subprocess_reader`)."""
 
 import datetime
 import os

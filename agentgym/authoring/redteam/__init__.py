@@ -1,6 +1,6 @@
-"""The red team: cheating reference actions, filled in for a task.
+"""The red team: cheats, filled in for a task.
 
-A file below `reference actions/` is a cheat in the format of mutants; its first comment says what it
+A file below `cheats/` is a cheat in the format of mutants; its first comment says what it
 hopes for. What a cheater knows of the task comes as further slots: ``task_needs``, ``task_paths``
 (named in the instruction), ``task_files`` (left by the setup), ``task_folders``,
 ``task_instruction``, ``task_words``; a script finds them as ``PARAM_TASK_…``, a line each.

@@ -2,7 +2,8 @@
 
 Name servers, the proxies and mirrors of apt, pip and npm, and certificates: copied into a folder
 in memory that only the step sees; programs are pointed there by variables, so nothing in the
-image is touched. Standard library only: this runs in the namespace of a build, see `build_namespace.py`.
+image is touched. Standard library only: this runs in the namespace of a build, see
+`build_namespace.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs before the agent comes; every episode then starts from what it left.
 
-`context.call(tool, ...)` calls a tool, `context.db` changes rows past the tools, `context.gold(name, data)`
-leaves something for the checks. No time of day and no chance but `context.now` and `context.rng`.
+`context.call(tool, ...)` calls a tool, `context.db` changes rows past the tools and
+`context.gold(name, data)` leaves something for the checks. No time of day and no chance but `context.now` and `context.rng`.
 """
 
 from typing import Any

@@ -128,7 +128,7 @@ def test_nothing_is_added_after_an_action_that_ends_the_episode(
         ("none.sh", None, "none.sh: cannot be read: No such file"),
     ],
 )
-def test_what_is_not_a_playbook_is_named_by_line(
+def test_what_is_not_a_solution_is_named_by_line(
     instance: Instance,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
