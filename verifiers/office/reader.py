@@ -1,4 +1,4 @@
-"""Reads office documents of the agent's, in a bounded process (`agentgym.verify.subprocess_reader`)."""
+"""Reads office documents of the agent's in a process of its own, which has limits."""
 
 import datetime
 import os

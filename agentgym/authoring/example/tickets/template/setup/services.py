@@ -1,7 +1,8 @@
 """Runs before the agent comes; every episode then starts from what it left.
 
 `context.call(tool, ...)` calls a tool, `context.db` changes rows past the tools and
-`context.gold(name, data)` leaves something for the checks. No time of day and no chance but `context.now` and `context.rng`.
+`context.gold(name, data)` leaves something for the checks. Take the time and random numbers
+from `context.now` and `context.rng` only.
 """
 
 from typing import Any
