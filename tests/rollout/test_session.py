@@ -352,10 +352,10 @@ async def test_so_many_calls_wait_and_no_more(store, monkeypatch):
 async def test_so_many_episodes_are_played_and_no_more(store, monkeypatch):
     monkeypatch.setattr("agentgym.rollout.mcp.MAX_PLAYING", 1)
     sessions = reception_of(store)
-    first = sessions._visit("one")
+    first = sessions._session("one")
     await first.call(ADD, "x")
     with pytest.raises(MCPError, match="1 episodes are being played"):
-        sessions._visit("two")
-    assert sessions._visit("one") is first
+        sessions._session("two")
+    assert sessions._session("one") is first
     await first.call(SUBMIT, "x")
-    assert sessions._visit("two") is not first
+    assert sessions._session("two") is not first

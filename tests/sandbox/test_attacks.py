@@ -14,7 +14,7 @@ import pytest
 
 from agentgym.sandbox import launch, seccomp
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.testing.attacks import ATTACKS, attempt, devour, host_side, reach, table
+from agentgym.testing.attacks import ATTACKS, devour, host_side, probing, reach, table
 from agentgym.testing.attacks.attack import Outcome, command, run_inside
 from agentgym.testing.attacks.probing import DONE
 
@@ -143,7 +143,7 @@ def test_an_attack_succeeds_where_nothing_stops_it(attack):
     done = subprocess.run(
         [
             *("unshare", *namespaces, "--propagation", "private", "sh", "-c", UNCONFINED, "sh"),
-            *(attempt.__file__, inspect.getfile(program)),
+            *(probing.__file__, inspect.getfile(program)),
             *command(program, *ARGUMENTS.get(attack.name, ()), folder="/mnt"),
         ],
         # The system's Python, wherever the tests were started from.
@@ -321,7 +321,7 @@ def test_call_numbers_are_the_kernels(column, header, prefix):
     if not Path(header).exists():
         pytest.skip("no kernel headers (apt-get install -y linux-libc-dev)")
     known = numbers_of(header, prefix)
-    tables = {**seccomp.REFUSED, **attempt._NUMBERS}
+    tables = {**seccomp.REFUSED, **probing._NUMBERS}
     named = {name: numbers[column] for name, numbers in tables.items()}
     # Younger than the headers of some distributions.
     named = {name: number for name, number in named.items() if name in known or number is None}
