@@ -266,9 +266,9 @@ TASK = {
     "setup/setup.sh": 'printf "%s\\nzebra\\n" "$PARAM_WORD" > /srv/list\n',
     "setup/services.py": (
         "def change(context):\n"
-        '    desk.gold("first", str(desk.params["word"]))\n'
-        '    desk.call("shelf_finish", item=1)\n'
-        '    desk.db.execute("UPDATE shelf_item SET done = 0")\n'
+        '    context.gold("first", str(context.params["word"]))\n'
+        '    context.call("shelf_finish", item=1)\n'
+        '    context.db.execute("UPDATE shelf_item SET done = 0")\n'
     ),
     "events/file.sh": 'echo "begun $AGENTGYM_NOW" > /srv/log\n',
     "events/carried.py": 'def change(c):\n    c.call("board_post", text="I have seen it")\n',

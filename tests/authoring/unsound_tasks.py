@@ -121,15 +121,15 @@ LATE = '…\n[[event]]\nid = "late"\nat_step = 2\nrun = "events/late.py"\n'
 LEAKS_ROW = """
 def change(context):
     secret = "the answer to all of it"
-    desk.gold("answer", secret)
-    desk.db.execute("UPDATE tickets_customer SET phone = ? WHERE id = 7", secret)
+    context.gold("answer", secret)
+    context.db.execute("UPDATE tickets_customer SET phone = ? WHERE id = 7", secret)
 """
 SAME_ROWS = """
 def change(context):
     columns = "customer_id, subject, body, product, status, priority, created_at, updated_at"
     columns += ", due_at"
     for ticket in (9001, 9002):
-        desk.db.execute(
+        context.db.execute(
             f"INSERT INTO tickets_ticket (id, {columns}) SELECT ?, {columns} FROM tickets_ticket "
             "WHERE status = 'open' ORDER BY id LIMIT 1", ticket,
         )
@@ -151,8 +151,8 @@ SERVICES = (
     ),
     Broken(
         "schema",
-        "events/late.py: expected a function change(desk)",
-        {"task.toml": LATE, "events/late.py": "def chance(desk):\n    pass\n"},
+        "events/late.py: expected a function change(context)",
+        {"task.toml": LATE, "events/late.py": "def chance(context):\n    pass\n"},
     ),
     Broken(
         "schema",

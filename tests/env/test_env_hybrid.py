@@ -193,8 +193,8 @@ async def test_a_broken_event_of_either_kind_is_the_tasks_own_fault(root, provid
 async def test_an_event_that_fails_in_what_the_agent_left_goes_on_the_record(root, provider):
     script = (
         "def change(context):\n"
-        "    if desk.db.value('SELECT count(*) FROM shelf_item') > 3:\n"
-        "        desk.call('board_post', text='half')\n"
+        "    if context.db.value('SELECT count(*) FROM shelf_item') > 3:\n"
+        "        context.call('board_post', text='half')\n"
         "        raise ValueError('too much')\n"
     )
     write_desk(root, {**TASK, "events/late.py": script})

@@ -38,15 +38,15 @@ announce = "Somebody renamed ticket {{case.ticket}}."
 
 SETUP = """\
 def change(context):
-    ticket = desk.params["case"]["ticket"]
-    desk.db.execute("UPDATE tickets_ticket SET subject = 'Set up' WHERE id = ?", ticket)
-    desk.gold("ticket", str(ticket))
+    ticket = context.params["case"]["ticket"]
+    context.db.execute("UPDATE tickets_ticket SET subject = 'Set up' WHERE id = ?", ticket)
+    context.gold("ticket", str(ticket))
 """
 
 RENAME = """\
 def change(context):
-    ticket = desk.params["case"]["ticket"]
-    desk.db.execute("UPDATE tickets_ticket SET subject = 'Renamed' WHERE id = ?", ticket)
+    ticket = context.params["case"]["ticket"]
+    context.db.execute("UPDATE tickets_ticket SET subject = 'Renamed' WHERE id = ?", ticket)
 """
 
 RUBRIC = """\

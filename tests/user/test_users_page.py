@@ -23,7 +23,7 @@ ticket = { choice = [17] }
 """
 SETUP = """\
 def change(context):
-    desk.db.execute("UPDATE tickets_ticket SET status = 'open' WHERE id = 17")
+    context.db.execute("UPDATE tickets_ticket SET status = 'open' WHERE id = 17")
 """
 RUBRIC = 'schema_version = "agentgym.rubric/1"\n[[checkpoint]]\nid = "x"\nuse = "checks.x"\n'
 
