@@ -10,7 +10,8 @@ from agentgym.record import codec
 from agentgym.record.database import Database
 from agentgym.record.happenings import happenings_to_json
 from agentgym.record.packing import Packing
-from agentgym.records import Audit, Step, Verdict
+from agentgym.record.refused import note_refused
+from agentgym.records import Audit, Step, TokenUsage, Verdict
 
 
 class Recorder:
@@ -77,7 +78,13 @@ class Recorder:
         )
 
     def finish(
-        self, verdict: Verdict, *, duration_s: float, error: str = "", audit: Audit | None = None
+        self,
+        verdict: Verdict,
+        *,
+        duration_s: float,
+        error: str = "",
+        audit: Audit | None = None,
+        refused: TokenUsage | None = None,
     ) -> None:
         """Record the verdict, with it the number of steps it is about, and close the episode.
 
@@ -86,6 +93,7 @@ class Recorder:
             duration_s: Wall time of the whole.
             error: Why it has no score, or how the policy failed; else empty.
             audit: What the sandbox's keepers saw.
+            refused: Tokens of replies that ended the episode and led to no step.
         """
         with self._database.transaction():
             write_verdict(self._database, self._packing, self._episode_id, verdict, error)
@@ -99,6 +107,7 @@ class Recorder:
                     self._episode_id,
                 ),
             )
+            note_refused(self._database, self._episode_id, refused or TokenUsage())
             self._database.execute(
                 "UPDATE endings SET ended_s = ? WHERE episode = ? AND ended_s IS NULL",
                 (time.time(), self._episode_id),
