@@ -183,10 +183,12 @@ class AgentError(AgentGymError):
 
     Attributes:
         detail: What the record keeps beside the message: a traceback, or the unusable replies.
+        usage: The `TokenUsage` of a decision that did not come about; None if it cost nothing.
     """
 
     boundary = "agent"
     detail: str = ""
+    usage: object = None
 
 
 class PolicyError(AgentError):

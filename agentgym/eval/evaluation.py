@@ -49,7 +49,7 @@ class EpisodeScore:
         score: 0..1, None if it has no score.
         safety_violations: Ids of failed safety checkpoints.
         steps: Steps taken.
-        usage: Tokens of all steps.
+        usage: Tokens of all steps, and of replies that ended the episode without one.
         duration_s: Wall time.
         error: Why it has no score, or how the policy failed; else empty.
     """

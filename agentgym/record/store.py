@@ -22,6 +22,7 @@ from agentgym.record.history import History
 from agentgym.record.journal import COLUMNS, as_line, digest
 from agentgym.record.packing import Packing
 from agentgym.record.recorder import Recorder
+from agentgym.record.refused import note_refused, refused_usage
 from agentgym.record.setups import Setups
 from agentgym.record.step_events import events_from_json
 from agentgym.records import (
@@ -92,7 +93,7 @@ class EpisodeRow:
         reset_s: Wall time of the reset.
         duration_s: Wall time of the whole, of its last run where it was resumed.
         steps: Number of recorded steps.
-        usage: Tokens of all steps.
+        usage: Tokens of all steps, and of replies that ended the episode without one.
         parent: ``(episode id, k)`` for a branch that shares the first `k` steps, else None.
         log: Notes on how it was run, one a line.
         audit: What the sandbox's audit holds, None where nobody told.
@@ -319,7 +320,8 @@ class RunStore:
                 steps=row["steps"] or 0,
                 usage=TokenUsage(
                     *(int(codec.expect(row[name] or 0, name, codec.NUMBER)) for name in _TOKENS)
-                ),
+                )
+                + refused_usage(self._database, row["id"]),
                 parent=None if row["parent"] is None else (row["parent"], row["parent_step"] or 0),
                 log=self._value(row, "log", ""),
                 audit=self._audit(row["audit"]),
@@ -410,6 +412,7 @@ class RunStore:
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
+            note_refused(self._database, episode_id, TokenUsage())
             self._database.execute(
                 "UPDATE episodes SET state = 'planned', params = NULL, instruction = NULL,"
                 " sandbox = NULL, first = NULL, verdict = NULL, error = NULL, log = NULL,"

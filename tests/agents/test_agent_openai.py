@@ -491,6 +491,14 @@ async def test_a_model_that_never_calls_is_given_up(serve):
         await decide()
     assert len(server.requests) == 3
     assert caught.value.detail.count("reply: No.\ntold: Your reply called no tool.") == 3
+    assert caught.value.usage.total == 330
+
+
+async def test_a_refused_reply_is_paid_for_though_the_next_never_comes(serve):
+    serve([says(content="No."), Raw(b"no JSON")])
+    with pytest.raises(AgentError) as caught:
+        await decide()
+    assert caught.value.usage.total == 110
 
 
 async def test_what_a_model_was_told_is_recorded_with_its_decision(serve):
