@@ -95,8 +95,10 @@ class Reception:
         await asyncio.gather(*(visit.leave(why, stopped=stopped) for visit in visits))
 
     async def _leave(self, session: str) -> None:
-        if visit := self._visits.pop(session, None):
+        if visit := self._visits.get(session):
+            # It counts as one that is played until it is over: it has a sandbox until then.
             await visit.leave("the client ended its session without submit or give_up")
+            self._visits.pop(session, None)
 
     # --- requests ---
 
