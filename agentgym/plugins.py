@@ -1,4 +1,4 @@
-"""Entry points by group: the door for Python kinds, the built-ins included.
+"""Entry points by group, for kinds written in Python, the built-ins included.
 
 The groups are `agentgym.sandboxes`, `agentgym.surfaces`, `agentgym.agents`, `agentgym.users` and
 `agentgym.step_graders` (entry points as specified by PyPA).
@@ -67,7 +67,7 @@ def make(
     """Make what a spec names: ``factory(argument, *others)`` of the entry point.
 
     Args:
-        group: The door.
+        group: Of the entry points.
         spec: ``"<name>"`` or ``"<name>:<argument>"``.
         others: What the factory gets beside the argument.
         like: The protocol it is to keep, for the message.

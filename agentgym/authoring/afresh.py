@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from agentgym.authoring.rows_afresh import differing_rows
-from agentgym.authoring.subject import Ground, Subject
+from agentgym.authoring.subject import InitialState, Subject
 from agentgym.errors import TaskError
 from agentgym.protocols import FileTree
 from agentgym.records import ChangeKind, FileStat
@@ -79,14 +79,14 @@ async def differences(subject: Subject, *, named: int = NAMED) -> list[str]:
 
 
 async def _differing_files(subject: Subject, named: int) -> list[str]:
-    ground = await subject.ground()
+    initial = await subject.initial_state()
     volatile = subject.task.manifest.replay.volatile_paths
-    provider = ground.provider
+    provider = initial.provider
     left: list[Left] = []
     try:
         began_s = time.monotonic()
         for surroundings in SURROUNDINGS:
-            left.append(await _run(ground, surroundings))
+            left.append(await _run(initial, surroundings))
             # What reads the clock in no usual way sees another second in the next run.
             await asyncio.sleep(max(0.0, began_s + 1.05 - time.monotonic()))
         trees = [await provider.open_tree(one.snapshot) for one in left]
@@ -101,18 +101,18 @@ async def _differing_files(subject: Subject, named: int) -> list[str]:
             await provider.discard(one.snapshot)
 
 
-async def _run(ground: Ground, surroundings: Surroundings) -> Left:
+async def _run(initial: InitialState, surroundings: Surroundings) -> Left:
     try:
-        return await _run_in(ground, surroundings)
+        return await _run_in(initial, surroundings)
     except TaskError:
         # Programs that stand in for others are no proof that the setup itself is broken.
-        return await _run_in(ground, replace(surroundings, programs=None))
+        return await _run_in(initial, replace(surroundings, programs=None))
 
 
-async def _run_in(ground: Ground, surroundings: Surroundings) -> Left:
+async def _run_in(initial: InitialState, surroundings: Surroundings) -> Left:
     with tempfile.TemporaryDirectory(prefix="agentgym-setup-") as folder:
         staged = Path(folder, "gold")
-        run = (ground.instance, ground.provider, ground.recipe, staged, surroundings)
+        run = (initial.instance, initial.provider, initial.recipe, staged, surroundings)
         return await run_setup(*run)
 
 

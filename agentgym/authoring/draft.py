@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from agentgym.authoring.errands import Errands
+from agentgym.authoring.sampled_calls import SampledCalls
 from agentgym.env.hosting import WORLD_SEED
 from agentgym.errors import ConfigError
 from agentgym.records import Action, RowChange
@@ -74,16 +74,16 @@ def draft(env: str, services: ServiceSet, offered: frozenset[str]) -> Mapping[st
         ConfigError: No call that changes a row can be made up.
     """
     start = services.template(WORLD_SEED, _NOW)
-    errands = Errands(services, start, offered, by_key=True)
+    sampled_calls = SampledCalls(services, start, offered, by_key=True)
     try:
-        reads = errands.reads()
-        drawn = (*errands.additions(), *errands.changes())
-        for action in (*map(errands.plainly, drawn), *drawn):
+        reads = sampled_calls.reads()
+        drawn = (*sampled_calls.additions(), *sampled_calls.changes())
+        for action in (*map(sampled_calls.plainly, drawn), *drawn):
             changes = _changes(services, start, action)
             if done := _done(changes, services.layout):
                 return _files(reads, action, done, _allowed(changes, services.layout))
     finally:
-        errands.close()
+        sampled_calls.close()
     raise ConfigError(
         f"environment {env!r}: no call of its tools that changes a row could be made up; write the "
         "folder by hand (docs/authoring.md), or copy a task of that environment"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from agentgym.authoring.statements import boundaries
 from agentgym.records import Action
-from agentgym.task.playbook import reads_answer
+from agentgym.task.reference_actions import reads_answer
 
 MOST = 4
 

@@ -33,10 +33,10 @@ from agentgym.records import (
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.pool import PooledProvider
 from agentgym.task.model import Task
-from agentgym.task.playbook import answered
+from agentgym.task.reference_actions import answered
 from agentgym.user.registry import SCRIPTED
 from agentgym.verify.judge import open_judge
-from agentgym.verify.memory import RoomMemory
+from agentgym.verify.room_cache import RoomCache
 
 _SPARE_SHARE = 0.25
 _EPISODE_S = 900.0
@@ -149,7 +149,7 @@ class Stage:
         agent: Agent,
         *,
         max_steps: int | None = None,
-        memory: RoomMemory | None = None,
+        memory: RoomCache | None = None,
     ) -> Played:
         """Play one episode to its verdict; every failure is part of what is returned."""
         async with self._seats:

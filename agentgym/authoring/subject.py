@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from agentgym.agents import registry
-from agentgym.authoring.errands import Errands
+from agentgym.authoring.sampled_calls import SampledCalls
 from agentgym.authoring.stage import Played, Player, Stage
 from agentgym.env.environment import Environment
-from agentgym.env.ground import ground_of
 from agentgym.env.hosting import prepare_services
+from agentgym.env.resolved_task import resolve_task
 from agentgym.protocols import FileTree, SandboxProvider
 from agentgym.records import Action, ChangeKind, Recipe, Snapshot
 from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.task.model import Instance, Task
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 from agentgym.task.setup import prepare
-from agentgym.verify.memory import RoomMemory
+from agentgym.verify.room_cache import RoomCache
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _SYSTEM = ("/proc", "/sys", "/dev", "/usr", "/bin", "/sbin", "/lib")
 
 
 @dataclass(frozen=True)
-class Ground:
+class InitialState:
     """What an agent finds when an episode of an instance begins.
 
     Attributes:
@@ -87,20 +87,20 @@ class Subject:
     def __init__(self, task: Task, seeds: Sequence[int], stage: Stage) -> None:
         self.task, self.seeds, self.stage = task, tuple(seeds), stage
         self.played: list[Played] = []
-        self._memory = RoomMemory()
+        self._memory = RoomCache()
         self._once: dict[tuple[str, int], asyncio.Future[Any]] = {}
         env = Environment(task, stage.provider)
         self.calls = env.tools
         self.tools = frozenset(tool.name for tool in env.tools)
         self.has_sandbox = env.provider is stage.provider
-        self.services = ground_of(task).spec.find_services()
-        self._errands: Errands | None = None
+        self.services = resolve_task(task).spec.find_services()
+        self._sampled_calls: SampledCalls | None = None
 
     def close(self) -> None:
         """Let go of what calls were tried on."""
-        if self._errands is not None:
-            self._errands.close()
-            self._errands = None
+        if self._sampled_calls is not None:
+            self._sampled_calls.close()
+            self._sampled_calls = None
 
     @property
     def first_seed(self) -> int:
@@ -158,7 +158,7 @@ class Subject:
         return await self._play(actions, chosen, memory=self._memory)
 
     async def _play(
-        self, actions: Sequence[Action], seed: int, *, memory: RoomMemory | None
+        self, actions: Sequence[Action], seed: int, *, memory: RoomCache | None
     ) -> Played:
         limit = Environment(self.task, self.stage.provider).max_steps
         return await self._noted(
@@ -183,12 +183,14 @@ class Subject:
             )
         )
 
-    async def ground(self, seed: int | None = None) -> Ground:
+    async def initial_state(self, seed: int | None = None) -> InitialState:
         """Return what an agent finds at the start; prepared only once."""
         chosen = self.first_seed if seed is None else seed
-        return await self._only_once("ground", chosen, functools.partial(self._ground, chosen))
+        return await self._only_once(
+            "initial state", chosen, functools.partial(self._initial_state, chosen)
+        )
 
-    async def _ground(self, seed: int) -> Ground:
+    async def _initial_state(self, seed: int) -> InitialState:
         env = Environment(self.task, self.stage.provider)
         provider, instance = env.provider, self.task.instance(seed)
         recipe, snapshot = await env.prepare(seed)
@@ -211,16 +213,18 @@ class Subject:
         left = [c.path for c in changes if c.kind is not ChangeKind.DELETED]
         files = await asyncio.to_thread(lambda: tuple(path for path in left if is_file(path)))
         named = named_paths(instance.instruction)
-        return Ground(instance, recipe, snapshot, tree, files, named, provider, gold, services)
+        return InitialState(
+            instance, recipe, snapshot, tree, files, named, provider, gold, services
+        )
 
-    async def errands(self) -> Errands | None:
+    async def sampled_calls(self) -> SampledCalls | None:
         """Return calls that anybody could make of the services, None where there are none."""
-        start = (await self.ground()).services
+        start = (await self.initial_state()).services
         if self.services is None or start is None:
             return None
-        if self._errands is None:
-            self._errands = Errands(self.services, start, self.tools)
-        return self._errands
+        if self._sampled_calls is None:
+            self._sampled_calls = SampledCalls(self.services, start, self.tools)
+        return self._sampled_calls
 
     async def _noted(self, episode: Awaitable[Played]) -> Played:
         played = await episode

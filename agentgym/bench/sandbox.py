@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from agentgym.bench.docker_peer import DockerPeer
+from agentgym.bench.docker_baseline import DockerPeer
 from agentgym.bench.engine import measure_engine
 from agentgym.bench.ready import ReadyResets
 from agentgym.bench.series import Figure, Figures

@@ -26,7 +26,7 @@ from agentgym.records import ExecResult, Verdict
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import load_task
 from agentgym.task.model import Task
-from agentgym.task.playbook import answered, oracle
+from agentgym.task.reference_actions import answered, oracle
 from agentgym.verify.room import CleanRoom
 
 SUITE = "terminal"

@@ -8,9 +8,9 @@ import time
 from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.database import Database
-from agentgym.record.happenings import happenings_to_json
 from agentgym.record.packing import Packing
 from agentgym.record.refused import note_refused
+from agentgym.record.step_events import events_to_json
 from agentgym.records import Audit, Step, TokenUsage, Verdict
 
 
@@ -57,7 +57,7 @@ class Recorder:
             *counts,
             self._packing.pack(decision),
             self._packing.pack_observation(step.observation),
-            self._packing.pack(happenings_to_json(step.happenings)),
+            self._packing.pack(events_to_json(step.events)),
         )
         self._recorded[self._episode_id] += 1
 
@@ -92,7 +92,7 @@ class Recorder:
             verdict: How it was judged.
             duration_s: Wall time of the whole.
             error: Why it has no score, or how the policy failed; else empty.
-            audit: What the sandbox's keepers saw.
+            audit: What the sandbox's audit holds.
             refused: Tokens of replies that ended the episode and led to no step.
         """
         with self._database.transaction():

@@ -15,7 +15,7 @@ from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
 from agentgym.records.bounds import bounded_decision, flaw_of_decision
 from agentgym.rollout.blame import blame
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 
 CLOSE_S = 10.0
 """How long an agent may take to let go of its connections."""
@@ -44,13 +44,13 @@ class Policy:
         self._timeout_s = timeout_s
 
     async def start(self) -> None:
-        """Brief the agent; the playbook goes to those alone that declare themselves privileged.
+        """Brief the agent; only a privileged agent is given the reference actions.
 
         Raises:
             PolicyError: The policy failed.
             AgentError: The agent cannot be asked, through no fault of its policy.
             OutOfTimeError: The deadline passed.
-            TaskError: The playbook is broken.
+            TaskError: The reference actions is broken.
         """
         env = self._env
         assert env.instance is not None, "the environment was reset"
@@ -59,7 +59,7 @@ class Policy:
             instruction=env.instance.instruction,
             seed=env.instance.seed,
             max_steps=env.max_steps,
-            playbook=oracle(env.instance) if is_privileged(self._agent) else (),
+            reference_actions=oracle(env.instance) if is_privileged(self._agent) else (),
         )
         await self._bounded(lambda: self._agent.start(briefing))
 

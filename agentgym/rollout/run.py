@@ -20,7 +20,7 @@ from agentgym.record.store import RunStore
 from agentgym.records import CheckStatus, Observation, Step, TokenUsage, Verdict
 from agentgym.rollout.keeping import StateKeeping
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
-from agentgym.rollout.retrace import Trail, recorded_periods, retrace
+from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
 
 LONGEST_S = 3600.0
 """Wall time of an agent that neither the caller nor the task bounds: nothing hangs for ever."""
@@ -79,10 +79,10 @@ async def run_episode(
     async with releasing(agent):
         try:
             first = await env.reset(seed)
-            trail = Trail(first)
+            trail = Reexecution(first)
             if store is not None and row is not None:
                 recorder = rollout.record(store, row.id, first)
-                trail = await retrace(
+                trail = await reexecute(
                     *(env, first, row, store.steps(row.id)),
                     recorded_in=recorded_periods(store, row),
                     strict=False,
@@ -141,7 +141,7 @@ class Rollout:
         )
         return self.recorder
 
-    async def complete(self, trail: Trail) -> EpisodeResult:
+    async def complete(self, trail: Reexecution) -> EpisodeResult:
         """Let the agent act from where the environment is until the episode is over."""
         try:
             ending = await self._play(trail)
@@ -171,7 +171,7 @@ class Rollout:
             )
         return result
 
-    async def _play(self, trail: Trail) -> Ending:
+    async def _play(self, trail: Reexecution) -> Ending:
         try:
             return await self._act(trail)
         except OutOfTimeError as end:
@@ -192,7 +192,7 @@ class Rollout:
         if self.recorder is not None:
             self.recorder.note("\n".join(part for part in parts if part))
 
-    async def _act(self, trail: Trail) -> Ending:
+    async def _act(self, trail: Reexecution) -> Ending:
         env, observation, last = self._env, trail.observation, trail.transition
         policy = Policy(self._agent, env, self._timeout_s)
         if last is None or last.verdict is None:

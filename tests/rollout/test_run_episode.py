@@ -80,7 +80,7 @@ async def test_the_agent_is_briefed_sees_the_growing_history_and_is_closed():
     await run(None, world(), agent, episode_id=None)
     briefing = agent.briefing
     assert (briefing.task, briefing.instruction) == ("counter/count-v1", "Count to 4.")
-    assert (briefing.seed, briefing.max_steps, briefing.playbook) == (3, 20, ())
+    assert (briefing.seed, briefing.max_steps, briefing.reference_actions) == (3, 20, ())
     assert agent.histories == [
         [],
         ["it is 2 (pid 41)"],
@@ -89,13 +89,13 @@ async def test_the_agent_is_briefed_sees_the_growing_history_and_is_closed():
     assert agent.closed == 1
 
 
-async def test_only_a_privileged_agent_gets_the_playbook(monkeypatch):
-    playbook = (Action("add", {"n": 4}), Action("submit"))
-    monkeypatch.setattr(policy, "oracle", lambda instance: playbook)
+async def test_only_a_privileged_agent_gets_the_solution(monkeypatch):
+    reference = (Action("add", {"n": 4}), Action("submit"))
+    monkeypatch.setattr(policy, "oracle", lambda instance: reference)
     agent = Counter()
     agent.privileged = True
     await run(None, world(), agent, episode_id=None)
-    assert agent.briefing.playbook == playbook
+    assert agent.briefing.reference_actions == reference
 
 
 async def test_the_bound_on_steps_ends_an_episode(store):

@@ -33,7 +33,7 @@ class Probe:
 PROBES = (
     Probe(
         "schema",
-        "It loads, its rubric binds for every seed, its setup runs, its playbooks are legal calls.",
+        "It loads, its rubric binds for every seed, its setup runs, its solution calls are legal.",
         solving.binds,
     ),
     Probe("oracle", "The solution scores 1, twice, and its script ends well.", solving.solves),

@@ -9,7 +9,7 @@ from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.probes.words import not_zero, passing, unscored
 from agentgym.authoring.subject import Subject
 from agentgym.records import Action
-from agentgym.task.playbook import read_playbook
+from agentgym.task.reference_actions import read_reference_actions
 
 RANDOM_STEPS = 10
 _PASSING_SCORE = 0.5
@@ -57,7 +57,7 @@ async def mutants(subject: Subject) -> Sequence[str]:
         raise DoesNotApplyError("no mutants; write wrong solutions that must not pass")
     instance = subject.instance()
     played = await asyncio.gather(
-        *(subject.play(read_playbook(path, instance)) for path in paths.values())
+        *(subject.play(read_reference_actions(path, instance)) for path in paths.values())
     )
     return [
         complaint

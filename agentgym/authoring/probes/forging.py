@@ -10,7 +10,7 @@ from agentgym.env.environment import Environment
 from agentgym.errors import AgentGymError
 from agentgym.protocols import Room
 from agentgym.sandbox.absent import NoSandbox
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 from agentgym.user.registry import SCRIPTED
 from agentgym.verify.checking import asked_of
 from agentgym.verify.evidence import EpisodeEvidence
@@ -45,26 +45,26 @@ async def withstands(subject: Subject) -> Sequence[str]:
 async def _evidence(subject: Subject, env: Environment) -> EpisodeEvidence:
     """Return what there is to judge right before the solution's last action."""
     assert env.episode is not None
-    ground, sandbox = await subject.ground(), env.episode.sandbox
+    initial, sandbox = await subject.initial_state(), env.episode.sandbox
     after = await sandbox.snapshot()
     audit = await sandbox.audit()
     changes = () if isinstance(sandbox, NoSandbox) else await sandbox.changes()
-    last = oracle(ground.instance)[-1]
+    last = oracle(initial.instance)[-1]
     return EpisodeEvidence(
         task=subject.task.id,
         seed=subject.first_seed,
-        params=ground.instance.params,
+        params=initial.instance.params,
         steps=tuple(env.steps),
         answer=str(last.arguments.get("answer", "")),
         gave_up=None,
-        before=ground.tree,
-        after=await ground.provider.open_tree(after),
+        before=initial.tree,
+        after=await initial.provider.open_tree(after),
         changes=changes,
         processes=audit.processes,
         connections=audit.connections,
-        gold_files=ground.gold,
+        gold_files=initial.gold,
         open_room=_no_room,
-        services=env.episode.world.services_seen(),
+        services=env.episode.dynamics.services_seen(),
     )
 
 

@@ -13,22 +13,22 @@ from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.prefixes import Prefix, prefixes
 from agentgym.authoring.probes.words import not_solved, unscored
 from agentgym.authoring.stage import Played
-from agentgym.authoring.subject import Ground, Subject
-from agentgym.env.world import FAILED
+from agentgym.authoring.subject import InitialState, Subject
+from agentgym.env.dynamics import FAILED
 from agentgym.errors import ActionError, TaskError
 from agentgym.manifest import read_text, show_path
 from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
 from agentgym.records import Action
-from agentgym.rollout.retrace import compare
-from agentgym.services.desk import load_change
+from agentgym.rollout.reexecution import compare
+from agentgym.services.setup_context import load_change
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.playbook import oracle, read_cues, solution
+from agentgym.task.reference_actions import oracle, read_cues, solution
 from agentgym.task.template import fill
 from agentgym.task.user import FILE, RESULT
 from agentgym.verify.checking import bind_checks
-from agentgym.verify.judge.needs import judged_checks
+from agentgym.verify.judge.judged_checks import judged_checks
 from agentgym.verify.judge.opening import HOW, judge_from_environment
 
 _READ_FILES = 200
@@ -42,7 +42,7 @@ async def binds(subject: Subject) -> Sequence[str]:
     What is broken raises what is wrong.
     """
     if subject.task.foreign is not None:  # its own tests judge it, and it has no rubric
-        await subject.ground()
+        await subject.initial_state()
         return []
     for seed in subject.seeds:
         bind_checks(subject.instance(seed))
@@ -53,7 +53,7 @@ async def binds(subject: Subject) -> Sequence[str]:
     for event in subject.task.manifest.event:
         if event.run is not None and event.run.endswith(".py"):
             load_change(subject.task.folder / event.run, TaskError)
-    await subject.ground()
+    await subject.initial_state()
     return _illegal_calls(subject)
 
 
@@ -101,11 +101,11 @@ def _failed_script(what: str, subject: Subject, played: Played) -> list[str]:
 
 def _failed_events(what: str, played: Played) -> list[str]:
     return [
-        f"{what}: event {happening.id} after step {step.index}: {happening.detail}; "
+        f"{what}: event {event.id} after step {step.index}: {event.detail}; "
         "the solution must leave what it needs, or the script is broken"
         for step in played.steps
-        for happening in step.happenings
-        if FAILED in happening.detail
+        for event in step.events
+        if FAILED in event.detail
     ]
 
 
@@ -146,9 +146,9 @@ async def reads(subject: Subject) -> Sequence[str]:
     before: list[Action] = []
     after: list[Action] = []
     if "bash" in subject.tools:
-        before = after = _look_around(await subject.ground())
-    if (errands := await subject.errands()) is not None:
-        before, after = [*before, *errands.reads(0)], [*after, *errands.reads(1)]
+        before = after = _look_around(await subject.initial_state())
+    if (sampled_calls := await subject.sampled_calls()) is not None:
+        before, after = [*before, *sampled_calls.reads(0)], [*after, *sampled_calls.reads(1)]
     if not before:
         raise DoesNotApplyError("the environment has neither a shell nor services to read")
     if _goes_by_the_step(subject):
@@ -170,9 +170,9 @@ def _goes_by_the_step(subject: Subject) -> bool:
     return bool(manifest.fault) or any(event.when is None for event in manifest.event)
 
 
-def _look_around(ground: Ground) -> list[Action]:
-    folders = shlex.join(ground.folders)
-    files = ground.files[:_READ_FILES]
+def _look_around(initial: InitialState) -> list[Action]:
+    folders = shlex.join(initial.folders)
+    files = initial.files[:_READ_FILES]
     commands = [
         f"ls -laR {folders} 2>/dev/null | head -n 2000",
         "pwd; id; env; ps aux | head -n 50",
@@ -229,11 +229,11 @@ async def template(subject: Subject) -> Sequence[str]:
         for seed, got in zip(subject.seeds, played, strict=True)
         for complaint in not_solved(f"seed {seed}: solution", got)
     ]
-    grounds = [await subject.ground(seed) for seed in subject.seeds]
-    distinct = {repr(sorted(ground.instance.params.items())) for ground in grounds}
-    if len(grounds) > 1 and len(distinct) == 1:
+    initials = [await subject.initial_state(seed) for seed in subject.seeds]
+    distinct = {repr(sorted(initial.instance.params.items())) for initial in initials}
+    if len(initials) > 1 and len(distinct) == 1:
         complaints.append(f"seeds {_listed(subject.seeds)} draw the same parameters")
-    for first, second in pairwise(grounds):
+    for first, second in pairwise(initials):
         if first.instance.params != second.instance.params and await _alike(subject, first, second):
             complaints.append(
                 f"seeds {first.instance.seed} and {second.instance.seed} draw different "
@@ -242,12 +242,12 @@ async def template(subject: Subject) -> Sequence[str]:
     return complaints
 
 
-async def _alike(subject: Subject, first: Ground, second: Ground) -> bool:
+async def _alike(subject: Subject, first: InitialState, second: InitialState) -> bool:
     if first.instance.instruction != second.instance.instruction:
         return False
     if subject.task.user is not None and _user(first.instance) != _user(second.instance):
         return False
-    rows = [ground.services.hash for ground in (first, second) if ground.services is not None]
+    rows = [initial.services.hash for initial in (first, second) if initial.services is not None]
     if len(set(rows)) > 1:
         return False
     return not await first.provider.compare(first.snapshot, second.snapshot)
