@@ -115,7 +115,7 @@ class Client:
         raise self._failure(refused) from refused
 
     def _failure(self, error: EndpointError) -> VerifierError:
-        """Say whether what was sent may be the reason."""
+        """Return whether what was sent may be the reason."""
         sent = isinstance(error, ContextLengthError) or error.status in _MAY_BE_CONTENT
         return (UnansweredError if sent else VerifierError)(f"judge {self._model}: {error}")
 

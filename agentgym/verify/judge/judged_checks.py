@@ -20,7 +20,7 @@ _ASKS = "judge"
 
 
 def asks_judge(check: Callable[..., Any]) -> bool:
-    """Whether a check may ask a judge."""
+    """Return whether a check may ask a judge."""
     seen: set[int] = set()
     waiting: list[Any] = [check]
     while waiting:

@@ -117,7 +117,7 @@ def describe(step: Step, chars: int) -> dict[str, Json]:
 
 
 def _occurs(quote: str, shown: dict[str, Any]) -> bool:
-    """Whether the quotation stands in the step, however its white space was written."""
+    """Return whether the quotation stands in the step, however its white space was written."""
     wanted = " ".join(quote.split())
     texts = [shown["tool"], shown["effect"], shown["output"], *shown["arguments"].values()]
     return bool(wanted) and any(wanted in " ".join(text.split()) for text in texts)

@@ -45,7 +45,7 @@ class Worker:
         self._ending, self._how = threading.Lock(), ""
 
     def alive(self) -> bool:
-        """Whether an idle worker can be given work: it has not closed its end."""
+        """Return whether an idle worker can be given work: it has not closed its end."""
         ready, _, _ = select.select([self.socket], [], [], 0)
         return not ready
 
@@ -107,7 +107,7 @@ class ForkServer:
         return status
 
     def alive(self) -> bool:
-        """Whether it can be asked for workers."""
+        """Return whether it can be asked for workers."""
         return self._process.poll() is None
 
     def close(self) -> None:
