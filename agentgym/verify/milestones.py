@@ -83,9 +83,7 @@ class LiveEvidence(CommonEvidence):
 
     @property
     def killed_for_memory(self) -> int | None:
-        """Number of processes that the kernel has ended for memory so far; None if it is not
-        counted.
-        """
+        """Number of processes that the kernel ended for memory so far; None if not counted."""
         return self.audit().killed_for_memory
 
 
