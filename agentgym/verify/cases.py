@@ -28,8 +28,8 @@ from agentgym.records import (
     TokenUsage,
 )
 from agentgym.services.load import find_services
-from agentgym.testing.checks import Entry, File, Folder, Link, evidence, play_services
 from agentgym.verify.evidence import EpisodeEvidence
+from agentgym.verify.memory_evidence import Entry, File, Folder, Link, evidence, play_services
 from agentgym.verify.packs import Pack, load_checks, load_pack
 from agentgym.verify.service_state import ServicesSeen
 
