@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _end_with_the_terminal() -> None:
-    """Have SIGHUP do what SIGTERM does, which lets go of sandboxes; `nohup` goes on to ignore it."""
+    """Have SIGHUP do what SIGTERM does: let go of sandboxes. Under `nohup` it stays ignored."""
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
 
