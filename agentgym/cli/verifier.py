@@ -78,7 +78,7 @@ def calibrate(
     ] = "bubblewrap",
     judge: JudgeOption = None,
 ) -> None:
-    """Judge known cases and publish the rates of false verdicts; exit with 1 on a surprising one."""
+    """Judge known cases and publish the rates of false verdicts; exit with 1 on a surprise."""
     import asyncio
     import json
 
