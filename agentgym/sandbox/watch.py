@@ -126,14 +126,21 @@ class Watch:
 async def ended(pid: int) -> None:
     """Wait until a process has ended; a process id of nobody has."""
     try:
-        fd = os.pidfd_open(pid)
+        process = os.pidfd_open(pid)
     except ProcessLookupError:
         return
+    try:
+        await descriptor_ended(process)
+    finally:
+        os.close(process)
+
+
+async def descriptor_ended(process: int) -> None:
+    """Wait until the process of a descriptor (pidfd_open(2)) has ended."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
-    loop.add_reader(fd, done.set)
+    loop.add_reader(process, done.set)
     try:
         await done.wait()
     finally:
-        loop.remove_reader(fd)
-        os.close(fd)
+        loop.remove_reader(process)
