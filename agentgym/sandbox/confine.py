@@ -9,7 +9,10 @@ that no link is followed there.
 
 from __future__ import annotations
 
+import _socket
+import fcntl
 import os
+import resource
 
 from agentgym.sandbox import supervisor, syscalls
 from agentgym.sandbox.syscalls import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_REC
@@ -65,8 +68,6 @@ def confine(request: Request, groups: list[int]) -> None:
 
 
 def _limit(limits: dict[str, int]) -> None:
-    import resource
-
     for name, value in limits.items():
         resource.setrlimit(getattr(resource, name), (value, value))
 
@@ -154,9 +155,6 @@ def _folder(path: str) -> str:
 
 
 def _raise_loopback() -> None:
-    import _socket
-    import fcntl
-
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     try:
         request = b"lo".ljust(16, b"\0") + _IFF_UP.to_bytes(2, "little").ljust(24, b"\0")

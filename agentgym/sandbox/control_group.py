@@ -82,8 +82,8 @@ class ControlGroup:
         """
         found: list[int] = []
         try:
+            name = "cgroup.procs" if "cgroup v2" in self.enforced.values() else "tasks"
             for folder in self.folders:
-                name = "cgroup.procs" if _is_unified(folder.parent) else "tasks"
                 found.append(os.open(folder / name, os.O_WRONLY | os.O_CLOEXEC))
         except OSError as error:
             for descriptor in found:

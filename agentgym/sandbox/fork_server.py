@@ -153,8 +153,19 @@ class ForkServer:
             give_ids(self._process.pid)
         # A message of one byte: a shell reads no more at once.
         await loop.sock_sendall(self._control, b"\n")
-        if await loop.sock_recv(self._control, 64) != READY:
+        # Its messages come with the socket to go on with; the launcher's is not its own.
+        readable = asyncio.Event()
+        loop.add_reader(self._control, readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(self._control)
+        said, descriptors, _, _ = socket.recv_fds(self._control, 64, 1, socket.MSG_CMSG_CLOEXEC)
+        if said != READY or not descriptors:
             raise ConnectionError
+        self._control.close()
+        self._control = socket.socket(fileno=descriptors[0])
+        self._control.setblocking(False)
 
     async def _complaint(self) -> str:
         """Return what it said before it failed."""

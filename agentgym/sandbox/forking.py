@@ -10,6 +10,7 @@ process, or the reason why there is none. `fork_server.py` is the host's end.
 from __future__ import annotations
 
 import _socket
+import contextlib
 import gc
 import marshal
 import os
@@ -44,6 +45,7 @@ class ForkServer:
         self.children: dict[int, int] = {}
 
     def run(self) -> None:
+        """Serve until the host is gone; never returns."""
         while True:
             for fd, _ in self.poll.poll():
                 if fd in self.children:
@@ -58,7 +60,7 @@ class ForkServer:
 
     def _receive(self) -> None:
         room = _socket.CMSG_LEN(_MOST_DESCRIPTORS * _INT_BYTES)
-        data, ancillary, _, _ = self.control.recvmsg(_MOST_BYTES, room)
+        data, ancillary, _, _ = self.control.recvmsg(_MOST_BYTES, room, _socket.MSG_CMSG_CLOEXEC)
         if not data:
             # The host is gone. As PID 1 this process takes every sandbox with it.
             os._exit(0)
@@ -80,6 +82,7 @@ class ForkServer:
         try:
             pid = syscalls.clone(_ALWAYS | (_ISOLATED if request["isolated"] else 0))
             if pid == 0:
+                self.control.close()
                 _live(request, channel, groups, waiting, going)
             process = os.pidfd_open(pid)
             self.children[process] = pid
@@ -129,11 +132,9 @@ def _live(request: Request, channel: int, groups: list[int], waiting: int, going
 
 
 def _close(fd: int) -> None:
-    try:
+    # The list itself was read through a descriptor, which is closed by now.
+    with contextlib.suppress(OSError):
         os.close(fd)
-    except OSError:
-        # The list itself was read through a descriptor.
-        pass
 
 
 def _complain(channel: int, error: BaseException) -> None:
@@ -142,19 +143,22 @@ def _complain(channel: int, error: BaseException) -> None:
     if isinstance(error, OSError):
         reason = f"{error.filename or 'a system call'}: {error.strerror}"
     head = supervisor.to_json({"id": 0, "error": reason}).encode()
-    try:
+    # Perhaps nobody waits any more.
+    with contextlib.suppress(OSError):
         os.write(channel, len(head).to_bytes(4, "big") + bytes(4) + head)
-    except OSError:
-        # Nobody waits any more.
-        pass
 
 
 def main() -> None:
-    control = _socket.socket(fileno=0)
+    """Send the host a socket to ask for sandboxes by, and serve it."""
+    # The launcher has standard input as well; nobody else has this socket, so that the host sees
+    # the end of this process before it sees the end of any sandbox.
+    control, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    rights = theirs.fileno().to_bytes(_INT_BYTES, sys.byteorder)
+    _socket.socket(fileno=0).sendmsg([READY], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
+    theirs.close()
     # Children need no garbage collection of what was here before them.
     gc.collect()
     gc.freeze()
-    control.send(READY)
     ForkServer(control).run()
 
 

@@ -133,7 +133,9 @@ class BubblewrapSandbox(Supervised):
 
     def _lost(self) -> None:
         """Take note that the supervisor went away: by itself, or with the fork server."""
-        if self._server is None or not self._server.ended:
+        if self._server is not None and self._server.ended:
+            self._died_of = "the fork server ended, and with it every sandbox that it had forked"
+        else:
             super()._lost()
 
     def _written(self) -> int:

@@ -42,9 +42,8 @@ class DiskWatch:
             written: Measures how much they wrote; may be slow.
         """
         loop, due = asyncio.get_running_loop(), asyncio.Event()
+        # A sandbox begins with an empty folder to write to.
         size, pause_s = 0, _MEASURE_S
-        # What is there at the beginning is measured at once.
-        due.set()
         if self._looking is None:
             self._looking = asyncio.ensure_future(self._look())
         try:
