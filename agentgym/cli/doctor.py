@@ -121,8 +121,8 @@ async def _try_out(provider: SandboxProvider) -> str:
 
 def _tasks(*, sandboxes: bool) -> Iterator[Finding]:
     from agentgym import catalogue
-    from agentgym.env.ground import needs_sandbox
-    from agentgym.eval.needs import missing_commands
+    from agentgym.env.resolved_task import needs_sandbox
+    from agentgym.eval.requirements import missing_commands
     from agentgym.task.load import find_task
 
     tasks = []

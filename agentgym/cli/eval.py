@@ -168,8 +168,8 @@ def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
 def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
     from agentgym.cli.console import stderr_console
     from agentgym.eval.evaluate import evaluate as run_episodes
-    from agentgym.eval.needs import build_images, used_stand_ins
     from agentgym.eval.progress import make_progress
+    from agentgym.eval.requirements import build_images, used_fallbacks
     from agentgym.eval.settings import read_settings
 
     settings = read_settings(store)
@@ -199,7 +199,7 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
         unrunnable |= build_images(
             settings.tasks, lambda line: console.print(line, markup=False, soft_wrap=True)
         )
-        store.amend("stand_ins", used_stand_ins(settings.tasks))
+        store.amend("stand_ins", used_fallbacks(settings.tasks))
         asyncio.run(run())
     except (KeyboardInterrupt, asyncio.CancelledError) as end:
         console.print(

@@ -167,10 +167,10 @@ def prune(
     They can be had again: by building, and by running a task's setup once more. What a sandbox
     that runs now needs stays.
     """
-    from agentgym.eval.leftovers import sort_setups, wanted_images
+    from agentgym.eval.prune import sort_setups, wanted_images
     from agentgym.sandbox import images
     from agentgym.sandbox.build.builder import remove_leftovers
-    from agentgym.task.kept import forget
+    from agentgym.task.setup_cache import forget
 
     wanted, stale = sort_setups()
     recipes = wanted_images()

@@ -85,7 +85,7 @@ def serve(
     before has no score.
     """
     from agentgym.cli.console import stderr_console
-    from agentgym.eval.serving import Terms, find_target, open_run
+    from agentgym.eval.serving import ServeOptions, find_target, open_run
     from agentgym.eval.serving import serve as serve_guests
     from agentgym.eval.settings import Settings
     from agentgym.rollout.serve import take_port
@@ -113,7 +113,7 @@ def serve(
         stack.callback(store.close)
         token = "" if no_token or not http else _token(say)
         say(f"recording into {store.folder}; afterwards: agentgym report {store.folder}")
-        asyncio.run(serve_guests(store, Terms(idle, tell, listening, token), say))
+        asyncio.run(serve_guests(store, ServeOptions(idle, tell, listening, token), say))
 
 
 def _token(say: Callable[[str], None]) -> str:

@@ -148,7 +148,7 @@ def _check(
     from agentgym.authoring.progress import CheckProgress
     from agentgym.authoring.stage import open_stage
     from agentgym.cli.console import stderr_console
-    from agentgym.env.ground import needs_sandbox
+    from agentgym.env.resolved_task import needs_sandbox
 
     progress = CheckProgress(stderr_console(), len(folders))
     tasks = _readable(folders)
@@ -181,14 +181,14 @@ def _readable(folders: Sequence[Path]) -> list[Task]:
     """Return the tasks that can be read; any other is left to its check."""
     import contextlib
 
-    from agentgym.env.ground import ground_of
+    from agentgym.env.resolved_task import resolve_task
     from agentgym.task.load import load_folder
 
     tasks = []
     for folder in folders:
         with contextlib.suppress(AgentGymError):
             task = load_folder(folder)
-            ground_of(task)
+            resolve_task(task)
             tasks.append(task)
     return tasks
 
@@ -196,7 +196,7 @@ def _readable(folders: Sequence[Path]) -> list[Task]:
 def _build_images(tasks: Sequence[Task]) -> None:
     """Build the images that tasks need."""
     from agentgym.cli.console import stderr_console
-    from agentgym.eval.needs import build_images_of
+    from agentgym.eval.requirements import build_images_of
 
     console = stderr_console()
     build_images_of(tasks, lambda line: console.print(line, markup=False, soft_wrap=True))
@@ -215,13 +215,13 @@ def try_out(
     judged after it. `:help` lists what else can be asked; Ctrl-D ends the session with the final
     verdict, and nothing is kept. What does not come from a terminal is read line by line.
     """
-    from agentgym.authoring.attempt import Attempt
     from agentgym.authoring.choose import one_task
+    from agentgym.authoring.hands_on import Attempt
     from agentgym.authoring.stage import open_provider
-    from agentgym.cli.attempt import Session
     from agentgym.cli.console import stdout_console
-    from agentgym.env.ground import needs_sandbox
+    from agentgym.cli.hands_on import Session
     from agentgym.env.portal import portal
+    from agentgym.env.resolved_task import needs_sandbox
     from agentgym.task.load import load_folder
 
     folder = one_task(task)

@@ -102,8 +102,8 @@ def print_step(console: Console, step: Step, *, full: bool) -> None:
     _say(console, _folded(_command(step.action), full), "cyan")
     if seen.text:
         _say(console, _folded(seen.text.rstrip("\n"), full))
-    for happening in step.happenings:
-        _say(console, f"{happening.kind}: {happening.id}  {happening.detail}", "magenta")
+    for event in step.events:
+        _say(console, f"{event.kind}: {event.id}  {event.detail}", "magenta")
 
 
 def print_verdict(console: Console, row: EpisodeRow, *, full: bool) -> None:
@@ -157,7 +157,7 @@ def _remarks(checkpoint: CheckpointResult) -> Iterator[tuple[str, str]]:
 
 
 def _print_audit(console: Console, audit: Audit, full: bool) -> None:
-    """Print what the sandbox's keepers saw; nothing where there was nothing to see."""
+    """Print what the sandbox's audit holds; nothing where there was nothing to see."""
     if audit.connections:
         _say(console, "\nconnections", "dim")
         _say(console, _folded("\n".join(map(_connection, audit.connections)), full))

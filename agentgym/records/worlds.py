@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from agentgym.records.acting import Json
 
 
-class HappeningKind(StrEnum):
+class StepEventKind(StrEnum):
     """What makes something happen: an ``[[event]]``, a ``[[fault]]`` or the user of the task."""
 
     EVENT = "event"
@@ -63,7 +63,7 @@ class UserTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class StepEvent:
     """Something that happened, recorded with the step it belongs to.
 
     Attributes:
@@ -73,7 +73,7 @@ class Happening:
         turn: Of a user: their turn.
     """
 
-    kind: HappeningKind
+    kind: StepEventKind
     id: str
     detail: str = ""
     turn: UserTurn | None = None

@@ -31,7 +31,7 @@ from agentgym.sandbox.network.handover import accept_connection, accept_listener
 from agentgym.sandbox.network.journal import Journal
 from agentgym.sandbox.network.policy import Policy, proxy_variables
 from agentgym.sandbox.network.proxy import PORT, Proxy
-from agentgym.sandbox.services import start_service
+from agentgym.sandbox.startup import start_service
 from agentgym.sandbox.tree import LiveTree
 from agentgym.sandbox.watch import DiskWatch, Watch
 

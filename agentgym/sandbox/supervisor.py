@@ -301,7 +301,7 @@ def spawn(argv: list[str], cwd: str, env: dict[str, str], user: str, fds: dict[i
 class Account:
     """Who `user` or `user:group`, by name or number, is in the guest's own account files.
 
-    As where the image was built (`account` in build/placing.py): a number needs no entry.
+    As where the image was built (`account` in build/copying.py): a number needs no entry.
     """
 
     def __init__(self, text: str) -> None:

@@ -21,9 +21,9 @@ from agentgym.errors import ConfigError, SandboxError, TaskError, UnsupportedErr
 from agentgym.manifest import show_path
 from agentgym.protocols import Sandbox, SandboxProvider
 from agentgym.records import Change, ExecResult, Recipe, Snapshot
-from agentgym.task.kept import KeptSetup, gold_folder, note, noted
+from agentgym.task.debian_packages import install_command
 from agentgym.task.model import Instance, Task
-from agentgym.task.needs import install_command
+from agentgym.task.setup_cache import CachedSetup, gold_folder, note, noted
 from agentgym.task.state import state_hash
 from agentgym.task.template import canonical, environment
 
@@ -179,7 +179,7 @@ async def _build(
     digest = digest_of(files, left.gold)
     shutil.rmtree(gold, ignore_errors=True)
     staged.rename(gold)
-    note(gold, KeptSetup(key, provider.name, instance.task.id, instance.params, digest))
+    note(gold, CachedSetup(key, provider.name, instance.task.id, instance.params, digest))
     return Prepared(await provider.keep(key, left.snapshot), left.gold, digest)
 
 

@@ -16,7 +16,7 @@ from agentgym.protocols import READ_BYTES, Judge, Room
 from agentgym.records import Actor, Change, ChangeKind, Connection, FileStat, Json, Process, Step
 from agentgym.services.backend import Backend, ServiceSet
 from agentgym.verify.evidence import EpisodeEvidence
-from agentgym.verify.services import ServicesSeen
+from agentgym.verify.service_state import ServicesSeen
 
 _MAX_LINKS = 40
 

@@ -23,11 +23,11 @@ from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.testing.checks import File
 from agentgym.verify.cases import Case, load_cases
 from agentgym.verify.checking import bind_checks
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.evidence import CHANNELS
 from agentgym.verify.judge.agreement import Agreement, agreement
-from agentgym.verify.judge.needs import asks_judge
+from agentgym.verify.judge.judged_checks import asks_judge
 from agentgym.verify.packs import Pack, find_check
-from agentgym.verify.rehearsal import rehearse
 from agentgym.verify.room import CleanRooms
 
 _Z = 1.959963984540054
@@ -180,7 +180,7 @@ async def _judge(
         folder = Path(name) / "checks"
         folder.mkdir()
         folder.joinpath("rubric.toml").write_text(rubric_of(case), encoding="utf-8")
-        rehearse(case.use, find_check(case.use, folder), case.arguments)
+        dry_run(case.use, find_check(case.use, folder), case.arguments)
         task = Task(TASK.id, folder.parent, TASK, "")
         _, checks = bind_checks(Instance(task, 0, {}, ""))
     async with _rooms(case, provider, recipe) as open_room:

@@ -31,7 +31,7 @@ from agentgym.services.load import find_services
 from agentgym.testing.checks import Entry, File, Folder, Link, evidence, play_services
 from agentgym.verify.evidence import EpisodeEvidence
 from agentgym.verify.packs import Pack, load_checks, load_pack
-from agentgym.verify.services import ServicesSeen
+from agentgym.verify.service_state import ServicesSeen
 
 Files = dict[str, Entry]
 

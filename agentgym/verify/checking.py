@@ -25,9 +25,9 @@ from agentgym.protocols import Evidence
 from agentgym.records import CheckResult, CheckStatus, Json
 from agentgym.task.model import Instance
 from agentgym.task.template import fill_json
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.evidence import WatchedEvidence
 from agentgym.verify.packs import check_arguments, find_check
-from agentgym.verify.rehearsal import rehearse
 from agentgym.verify.rubric import Checkpoint, Condition, Rubric, load_rubric, show_place
 
 _MESSAGE_CHARS = 600
@@ -138,7 +138,7 @@ def _bind(leaf: Checkpoint | Condition, folder: Path, params: Mapping[str, Json]
         if not leaf.use.startswith(OWN):
             # A pack's check looks at its arguments first; what an author's own does is anybody's
             # guess.
-            rehearse(leaf.use, check, arguments)
+            dry_run(leaf.use, check, arguments)
     except (VerifierError, TaskError) as error:
         # Looked up only now: it reads the file once more, and most rubrics can be bound.
         where = show_place(folder / "rubric.toml", leaf, field)

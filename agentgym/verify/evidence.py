@@ -28,7 +28,7 @@ from agentgym.records import (
 )
 from agentgym.verify.judge.exhibits import Show, gather
 from agentgym.verify.judge.opening import HOW
-from agentgym.verify.services import ServicesSeen
+from agentgym.verify.service_state import ServicesSeen
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {

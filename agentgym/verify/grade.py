@@ -31,12 +31,12 @@ from agentgym.task.setup import Prepared
 from agentgym.verify.algebra import evaluate
 from agentgym.verify.checking import Broken, LeafResults, tidy
 from agentgym.verify.evidence import EpisodeEvidence
-from agentgym.verify.judge.needs import judged_checks
+from agentgym.verify.judge.judged_checks import judged_checks
 from agentgym.verify.judge.opening import judge_from_environment
-from agentgym.verify.memory import RoomMemory
 from agentgym.verify.room import STARTING_S, CleanRooms
+from agentgym.verify.room_cache import RoomCache
 from agentgym.verify.rubric import Rubric, load_rubric
-from agentgym.verify.services import ServicesSeen
+from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
 from agentgym.verify.version import verifier_version
 from agentgym.verify.worker.host import Answers
@@ -62,7 +62,7 @@ class EpisodeEnd:
     Attributes:
         after: The files the agent left.
         changes: How they differ from the pristine snapshot.
-        audit: What the sandbox's keepers saw.
+        audit: What the sandbox's audit holds.
         steps: What the agent did.
         answer: Given to ``submit``.
         gave_up: The reason given to ``give_up``; the outcome is then False unless the task
@@ -89,7 +89,7 @@ async def grade(
     latched: Mapping[str, CheckResult] = MappingProxyType({}),
     deadline_s: float = DEADLINE_S,
     judge: Judge | None = None,
-    memory: RoomMemory | None = None,
+    memory: RoomCache | None = None,
 ) -> Verdict:
     """Judge a finished episode.
 

@@ -35,7 +35,7 @@ from agentgym.task.setup import Prepared
 from agentgym.verify.checking import Broken, tidy
 from agentgym.verify.evidence import CommonEvidence
 from agentgym.verify.rubric import load_rubric
-from agentgym.verify.services import ServicesSeen
+from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 

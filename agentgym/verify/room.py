@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from agentgym.errors import GuestFileError, SandboxError, VerifierError
 from agentgym.protocols import FileTree, Room, Sandbox, SandboxProvider
 from agentgym.records import ExecResult, FileStat, Recipe, Snapshot
-from agentgym.verify.memory import RememberedRoom, RoomMemory, fingerprint
+from agentgym.verify.room_cache import CachedRoom, RoomCache, fingerprint
 
 ENVIRONMENT: Mapping[str, str] = {
     "HOME": "/root",
@@ -89,7 +89,7 @@ class CleanRooms:
         *,
         commands_s: float,
         expected: int = 0,
-        memory: RoomMemory | None = None,
+        memory: RoomCache | None = None,
     ) -> None:
         self._provider, self._pristine, self._after = provider, pristine, after
         self._recipe = dataclasses.replace(recipe, network="none", user="root")
@@ -102,7 +102,7 @@ class CleanRooms:
         self._expected = expected
         # Most checks of a task ask for the same files, one check after the other.
         self._packed: tuple[tuple[str, ...], bytes] | None = None
-        self._memory, self._recalls = memory or RoomMemory(), memory is not None
+        self._memory, self._recalls = memory or RoomCache(), memory is not None
         self._asked: Counter[str] = Counter()
         self._closed = False
         self.opened = 0
@@ -145,9 +145,9 @@ class CleanRooms:
             return start()
         content = self._content(key, stream)
         if shared:
-            return RememberedRoom(self._memory, content, start)
+            return CachedRoom(self._memory, content, start)
         self._asked[content] += 1
-        return RememberedRoom(self._memory, f"{content} {self._asked[content]}", start)
+        return CachedRoom(self._memory, f"{content} {self._asked[content]}", start)
 
     def _content(self, artifacts: tuple[str, ...], stream: bytes) -> str:
         # Of one grading, all streams are packed from the same files: equal ones are equal.

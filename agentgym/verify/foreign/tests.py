@@ -2,7 +2,7 @@
 
 Tests come into the sandbox only now. The script runs in a bash of ours, with the toolkit's
 programs first on PATH: what the agent planted under their names has no part in it. Beside that,
-in a shared sandbox the agent is root of the place where its tests run, which is the format's
+in a shared sandbox the agent is root of the target where its tests run, which is the format's
 own rule; a separate verifier ends it.
 """
 
@@ -36,7 +36,7 @@ _PACKAGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VerifierTarget:
     """Where tests run.
 
     Attributes:
@@ -52,7 +52,9 @@ class Place:
     separate: bool = False
 
 
-async def run_tests(place: Place, rules: SandboxRules, stage: Stage, toolkit: Toolkit) -> Outcome:
+async def run_tests(
+    target: VerifierTarget, rules: SandboxRules, stage: Stage, toolkit: Toolkit
+) -> Outcome:
     """Bring the tests in, run them and read what they say.
 
     Raises:
@@ -62,19 +64,19 @@ async def run_tests(place: Place, rules: SandboxRules, stage: Stage, toolkit: To
     try:
         version = _version(toolkit)
         own = [path.format(version) for path in _PACKAGES] if toolkit.wants.own_python else []
-        laid = await lay(toolkit, place.sandbox, own_path=own)
-        keeps_tests = place.separate and rules.verifier_has_tests
-        await _clear(laid, place, *([] if keeps_tests else [TESTS]), VERIFIER_LOGS)
+        laid = await lay(toolkit, target.sandbox, own_path=own)
+        keeps_tests = target.separate and rules.verifier_has_tests
+        await _clear(laid, target, *([] if keeps_tests else [TESTS]), VERIFIER_LOGS)
         if not keeps_tests:
-            await _upload(place.sandbox, stage)
-        return await _judge(place, rules, stage, laid)
+            await _upload(target.sandbox, stage)
+        return await _judge(target, rules, stage, laid)
     except SandboxEndedError as error:
         # The guest's own doing: were it an error, an agent could unscore its failures.
         return Outcome(0.0, message=str(error))
 
 
-async def _clear(laid: Laid, place: Place, *paths: str) -> None:
-    await run_tool(laid, place.sandbox, "prepare.py", *paths)
+async def _clear(laid: Laid, target: VerifierTarget, *paths: str) -> None:
+    await run_tool(laid, target.sandbox, "prepare.py", *paths)
 
 
 async def _upload(sandbox: Sandbox, stage: Stage) -> None:
@@ -84,15 +86,15 @@ async def _upload(sandbox: Sandbox, stage: Stage) -> None:
         await sandbox.upload(stage.script_file, stage.script)
 
 
-async def _judge(place: Place, rules: SandboxRules, stage: Stage, laid: Laid) -> Outcome:
-    sandbox = place.sandbox
+async def _judge(target: VerifierTarget, rules: SandboxRules, stage: Stage, laid: Laid) -> Outcome:
+    sandbox = target.sandbox
     await sandbox.write_file(f"{VERIFIER_LOGS}/.keep", b"")
-    given = {"PATH": PATH, **place.env, **rules.verifier_env}
+    given = {"PATH": PATH, **target.env, **rules.verifier_env}
     done = await sandbox.exec(
         [laid.bash, "--norc", "--noprofile", stage.script],
-        env=variables(laid, given, first=not place.separate),
+        env=variables(laid, given, first=not target.separate),
         timeout_s=stage.test_timeout_s,
-        user=place.user,
+        user=target.user,
     )
     if done.timed_out:
         took = f"the tests did not end within {stage.test_timeout_s:g} s"

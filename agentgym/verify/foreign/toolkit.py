@@ -23,7 +23,7 @@ from agentgym.sandbox.build.builder import Builds
 from agentgym.sandbox.build.plan import Plan, Run
 from agentgym.sandbox.images import ImageLayout, Layer, find_image
 from agentgym.sandbox.recipe import load_plan
-from agentgym.verify.foreign.wants import Wants
+from agentgym.verify.foreign.requirements import ScriptRequirements
 
 RECIPE = "verifier"
 _FOLDER, _SITE = "opt/agentgym-verifier", "opt/agentgym-site"
@@ -54,14 +54,14 @@ class Toolkit:
         installed: Names of the Debian packages that the image has anyway.
     """
 
-    wants: Wants
+    wants: ScriptRequirements
     programs: Path
     site: Path
     additions: Path | None
     installed: frozenset[str] = frozenset()
 
 
-def toolkit_plans(wants: Wants, image: Plan) -> tuple[Plan, Plan | None]:
+def toolkit_plans(wants: ScriptRequirements, image: Plan) -> tuple[Plan, Plan | None]:
     """Return the plan of the Python packages, and that of the Debian packages over an image.
 
     The image is built already.
@@ -83,7 +83,7 @@ def toolkit_plans(wants: Wants, image: Plan) -> tuple[Plan, Plan | None]:
     return packages, image.then(install, f"apt {' '.join(missing)}", "test script")
 
 
-def prepare_toolkit(wants: Wants, image: Plan, builds: Builds) -> None:
+def prepare_toolkit(wants: ScriptRequirements, image: Plan, builds: Builds) -> None:
     """Build what a toolkit is made of, as far as it is not there yet.
 
     Raises:
@@ -97,7 +97,7 @@ def prepare_toolkit(wants: Wants, image: Plan, builds: Builds) -> None:
         raise SandboxError(f"the tests cannot be prepared: {error}") from error
 
 
-def find_toolkit(wants: Wants, image: Plan) -> Toolkit:
+def find_toolkit(wants: ScriptRequirements, image: Plan) -> Toolkit:
     """Return the prepared toolkit.
 
     Raises:

@@ -150,7 +150,7 @@ def _numbered(pieces: Sequence[_Piece]) -> list[Exhibit]:
 def _step(step: Step) -> _Piece:
     arguments = "\n".join(f"{name} = {_plain(v)}" for name, v in step.action.arguments.items())
     lines = [f"The agent called {step.action.tool}", cut(arguments, ACTION_CHARS)]
-    lines += [f"The world: {h.kind} {h.id}: {h.detail}" for h in step.happenings]
+    lines += [f"The world: {h.kind} {h.id}: {h.detail}" for h in step.events]
     lines.append(f"It saw (effect: {step.observation.effect}):")
     lines.append(cut(step.observation.text, OBSERVATION_CHARS))
     return _Piece("step", f"Step {step.index}", "\n".join(lines))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentgym.records import CheckStatus, Effect, HappeningKind, Step, StepGrade, Trajectory
+from agentgym.records import CheckStatus, Effect, Step, StepEventKind, StepGrade, Trajectory
 from agentgym.verify.steps.registry import no_argument
 from agentgym.verify.values import brief
 
@@ -33,7 +33,7 @@ def _grade(step: Step, complaint: str) -> StepGrade:
         return StepGrade(step.index, CheckStatus.FAIL, "illegal", complaint)
     if effect not in (Effect.ERROR, Effect.TIMEOUT):
         return StepGrade(step.index, CheckStatus.PASS, "legal")
-    faults = [h.id for h in step.happenings if h.kind is HappeningKind.FAULT]
+    faults = [h.id for h in step.events if h.kind is StepEventKind.FAULT]
     if faults:
         told = f"{effect.value} while {', '.join(faults)} fired"
         return StepGrade(step.index, CheckStatus.NOT_APPLICABLE, "fault", told)

@@ -21,10 +21,10 @@ LOADED = (
     *("hashlib", "html.parser", "ipaddress", "itertools", "json", "posixpath", "shlex"),
     *("sqlite3", "statistics", "subprocess", "tarfile", "tempfile", "textwrap", "tomllib"),
     *("unicodedata", "urllib.parse", "xml.etree.ElementTree", "zipfile"),
-    *("agentgym.verify.bounded", "agentgym.verify.documents", "agentgym.verify.facts"),
+    *("agentgym.verify.subprocess_reader", "agentgym.verify.documents", "agentgym.verify.facts"),
     *("agentgym.verify.matching", "agentgym.verify.repository", "agentgym.verify.rows"),
     *("agentgym.verify.service_calls", "agentgym.verify.values", "agentgym.verify.contracts"),
-    *("agentgym.verify.worker.session", "agentgym.verify.judge.needs"),
+    *("agentgym.verify.worker.session", "agentgym.verify.judge.judged_checks"),
 )
 """Modules that checks import; what is not here is imported by the worker that needs it."""
 

@@ -25,7 +25,7 @@ from agentgym.errors import (
 )
 from agentgym.protocols import FileTree, Room
 from agentgym.records import Criterion, Exhibit, Level
-from agentgym.sandbox.tree import LayerTree, LiveTree, Place
+from agentgym.sandbox.tree import LayerLocation, LayerTree, LiveTree
 from agentgym.verify.evidence import CommonEvidence, EpisodeEvidence
 from agentgym.verify.judge.opening import HOW
 from agentgym.verify.thread import threaded
@@ -34,9 +34,9 @@ OpenPacked: TypeAlias = Callable[[tuple[str, ...], bytes, bool], Room]
 """Opens a clean room: the artifacts, packed, shared or not."""
 
 
-def place_of(tree: FileTree) -> Place | None:
+def location_of(tree: FileTree) -> LayerLocation | None:
     """Return where a worker finds files, or None if it has to ask the host."""
-    return tree.place() if isinstance(tree, (LayerTree, LiveTree)) else None
+    return tree.location() if isinstance(tree, (LayerTree, LiveTree)) else None
 
 
 class Answers:

@@ -29,12 +29,12 @@ from agentgym.records import (
     Step,
 )
 from agentgym.sandbox.access import LayerAccess
-from agentgym.sandbox.tree import LayerTree, Place
+from agentgym.sandbox.tree import LayerLocation, LayerTree
 from agentgym.verify.checking import blame_grader
 from agentgym.verify.evidence import refusal
 from agentgym.verify.judge.exhibits import Show, gather
 from agentgym.verify.room import artifact_key, pack_artifacts
-from agentgym.verify.services import ServicesSeen
+from agentgym.verify.service_state import ServicesSeen
 
 Ask: TypeAlias = Callable[..., Any]
 """``ask(kind, block=b"", **fields)``: what the host answers, or raises."""
@@ -61,8 +61,8 @@ class View:
     params: Mapping[str, Json]
     answer: str | None
     gave_up: str | None
-    before: Place | None
-    after: Place | None
+    before: LayerLocation | None
+    after: LayerLocation | None
     live: bool
     services: bool
 
@@ -286,7 +286,7 @@ class RemoteTree:
         yield from self._ask("walk", tree=self._which, path=path)
 
 
-def _tree(place: Place | None, which: str, ask: Ask) -> FileTree:
+def _tree(place: LayerLocation | None, which: str, ask: Ask) -> FileTree:
     if place is None:
         return RemoteTree(which, ask)
     # A worker may read every file itself, see `confinement`.

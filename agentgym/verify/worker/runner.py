@@ -21,7 +21,7 @@ from agentgym.verify.checking import Broken
 from agentgym.verify.evidence import CommonEvidence
 from agentgym.verify.worker.contacts import tell_hooks
 from agentgym.verify.worker.frames import WorkerGoneError, answer, tell
-from agentgym.verify.worker.host import Answers, place_of
+from agentgym.verify.worker.host import Answers, location_of
 from agentgym.verify.worker.pool import WORKERS, Worker
 from agentgym.verify.worker.remote import View
 from agentgym.verify.worker.session import Job
@@ -270,8 +270,8 @@ def _view(evidence: CommonEvidence, *, live: bool) -> View:
         params=evidence.params,
         answer=evidence.answer,
         gave_up=evidence.gave_up,
-        before=place_of(evidence.before),
-        after=place_of(evidence.after),
+        before=location_of(evidence.before),
+        after=location_of(evidence.after),
         live=live,
         services=evidence.services is not None,
     )

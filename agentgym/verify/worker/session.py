@@ -7,6 +7,7 @@ check ended in a way after which nothing is certain.
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import os
 import socket
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentgym import catalogue
 from agentgym.errors import AgentGymError
 from agentgym.records import Json, Step
 from agentgym.task.state import state_hash
@@ -53,6 +55,8 @@ class Job:
 
 def work(host: socket.socket) -> None:
     """Serve the host until it closes the socket."""
+    # What replaces what on the search path the host has told.
+    logging.getLogger(catalogue.__name__).setLevel(logging.ERROR)
     worker = _Worker(host)
     # The host is gone, or wants no more of this worker.
     with contextlib.suppress(WorkerGoneError):
