@@ -77,7 +77,8 @@ def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
             ``tasks/x/task.toml:12: limits.memory_mb: expected an integer, got 'much'``.
     """
     text = read_text(path, error)
-    if (known := _validated(text, model)) is not None:
+    known: M | None = _validated(text, model)
+    if known is not None:
         return known
     try:
         data = tomllib.loads(text)
