@@ -18,7 +18,7 @@ from agentgym.services.backend import Backend, ServiceSet
 from agentgym.services.functions import Function
 from agentgym.services.layout import quoted
 from agentgym.services.state import Snapshot
-from agentgym.testing.service_calls import CallSampler, free_texts
+from agentgym.surfaces.call_sampler import CallSampler, free_texts
 
 _TRIES = 6
 _PLAIN = ("A note for later.", "Please have a look at this when there is time.")

@@ -9,7 +9,7 @@ import json
 import reprlib
 import sqlite3
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from agentgym.errors import ServiceError, close_matches
 from agentgym.records import Actor, AuditEntry, Json, Reply, RowChangeKind, RowRef
@@ -19,9 +19,7 @@ from agentgym.services.functions import Function
 from agentgym.services.hashing import RowPatch
 from agentgym.services.image import Handling
 from agentgym.services.layout import Layout
-
-if TYPE_CHECKING:
-    from agentgym.services.backend import Backend
+from agentgym.services.live import LiveServices
 
 T = TypeVar("T")
 
@@ -29,7 +27,7 @@ MAX_CHARACTERS: Final = 2**20
 
 
 def dispatch(
-    backend: Backend, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent"
+    backend: LiveServices, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent"
 ) -> Reply:
     """Call a tool.
 
@@ -83,7 +81,9 @@ class _OwnFault(Exception):
         self.told, self.raised = told, raised
 
 
-def _call(backend: Backend, tool: str, text: str, actor: Actor) -> tuple[Reply, list[RowPatch]]:
+def _call(
+    backend: LiveServices, tool: str, text: str, actor: Actor
+) -> tuple[Reply, list[RowPatch]]:
     function = backend.services.functions.get(tool) if isinstance(tool, str) else None
     if function is None:
         raise _unknown(tool, list(backend.services.functions))
@@ -113,7 +113,7 @@ def _call(backend: Backend, tool: str, text: str, actor: Actor) -> tuple[Reply, 
     return Reply(result, images=tuple(handling.shown)), patches
 
 
-def _within_budget(backend: Backend, actor: Actor, run: Callable[[], T]) -> T:
+def _within_budget(backend: LiveServices, actor: Actor, run: Callable[[], T]) -> T:
     """Run a call, held to its budget; the world's own calls have none.
 
     Raises:
@@ -149,13 +149,13 @@ def _within_budget(backend: Backend, actor: Actor, run: Callable[[], T]) -> T:
         budget.end()
 
 
-def _check_size(backend: Backend, result: str) -> None:
+def _check_size(backend: LiveServices, result: str) -> None:
     most = backend.budget.limits.result_bytes
     if backend.actor not in ("world", "setup") and len(result) > most:
         raise over_budget(f"a result of {len(result):,} bytes, more than {most:,}")
 
 
-def _patches(backend: Backend, function: Function) -> list[RowPatch]:
+def _patches(backend: LiveServices, function: Function) -> list[RowPatch]:
     patches = backend.state.patches()
     if patches and not function.writes:
         table = backend.state.layout.tables[patches[0].key[0]].name

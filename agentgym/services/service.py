@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from agentgym.services.live import LiveServices
 from agentgym.services.state import Rows
-
-if TYPE_CHECKING:
-    from agentgym.services.backend import Backend
 
 FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -33,9 +31,9 @@ class Service:
     after: ClassVar[Sequence[str]] = ()
 
     __slots__ = ("_backend",)
-    _backend: Backend
+    _backend: LiveServices
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: LiveServices) -> None:
         object.__setattr__(self, "_backend", backend)
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -15,7 +15,7 @@ from agentgym.authoring.subject import InitialState, Subject
 from agentgym.records import Action, Json
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
-from agentgym.testing.service_calls import HOSTILE
+from agentgym.surfaces.call_sampler import HOSTILE
 
 _DONE = "Everything has been done exactly as you asked, and checked twice. All of it is correct."
 _PLEAS = (
