@@ -9,8 +9,6 @@ from agentgym.records.acting import (
     Briefing,
     Decision,
     Effect,
-    Image,
-    Json,
     Nudge,
     Observation,
     Step,
@@ -59,6 +57,7 @@ from agentgym.records.service_calls import (
     RowChangeKind,
     RowRef,
 )
+from agentgym.records.values import Image, Json
 from agentgym.records.verdicts import (
     CheckpointResult,
     CheckResult,

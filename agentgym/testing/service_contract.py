@@ -19,7 +19,7 @@ from agentgym.records import Json
 from agentgym.services import AuditEntry, Backend, ServiceSet, diff
 from agentgym.services.functions import Function
 from agentgym.services.state import Rows, Value, hash_from_scratch
-from agentgym.testing.service_calls import HOSTILE, MADE_UP, CallSampler, free_texts, wrong_calls
+from agentgym.surfaces.call_sampler import HOSTILE, MADE_UP, CallSampler, free_texts, wrong_calls
 
 Call = tuple[str, Mapping[str, Json]]
 

@@ -91,7 +91,7 @@ async def test_a_filled_pool_of_a_killed_process_is_cleaned_up_by_the_next(kind,
         [sys.executable, "-c", HOLDER, str(store), kind], stdout=subprocess.PIPE, text=True
     )
     assert host.stdout.readline() == "full\n"
-    family = children_of(host.pid)
+    family = descendants_of(host.pid)
     assert kind == "docker" or len(family) >= 3
     host.send_signal(signal.SIGKILL)
     host.wait()
