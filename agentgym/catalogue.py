@@ -59,12 +59,23 @@ def search_path() -> tuple[Path, ...]:
 
 def _roots() -> dict[Path, str]:
     """Return the folders of the search path, with the name of what put each there."""
+    imported, here = None, ""
+    with suppress(ConfigError):  # the code that needs the cache reports the error
+        imported = imported_dir() if imported_dir().is_dir() else None
+    with suppress(FileNotFoundError):  # the working directory may have been deleted
+        here = os.getcwd()
+    return _resolved(imported, os.environ.get("AGENTGYM_PATH", ""), here)
+
+
+@functools.lru_cache(maxsize=64)
+def _resolved(imported: Path | None, entries: str, here: str) -> dict[Path, str]:
+    """Return the folders of a search path; every episode asks for them several times."""
     package = Path(__file__).resolve().parent
     in_wheel = package / "_catalogues"
     roots = [(in_wheel if in_wheel.is_dir() else package.parent, "bundled")]
-    with suppress(ConfigError):  # the code that needs the cache reports the error
-        roots += [(imported_dir(), "imported")] if imported_dir().is_dir() else []
-    for entry in filter(None, os.environ.get("AGENTGYM_PATH", "").split(os.pathsep)):
+    if imported is not None:
+        roots.append((imported, "imported"))
+    for entry in filter(None, entries.split(os.pathsep)):
         root = Path(entry).expanduser()
         if not root.is_dir():
             raise ConfigError(
@@ -72,8 +83,8 @@ def _roots() -> dict[Path, str]:
                 "correct the path or take it out of AGENTGYM_PATH"
             )
         roots.append((root, "AGENTGYM_PATH"))
-    with suppress(FileNotFoundError):  # the working directory may have been deleted
-        roots.append((Path.cwd(), "working directory"))
+    if here:
+        roots.append((Path(here), "working directory"))
     found: dict[Path, str] = {}
     for root, origin in roots:
         found.setdefault(root.resolve(), origin)

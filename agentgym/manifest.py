@@ -6,6 +6,7 @@ statement at a time, so that tomllib's grammar (TOML 1.0) is the only one.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import tomllib
@@ -76,6 +77,9 @@ def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
             ``tasks/x/task.toml:12: limits.memory_mb: expected an integer, got 'much'``.
     """
     text = read_text(path, error)
+    known: M | None = _validated(text, model)
+    if known is not None:
+        return known
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as fault:
@@ -99,6 +103,17 @@ def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
             for line, field, what in sorted(lines)
         )
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _validated(text: str, model: type[M]) -> M | None:
+    """Return what a text says, None if anything is wrong with it; frozen, so it can be shared."""
+    try:
+        # A date, which no field takes, has no JSON.
+        manifest: M = model.model_validate_json(json.dumps(tomllib.loads(text)))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return manifest
 
 
 def read_text(path: Path, error: type[AgentGymError]) -> str:

@@ -6,6 +6,7 @@ module that it calls, reads an attribute ``judge``.
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,6 +38,12 @@ def asks_judge(check: Callable[..., Any]) -> bool:
     return False
 
 
+@functools.lru_cache(maxsize=256)
+def _rubric(text: str) -> dict[str, Any]:
+    """Return what a rubric says, for reading alone: every episode asks."""
+    return tomllib.loads(text)
+
+
 def judged_checks(checks_folder: Path, *, demanded: bool = False) -> list[str]:
     """Return the checks of a rubric that ask a judge, by their names in ``use``.
 
@@ -50,7 +57,7 @@ def judged_checks(checks_folder: Path, *, demanded: bool = False) -> list[str]:
     """
     path = checks_folder / "rubric.toml"
     try:
-        rubric = tomllib.loads(read_text(path, VerifierError))
+        rubric = _rubric(read_text(path, VerifierError))
     except ValueError as error:
         raise VerifierError(f"{path}: {error}") from error
     tables = list(_tables(rubric, demanded))
