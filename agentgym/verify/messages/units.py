@@ -271,7 +271,7 @@ def stem(word: str) -> str:
         >>> {stem(word) for word in ("cancel", "cancels", "cancelled", "cancelling", "canceled")}
         {'cancel'}
     """
-    word = _IRREGULAR.get(word, word)
+    word = whole = _IRREGULAR.get(word, word)
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -284,7 +284,9 @@ def stem(word: str) -> str:
         ):
             word = word[: -len(tail)]
             break
-    if len(word) > 3 and word.endswith("e"):
+    if word in NEGATIONS and word != whole:  # "noted" is no denial, nor is "note"
+        return f"{word}e"
+    if len(word) > 3 and word.endswith("e") and word[:-1] not in NEGATIONS:
         word = word[:-1]
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou":
         word = word[:-1]
