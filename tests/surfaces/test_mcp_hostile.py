@@ -15,11 +15,11 @@ from rstr import Rstr
 
 from agentgym.errors import SurfaceError
 from agentgym.records import Action, ToolSpec
+from agentgym.records.pattern import is_linear
 from agentgym.surfaces import transport
 from agentgym.surfaces.calls import check_call, sample_call
 from agentgym.surfaces.dialect import adapt
 from agentgym.surfaces.mcp import _described, _named
-from agentgym.surfaces.pattern import is_linear
 from agentgym.surfaces.peer import Address, Session
 
 LINEAR = [

@@ -22,6 +22,10 @@ from agentgym.verify.messages.wanted import Part, Wanted, wanted
 from agentgym.verify.messages.words import Courtesy, stems, topic_words, words
 
 _SHOWN = 80
+_TELLING = frozenset(
+    ("has", "have", "had", "is", "was", "can", "could", "will", "would", "does", "did", "knows")
+)
+_OF_WHOM = frozenset(("for", "of", "to", "with", "by", "from"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class Account:
         phrases: Sentences and phrases that may be said.
         words: Stems that may be used.
         own: Those among them that the rubric itself lists.
+        people: Stems of the names of people who may be greeted, and sign.
         surface: Those that may tell of a deed, as they are written.
         courtesy: Recognises greetings and closings.
         most_chars: A longer message fails.
@@ -89,6 +94,7 @@ class Account:
     phrases: Sequence[Wanted]
     words: frozenset[str]
     own: frozenset[str]
+    people: frozenset[str]
     surface: frozenset[str]
     courtesy: Courtesy
     most_chars: int
@@ -191,12 +197,16 @@ class Account:
                 listed = token.text in self.surface and token.stem not in words().told
                 if not listed and stance(unit, place) == "said":
                     return f"tells that something was {token.text}: {unit.text[:_SHOWN]!r}"
+            if person := "" if aside else self._person(unit):
+                return f"says something of {person!r}: {unit.text[:_SHOWN]!r}"
             left, said = unit.left, {t.segment for t in unit.tokens if t.taken}
             for token in left:
                 if token.figure is not None:
                     return f"says {token.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
                 if token.text in NEGATIONS and token.stem not in self.words:
                     return f"denies something: {unit.text[:_SHOWN]!r}"
+                if token.text == "can" and self._may_do(unit, token):
+                    continue
                 beside = aside and token.segment not in said and token.stem not in words().hedges
                 if token.stem not in may_use and not beside:
                     return (
@@ -205,6 +215,21 @@ class Account:
             if "?" in unit.text and left and not unit.may_ask:
                 return f"asks something: {unit.text[:_SHOWN]!r}"
         return ""
+
+    def _person(self, unit: Unit) -> str:
+        """Return of whom a sentence tells something that no fact says: "Ada has it already"."""
+        before = ""
+        for name, verb in itertools.pairwise(unit.tokens):
+            told = name.stem in self.people and before not in _OF_WHOM and verb.text in _TELLING
+            if told and not (name.taken or verb.taken) and name.segment == verb.segment:
+                return name.text
+            before = name.text
+        return ""
+
+    def _may_do(self, unit: Unit, token: Token) -> bool:
+        """Whether "can" is said of who reads or writes: "the numbers you can pass on"."""
+        place = unit.tokens.index(token)
+        return place > 0 and unit.tokens[place - 1].text in ("you", "i", "we")
 
 
 def account(
@@ -273,6 +298,7 @@ def account(
         sorted((p for p in phrases if not _is_word(p)), key=_width, reverse=True),
         listed | frozenset(labels) | frozenset(single),
         topic_words((), words_),
+        stems(names),
         _surface(topics, words_, single_texts),
         courtesy,
         most_chars,

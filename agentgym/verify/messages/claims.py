@@ -28,6 +28,7 @@ _TURNS: Final = frozenset(("but", "however", "though", "although"))
 _HELPING: Final = stems(["be", "can", "could", "will", "would", "may", "do"])
 _BEING: Final = frozenset(("is", "are", "was", "were", "been", "being", "be", "am", "get", "got"))
 _HAVING: Final = frozenset(("have", "has", "had", "having"))
+_RELATIVE: Final = frozenset(("what", "which", "whatever", "who", "as"))
 _DOERS: Final = frozenset(("i", "we", "he", "she", "they"))
 _MAYBE: Final = frozenset(("can", "could", "may", "might", "must", "should", "would", "to"))
 _PAST: Final = {
@@ -167,6 +168,8 @@ def deeds(unit: Unit, verbs: frozenset[str], *, own: bool = False) -> Iterator[i
 def _is_told_of(before: Sequence[str], verb: str) -> bool:
     """Whether the words before a verb tell what the sender does, or what anybody has done."""
     last = before[-1] if before else ""
+    if _RELATIVE & set(before[-3:-1]):  # "what we had stored"
+        return False
     if last in _HAVING or (last == "been" and before[-2:-1] and before[-2] in _HAVING):
         return "you" not in before
     passive = last in _BEING and not verb.endswith("ing")

@@ -36,6 +36,7 @@ _FULL: Final = {
     "i'm": "i am", "let's": "let us", "ain't": "is not", "cant": "can not", "wont": "will not",
     "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not",
 }  # fmt: skip
+_CONTRACTED: Final = frozenset(("it", "that", "he", "she", "there", "here", "what", "who", "where"))
 _TAILS: Final = {"n't": " not", "'ll": " will", "'ve": " have", "'re": " are", "'d": " would"}
 
 NEGATIONS: Final = frozenset(
@@ -250,7 +251,10 @@ def _full(word: str) -> str:
     for tail, instead in _TAILS.items():
         if word.endswith(tail) and len(word) > len(tail):
             return word[: -len(tail)] + instead
-    return word.removesuffix("'s").replace("'", "") or word
+    base = word.removesuffix("'s")
+    if base != word and base in _CONTRACTED:
+        return f"{base} is"
+    return base.replace("'", "") or word
 
 
 _IRREGULAR: Final = {
