@@ -265,14 +265,14 @@ TASK = {
     "instruction.md": "Carry /srv/list to the shelf, finish its first, write /srv/report.\n",
     "setup/setup.sh": 'printf "%s\\nzebra\\n" "$PARAM_WORD" > /srv/list\n',
     "setup/services.py": (
-        "def change(desk):\n"
-        '    desk.gold("first", str(desk.params["word"]))\n'
-        '    desk.call("shelf_finish", item=1)\n'
-        '    desk.db.execute("UPDATE shelf_item SET done = 0")\n'
+        "def change(context):\n"
+        '    context.gold("first", str(context.params["word"]))\n'
+        '    context.call("shelf_finish", item=1)\n'
+        '    context.db.execute("UPDATE shelf_item SET done = 0")\n'
     ),
     "events/file.sh": 'echo "begun $AGENTGYM_NOW" > /srv/log\n',
-    "events/carried.py": 'def change(desk):\n    desk.call("board_post", text="I have seen it")\n',
-    "events/late.py": 'def change(desk):\n    desk.call("board_post", text="it is late")\n',
+    "events/carried.py": 'def change(c):\n    c.call("board_post", text="I have seen it")\n',
+    "events/late.py": 'def change(context):\n    context.call("board_post", text="it is late")\n',
     "checks/rubric.toml": RUBRIC,
     "checks/checks.py": CHECKS,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,18 @@ from agentgym import catalogue
 from agentgym.errors import ConfigError, NotFoundError
 from agentgym.manifest import show_path
 from agentgym.services.load import find_services
+from agentgym.verify.worker.frames import answer, tell
+from agentgym.verify.worker.pool import WORKERS
+from agentgym.verify.worker.session import Job
+
+RUBRIC = """\
+schema_version = "agentgym.rubric/1"
+
+[[checkpoint]]
+id = "there"
+use = "files.exists"
+with = { path = "/x" }
+"""
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -168,6 +181,22 @@ def test_who_asks_for_it_may_replace_a_bundled_folder_and_is_told(
     assert catalogue.folders("verifiers")["files"] == mine
     (told,) = [one.getMessage() for one in caplog.records]
     assert told.startswith(f"warning: check pack 'files' is {mine} in place of {CHECKOUT}")
+
+
+def test_workers_do_not_tell_again_what_replaces_what(
+    user: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    put(user, "verifiers/files/checks.py", "mine = 1\n")
+    checks = put(user, "checks/rubric.toml", RUBRIC)
+    monkeypatch.setenv("AGENTGYM_SHADOW", "*")
+    worker = WORKERS.lend()
+    try:
+        tell(worker.socket, ("open", Job(checks, {}, str(user), dict(os.environ))))
+        refused, _ = answer(worker.socket, time.monotonic() + 60)
+    finally:
+        worker.kill()
+    assert "files/pack.toml" in refused["refused"], "it has looked at mine, and that is not whole"
+    assert "warning" not in capfd.readouterr().err
 
 
 def test_a_copy_of_a_bundled_folder_replaces_nothing_and_is_no_obstacle(user: Path) -> None:

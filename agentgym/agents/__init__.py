@@ -1,4 +1,4 @@
-"""Policies: the built-in agents and the door through which any other comes in."""
+"""Policies: the built-in agents and the entry points through which any other comes in."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Source:
     Attributes:
         make: Makes one, for one episode.
         module: Name of the module that holds it: what is raised there is the agent's own doing.
-        privileged: Whether its agents ask for the playbook of the task.
+        privileged: Whether its agents ask for the reference actions of the task.
         spec: As the user wrote it, for messages.
     """
 

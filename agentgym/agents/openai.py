@@ -122,8 +122,12 @@ class OpenAIAgent:
         corrections: list[ChatMessage] = []
         nudges: list[Nudge] = []
         for _ in range(ASKS):
-            self._check_budget(history, usage)
-            completion = await self._asked(observation, tools, history, corrections)
+            try:
+                self._check_budget(history, usage)
+                completion = await self._asked(observation, tools, history, corrections)
+            except AgentError as error:
+                error.usage = usage  # of the replies before, which no step accounts for
+                raise
             message = completion.message
             usage += completion.usage
             try:
@@ -210,6 +214,7 @@ def _unusable(model: str, nudges: Sequence[Nudge], usage: TokenUsage) -> PolicyE
         f"{model} made no usable tool call in {len(nudges)} replies ({usage.total} tokens); "
         f"it was last told: {nudges[-1].told}"
     )
+    error.usage = usage
     error.detail = "\n".join(f"reply: {n.said or '(empty)'}\ntold: {n.told}" for n in nudges)
     return error
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 from agentgym.agents import SUBMIT, check_end
 from agentgym.errors import AgentError, ConfigError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
-from agentgym.task.playbook import answered
+from agentgym.task.reference_actions import answered
 
 
 class OracleAgent:
-    """Plays ``briefing.playbook`` in order and submits after its end."""
+    """Plays ``briefing.reference_actions`` in order and submits after its end."""
 
     privileged: ClassVar[bool] = True
 
@@ -21,17 +21,17 @@ class OracleAgent:
             raise ConfigError(f"agent 'oracle' takes no argument, got {argument!r}; write: oracle")
 
     async def start(self, briefing: Briefing) -> None:
-        """Take the playbook.
+        """Take the reference actions.
 
         Raises:
             AgentError: The task has no solution to play.
         """
-        if not briefing.playbook:
+        if not briefing.reference_actions:
             raise AgentError(
-                f"no playbook for {briefing.task}; "
+                f"no reference actions for {briefing.task}; "
                 "the oracle needs solution/solve.sh or solution/actions.jsonl in the task folder"
             )
-        self._playbook = tuple(briefing.playbook)
+        self._reference_actions = tuple(briefing.reference_actions)
 
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
@@ -41,9 +41,9 @@ class OracleAgent:
         Another agent may have acted before: an oracle that takes over plays all of its own.
 
         Raises:
-            AgentError: The playbook is over and its last action was refused.
+            AgentError: The reference actions is over and its last action was refused.
         """
-        rest = list(self._playbook)
+        rest = list(self._reference_actions)
         for step in history:
             if rest and step.action == rest[0]:
                 del rest[0]

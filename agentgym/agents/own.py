@@ -42,7 +42,7 @@ class OwnAgent:
 
     Attributes:
         module: The module of its class.
-        privileged: Whether it asks for the playbook.
+        privileged: Whether it asks for the reference actions.
     """
 
     def __init__(self, source: Source) -> None:

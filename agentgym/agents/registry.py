@@ -59,5 +59,5 @@ def check(agent: Agent) -> None:
 
 
 def is_privileged(agent: Agent) -> bool:
-    """Say whether an agent asks for the oracle's playbook (``privileged = True``)."""
+    """Say whether an agent asks for the oracle's reference actions (``privileged = True``)."""
     return bool(getattr(agent, "privileged", False))

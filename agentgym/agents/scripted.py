@@ -8,7 +8,7 @@ from pathlib import Path
 from agentgym.agents import SUBMIT, check_end
 from agentgym.errors import ConfigError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
-from agentgym.task.playbook import answered, read_actions
+from agentgym.task.reference_actions import answered, read_actions
 
 
 class ScriptedAgent:

@@ -19,9 +19,9 @@ from agentgym.protocols import User, UserWorld
 from agentgym.records import (
     Action,
     Effect,
-    Happening,
-    HappeningKind,
     Observation,
+    StepEvent,
+    StepEventKind,
     ToolSpec,
     UserTurn,
 )
@@ -64,7 +64,7 @@ class Conversation:
         self.waited_s = 0.0
 
     async def begin(
-        self, instance: Instance, world: UserWorld, note: Callable[[Happening], None]
+        self, instance: Instance, world: UserWorld, note: Callable[[StepEvent], None]
     ) -> str:
         """Begin.
 
@@ -87,9 +87,9 @@ class Conversation:
                 opening = await self._user.start(world)
         return f"[user] {opening}" if opening else ""
 
-    def expect(self, recorded: Sequence[Happening]) -> None:
+    def expect(self, recorded: Sequence[StepEvent]) -> None:
         """Take what happened in the next step when it was recorded; empty for a new one."""
-        turns = [happening.turn for happening in recorded if happening.turn is not None]
+        turns = [event.turn for event in recorded if event.turn is not None]
         self._recorded = turns[0] if turns else None
 
     async def call(self, action: Action) -> Observation:
@@ -120,7 +120,7 @@ class Conversation:
         finally:
             self.waited_s += time.monotonic() - began
         self._left = turn.left
-        self._note(Happening(HappeningKind.USER, turn.state or "user", _told(turn), turn))
+        self._note(StepEvent(StepEventKind.USER, turn.state or "user", _told(turn), turn))
         text = f"{turn.text}\n{_LEFT}" if turn.left else turn.text
         return Observation(text, data={"left": turn.left}, effect=Effect.CHANGED)
 

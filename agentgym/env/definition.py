@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.conversation import agent_tools, check_user
-from agentgym.env.ground import ground_of, whole_wall_s
-from agentgym.env.world import check_world
+from agentgym.env.dynamics import check_dynamics
+from agentgym.env.resolved_task import resolve_task, whole_wall_s
 from agentgym.errors import ConfigError
 from agentgym.protocols import Judge, SandboxProvider, Surface
 from agentgym.records import Limits, Recipe, ToolSpec
@@ -16,7 +16,7 @@ from agentgym.services.backend import ServiceSet
 from agentgym.task.model import Instance, Task
 from agentgym.task.setup import Prepared, prepare
 from agentgym.user.registry import user_spec
-from agentgym.verify.memory import RoomMemory
+from agentgym.verify.room_cache import RoomCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Definition:
     offline: bool
     user: str
     judge: Judge | None
-    memory: RoomMemory | None
+    memory: RoomCache | None
 
     async def prepare(self, instance: Instance) -> Prepared:
         """Return what sandboxes of an instance start from, running its setup where nobody has.
@@ -72,7 +72,7 @@ def define(
     max_steps: int | None,
     judge: Judge | None,
     offline: bool,
-    memory: RoomMemory | None,
+    memory: RoomCache | None,
     user: str,
 ) -> Definition:
     """Find what the episodes of a task have in common; the arguments are those of `Environment`.
@@ -84,24 +84,24 @@ def define(
     """
     if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
         raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
-    ground = ground_of(task)
-    spec = ground.spec
+    resolved = resolve_task(task)
+    spec = resolved.spec
     if spec.sandbox is None and task.sandbox_rules is None:
         provider = NoSandboxProvider()
     own = () if task.user is None else task.user.own
-    surfaces = spec.make_surfaces(ground.tools, withheld=own)
+    surfaces = spec.make_surfaces(resolved.tools, withheld=own)
     services = spec.find_services()
     acting = agent_tools([tool for s in surfaces for tool in s.tools()], task.user)
     # A program may call what is offered in no other way.
     called = dict.fromkeys(tool.name for tool in (*acting, *spec.service_tools(own)))
-    check_world(task, spec, list(called), provider)
+    check_dynamics(task, spec, list(called), provider)
     check_user(task, services)
-    limits = task.manifest.limits.over(ground.recipe.limits)
+    limits = task.manifest.limits.over(resolved.recipe.limits)
     return Definition(
         task=task,
         about=spec.about,
         provider=provider,
-        recipe=_recipe(task, replace(ground.recipe, limits=limits), offline),
+        recipe=_recipe(task, replace(resolved.recipe, limits=limits), offline),
         limits=limits,
         services=services,
         surfaces=tuple(surfaces),

@@ -27,7 +27,7 @@ from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared, digest_of
 from agentgym.verify.grade import EpisodeEnd, grade
 from agentgym.verify.manifest import list_files
-from agentgym.verify.services import ServicesSeen
+from agentgym.verify.service_state import ServicesSeen
 
 FORMAT: Final = "agentgym.ending/1"
 
@@ -132,7 +132,7 @@ async def judge_kept(
         definition: The environment of its task.
         instance: The task with the parameters it had.
         steps: What the agent did.
-        audit: What the sandbox's keepers saw.
+        audit: What the sandbox's audit holds.
         evidence: What `EndedEpisode.evidence` returned.
         state: What `EndedEpisode.state` returned.
 

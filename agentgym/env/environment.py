@@ -11,24 +11,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgym.env.definition import define
+from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import EndedEpisode, judge_kept
 from agentgym.env.episode import Episode, OnEnd, Transition, start_episode
-from agentgym.env.world import World
 from agentgym.errors import SurfaceError
 from agentgym.protocols import Judge, Sandbox, SandboxProvider
 from agentgym.records import (
     Audit,
-    Happening,
     Json,
     Observation,
     Recipe,
     Snapshot,
     Step,
+    StepEvent,
     Verdict,
 )
 from agentgym.surfaces.schemas import ToolForm, tool_schemas
 from agentgym.task.model import Instance, Task
-from agentgym.verify.memory import RoomMemory
+from agentgym.verify.room_cache import RoomCache
 
 
 class Environment:
@@ -72,7 +72,7 @@ class Environment:
         max_steps: int | None = None,
         judge: Judge | None = None,
         offline: bool = False,
-        memory: RoomMemory | None = None,
+        memory: RoomCache | None = None,
         user: str = "",
     ) -> None:
         self._definition = definition = define(
@@ -141,7 +141,7 @@ class Environment:
         instance = self.task.instance(seed)
         return await judge_kept(self._definition, instance, steps, audit, kept, state)
 
-    async def step(self, decision: object, *, recorded: Sequence[Happening] = ()) -> Transition:
+    async def step(self, decision: object, *, recorded: Sequence[StepEvent] = ()) -> Transition:
         """Execute one action.
 
         Args:
@@ -198,7 +198,7 @@ class Environment:
 
     @property
     def audit(self) -> Audit:
-        """What the sandbox's keepers saw, once the episode is over."""
+        """What the sandbox's audit holds, once the episode is over."""
         return Audit() if self.episode is None else self.episode.audit
 
     @property
@@ -225,9 +225,9 @@ class Environment:
         return 0.0 if self.episode is None else self.episode.waited_s
 
     @property
-    def world(self) -> World | None:
+    def dynamics(self) -> Dynamics | None:
         """What happens around the agent in the present episode."""
-        return None if self.episode is None else self.episode.world
+        return None if self.episode is None else self.episode.dynamics
 
     @property
     def sandbox(self) -> Sandbox | None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from agentgym.env.control import GIVE_UP, MESSAGE_USER, SUBMIT
 from agentgym.env.conversation import Conversation
 from agentgym.env.definition import Definition
+from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import EndedEpisode, with_services
 from agentgym.env.foreign import ForeignEpisode, foreign_episode
 from agentgym.env.hosting import prepare_services
 from agentgym.env.survival import survived
-from agentgym.env.world import World
 from agentgym.errors import (
     ActionError,
     SandboxDiedError,
@@ -35,10 +35,10 @@ from agentgym.records import (
     Audit,
     Decision,
     Effect,
-    Happening,
     Observation,
     Snapshot,
     Step,
+    StepEvent,
     Verdict,
 )
 from agentgym.records.bounds import bounded_decision, malformed
@@ -47,7 +47,7 @@ from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.task.template import fill
-from agentgym.user.world import ServicesOfUser
+from agentgym.user.service_access import UserServiceAccess
 from agentgym.verify.grade import EpisodeEnd, failed
 from agentgym.verify.milestones import Milestones, open_milestones
 from agentgym.verify.worker.pool import WORKERS
@@ -117,7 +117,7 @@ class Episode:
         backend: Its services, None where there are none.
         world: What happens around the agent.
         steps: What the agent has done.
-        audit: What the sandbox's keepers saw, once it is over.
+        audit: What the sandbox's audit holds, once it is over.
         reset_s: Seconds from the start until the agent could act.
         began_s: When its sandbox was started, in seconds since 1970.
         over: It is judged or closed; nothing can be done in it.
@@ -144,7 +144,7 @@ class Episode:
         self.on_end: OnEnd | None = None
         self._definition, self._prepared, self._started_s = definition, prepared, started_s
         provider, recipe = definition.provider, definition.recipe
-        self.world = World(
+        self.dynamics = Dynamics(
             instance, milestones, lambda: provider.start(recipe, prepared.snapshot), backend
         )
         self._answer: str | None = None
@@ -191,7 +191,7 @@ class Episode:
         for surface in self._definition.surfaces:
             await surface.open(site)
         self.reset_s = time.perf_counter() - self._started_s
-        told = await self.world.begin(self.sandbox)
+        told = await self.dynamics.begin(self.sandbox)
         opening = await self._open_conversation()
         first = Observation(text=self.instance.instruction)
         for lines in (self._about(), own_words, told, opening):
@@ -205,21 +205,21 @@ class Episode:
         about = self._definition.about
         if not about:
             return ""
-        filled = fill(about, {"now": self.world.clock.spoken}, "about in env.toml")
+        filled = fill(about, {"now": self.dynamics.clock.spoken}, "about in env.toml")
         return f"\n{filled}"
 
     def _services_of_surfaces(self) -> Services | None:
-        return self.world.services if self._foreign is None else self._foreign.services
+        return self.dynamics.services if self._foreign is None else self._foreign.services
 
     async def _open_conversation(self) -> str:
-        reach: UserWorld | None = ServicesOfUser(self.backend)
+        reach: UserWorld | None = UserServiceAccess(self.backend)
         if self._foreign is not None:
             reach = self._foreign.customer
         if self._conversation is None or reach is None:
             return ""
-        return await self._conversation.begin(self.instance, reach, self.world.note)
+        return await self._conversation.begin(self.instance, reach, self.dynamics.note)
 
-    async def step(self, decision: object, recorded: Sequence[Happening]) -> Transition:
+    async def step(self, decision: object, recorded: Sequence[StepEvent]) -> Transition:
         """Execute one action; see `Environment.step`."""
         taken = bounded_decision(
             decision if isinstance(decision, Decision) else Decision(_read_action(decision))
@@ -248,8 +248,8 @@ class Episode:
                 # is looked at is what the agent has left, and it is judged.
                 told, ended = f"the episode ends here: {error}", True
         observation = _with_lines(seen, told)
-        happened = self.world.take_happenings()
-        self.steps.append(replace(step, observation=observation, happenings=happened))
+        happened = self.dynamics.take_events()
+        self.steps.append(replace(step, observation=observation, events=happened))
         if self._foreign is not None:
             self._foreign.note(self.steps[-1])
         if not ended and not over:
@@ -271,7 +271,7 @@ class Episode:
             self._gave_up = str(action.arguments["reason"])
             return Observation(text="gave up"), True
         call = self._owners[action.tool].call
-        return await self.world.call(action, lambda legal: survived(call, legal)), False
+        return await self.dynamics.call(action, lambda legal: survived(call, legal)), False
 
     async def _submit(self, answer: str) -> tuple[Observation, bool]:
         if self._foreign is not None:
@@ -282,7 +282,7 @@ class Episode:
         return Observation(text="submitted"), True
 
     async def _pass_time(self, step: Step, over: bool) -> str:
-        return await self.world.advance(
+        return await self.dynamics.advance(
             self.sandbox, self.steps, step, answer=self._answer, gave_up=self._gave_up, over=over
         )
 
@@ -322,10 +322,10 @@ class Episode:
                 steps=tuple(self.steps),
                 answer=self._answer,
                 gave_up=self._gave_up,
-                services=self.world.services_seen(),
+                services=self.dynamics.services_seen(),
             )
             ended = EndedEpisode(
-                self._definition, self.instance, self._prepared, end, self.world.latched
+                self._definition, self.instance, self._prepared, end, self.dynamics.latched
             )
             verdict = await ended.judge()
             if over and self.on_end is not None:
@@ -347,7 +347,7 @@ class Episode:
         if self._conversation is not None:
             await self._conversation.close()
         await self.sandbox.close()
-        self.world.close()
+        self.dynamics.close()
         if self._foreign is not None:
             self._foreign.close()
         if self.backend is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from agentgym.errors import ServiceError
 from agentgym.records import Effect, Observation, Reply
-from agentgym.task.world import FaultKind, FaultManifest, Point
+from agentgym.task.dynamics import FaultKind, FaultManifest, Point
 
 _DRAW = "agentgym.fault/1"
 """Part of every draw: another way of drawing gets another name, never other faults in silence."""
@@ -29,7 +29,7 @@ DELAY_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Strike:
+class InjectedFault:
     """A fault and the call that it strikes."""
 
     fault: FaultManifest
@@ -119,17 +119,17 @@ class Faults:
         self._task, self._faults, self._seed = task, faults, seed
         self._calls: Counter[str] = Counter()
 
-    def next_call(self, tool: str) -> Strike | None:
+    def next_call(self, tool: str) -> InjectedFault | None:
         """Count one more call of a tool and return what strikes it."""
         self._calls[tool] += 1
         call = self._calls[tool]
         for fault in self._faults:
-            if fault.tool == tool and strikes(self._task, fault, call, self._seed):
-                return Strike(fault, call, self._seed, self._task)
+            if fault.tool == tool and is_injected(self._task, fault, call, self._seed):
+                return InjectedFault(fault, call, self._seed, self._task)
         return None
 
 
-def strikes(task: str, fault: FaultManifest, call: int, seed: int) -> bool:
+def is_injected(task: str, fault: FaultManifest, call: int, seed: int) -> bool:
     """Whether a fault strikes a call of its tool, the first of which is 1.
 
     What `at_most` allows is counted over the draws of the earlier calls, whatever became of

@@ -14,7 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from agentgym.env.ground import computer_plan, computer_recipe, tests_want, whole_wall_s
+from agentgym.env.resolved_task import (
+    computer_plan,
+    computer_recipe,
+    test_requirements,
+    whole_wall_s,
+)
 from agentgym.env.tau2 import Tau2Episode
 from agentgym.errors import (
     SandboxDiedError,
@@ -25,7 +30,7 @@ from agentgym.errors import (
 )
 from agentgym.protocols import FileTree, Judge, Sandbox, SandboxProvider, Services, UserWorld
 from agentgym.records import Recipe, Step, Verdict
-from agentgym.sandbox.standin import Sources
+from agentgym.sandbox.image_fallback import Sources
 from agentgym.task.foreign.rules import (
     AGENT_LOGS,
     ARTIFACTS,
@@ -38,7 +43,7 @@ from agentgym.task.foreign.rules import (
 )
 from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.verify.foreign.reward import Outcome
-from agentgym.verify.foreign.tests import Place, run_tests
+from agentgym.verify.foreign.tests import VerifierTarget, run_tests
 from agentgym.verify.foreign.toolkit import find_toolkit
 from agentgym.verify.foreign.verdict import broken, verdict_of
 from agentgym.verify.room import pack_artifacts
@@ -255,11 +260,11 @@ class SandboxEpisode:
     async def _run(self, sandbox: Sandbox, recipe: Recipe, *, separate: bool) -> Outcome:
         computer = self._rules.verifier or self._rules.computer
         plan = await asyncio.to_thread(computer_plan, computer, Sources())
-        toolkit = await asyncio.to_thread(find_toolkit, tests_want(self._rules), plan)
+        toolkit = await asyncio.to_thread(find_toolkit, test_requirements(self._rules), plan)
         # The agent may be somebody else than the image says; the tests are not.
         user = self._rules.verifier_user or computer_recipe(computer, recipe.name).user
-        place = Place(sandbox, recipe.env, user, separate)
-        return await run_tests(place, self._rules, self._stage, toolkit)
+        target = VerifierTarget(sandbox, recipe.env, user, separate)
+        return await run_tests(target, self._rules, self._stage, toolkit)
 
     async def _tested_apart(self, sandbox: Sandbox) -> Outcome:
         """Run the tests where the agent never was, over the artifacts alone."""

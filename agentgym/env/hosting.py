@@ -12,7 +12,7 @@ from agentgym.errors import AgentGymError, TaskError
 from agentgym.manifest import read_text
 from agentgym.records import Actor
 from agentgym.services.backend import Backend, ServiceSet
-from agentgym.services.desk import Desk, run_change
+from agentgym.services.setup_context import SetupContext, run_change
 from agentgym.services.state import Snapshot
 from agentgym.task.model import Instance
 from agentgym.task.template import canonical
@@ -60,9 +60,9 @@ def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
     if key not in _prepared:
         backend = Backend(services, services.template(WORLD_SEED, now))
         try:
-            desk = _desk(backend, instance, "setup", "setup")
-            run_change(desk, path, TaskError)
-            _prepared[key] = ServicesStart(services, backend.snapshot(), desk.left)
+            context = _desk(backend, instance, "setup", "setup")
+            run_change(context, path, TaskError)
+            _prepared[key] = ServicesStart(services, backend.snapshot(), context.left)
         finally:
             backend.close()
         if len(_prepared) > _KEPT:
@@ -77,14 +77,14 @@ def run_service_script(backend: Backend, instance: Instance, event: str, script:
     Returns:
         What went wrong, empty where nothing did.
     """
-    desk = _desk(backend, instance, "world", f"event {event}")
+    context = _desk(backend, instance, "world", f"event {event}")
     try:
-        run_change(desk, instance.task.folder / script, TaskError)
+        run_change(context, instance.task.folder / script, TaskError)
     except AgentGymError as error:
         return str(error)
     return ""
 
 
-def _desk(backend: Backend, instance: Instance, actor: Actor, name: str) -> Desk:
+def _desk(backend: Backend, instance: Instance, actor: Actor, name: str) -> SetupContext:
     seed = f"{instance.task.id}:{name}:{canonical(instance.params)}"
-    return Desk(backend, actor, name, instance.params, seed)
+    return SetupContext(backend, actor, name, instance.params, seed)

@@ -61,9 +61,9 @@ def make(
         ConfigError: Another argument is wrong.
     """
     from agentgym.env.environment import Environment
-    from agentgym.env.ground import build_task
     from agentgym.env.gym import GymEnv
     from agentgym.env.portal import portal
+    from agentgym.env.resolved_task import build_task
     from agentgym.sandbox.build.builder import Builds
     from agentgym.task.load import find_task
 
@@ -99,7 +99,7 @@ def _free_play(
 ) -> Path:
     """Lay down the folder of a task around an MCP server that nobody wrote one for."""
     from agentgym.env.spec import load_env_spec
-    from agentgym.task.freeplay import FREE, lay_down
+    from agentgym.task.adhoc import FREE, lay_down
 
     if mcp is None:
         raise ConfigError("make: expected a task id, or mcp='…' with the server to play with")

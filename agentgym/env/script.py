@@ -16,10 +16,10 @@ from agentgym.errors import GuestFileError, SandboxLimitError
 from agentgym.manifest import show_path
 from agentgym.protocols import Sandbox
 from agentgym.records import ExecResult
+from agentgym.task.dynamics import EventManifest
 from agentgym.task.model import Instance
 from agentgym.task.setup import last_lines
 from agentgym.task.template import environment
-from agentgym.task.world import EventManifest
 
 FOLDER = "/run/agentgym/events"
 _TAIL_LINES = 40

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from agentgym.errors import ActionError
 from agentgym.records import Action, Json, ToolSpec
 from agentgym.surfaces.calls import check_call, draw_value, sample_call
-from agentgym.surfaces.shown import MAX_SIDE
+from agentgym.surfaces.truncation import MAX_SIDE
 
 DATA_BYTES: Final = 65_536
 NO_IMAGE: Final = (1, 1, 3)

@@ -14,7 +14,7 @@ from agentgym import catalogue, plugins
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
 from agentgym.protocols import Surface
-from agentgym.records import Fittings, ToolSpec
+from agentgym.records import SurfaceConfig, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
 from agentgym.task.model import Task
@@ -88,7 +88,7 @@ class EnvSpec(Manifest):
         tools, there = (*brought, *self.service_tools(withheld)), self.sandbox is not None
         surfaces: list[Surface] = [
             plugins.load("agentgym.surfaces", name)(
-                Fittings(tools, self.surface.get(name, {}), there)
+                SurfaceConfig(tools, self.surface.get(name, {}), there)
             )
             for name in self.surfaces
         ]

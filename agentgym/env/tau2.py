@@ -11,10 +11,10 @@ from agentgym.env.control import MESSAGE_USER
 from agentgym.errors import TaskError
 from agentgym.protocols import Judge, Sandbox, Services, UserWorld
 from agentgym.records import Effect, Step, Verdict
+from agentgym.task.foreign.tau2.domain_services import CustomerWorld, TalkServices
 from agentgym.task.foreign.tau2.process import World
 from agentgym.task.foreign.tau2.reward import judge
 from agentgym.task.foreign.tau2.rules import Tau2Rules
-from agentgym.task.foreign.tau2.services import CustomerWorld, TalkServices
 from agentgym.task.foreign.tau2.talk import Talk
 from agentgym.verify.foreign.customer import (
     UNFINISHED,

@@ -17,7 +17,7 @@ from agentgym.agents import registry
 from agentgym.env.environment import Environment
 from agentgym.errors import AgentGymError, SandboxError
 from agentgym.eval.progress import Progress
-from agentgym.eval.queue import Ground, Queue
+from agentgym.eval.queue import Queue, StartingPoint
 from agentgym.eval.settings import Settings
 from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
@@ -120,7 +120,7 @@ class _Episodes:
         finally:
             await env.close()
 
-    async def prepare(self, row: EpisodeRow) -> Ground | None:
+    async def prepare(self, row: EpisodeRow) -> StartingPoint | None:
         """Run the setup of an episode ahead of it; None where that leads to no sandbox."""
         task = self._task(row)
         # It prepares episodes and runs none, so one a task will do.

@@ -21,10 +21,10 @@ from agentgym.agents.loading import Source, source_of
 from agentgym.agents.own import OwnAgent
 from agentgym.errors import ConfigError
 from agentgym.eval.evaluate import evaluate as run_episodes
-from agentgym.eval.needs import build_images, used_stand_ins
 from agentgym.eval.plan import holds_run, resume_run, start_run
 from agentgym.eval.progress import LineProgress, Progress, make_progress
 from agentgym.eval.report import write_report
+from agentgym.eval.requirements import build_images, used_fallbacks
 from agentgym.eval.results import build_results, write_results
 from agentgym.eval.settings import read_settings
 from agentgym.protocols import Agent
@@ -49,7 +49,7 @@ class EpisodeScore:
         score: 0..1, None if it has no score.
         safety_violations: Ids of failed safety checkpoints.
         steps: Steps taken.
-        usage: Tokens of all steps.
+        usage: Tokens of all steps, and of replies that ended the episode without one.
         duration_s: Wall time.
         error: Why it has no score, or how the policy failed; else empty.
     """
@@ -294,7 +294,7 @@ class _Run:
             )
 
         unrunnable = await asyncio.to_thread(build)
-        store.amend("stand_ins", used_stand_ins(settings.tasks))
+        store.amend("stand_ins", used_fallbacks(settings.tasks))
         shown: Progress = make_progress(console) if self._progress else LineProgress(console)
         await run_episodes(
             store, settings, progress=shown, unrunnable=unrunnable, create=self._create

@@ -8,7 +8,7 @@ from agentgym.errors import AgentGymError
 from agentgym.eval.settings import Settings
 from agentgym.task.model import Task
 from agentgym.verify.judge.family import kinship
-from agentgym.verify.judge.needs import judged_checks
+from agentgym.verify.judge.judged_checks import judged_checks
 from agentgym.verify.judge.opening import HOW, open_judge
 
 

@@ -17,10 +17,10 @@ from typing import Any
 from agentgym import __version__, catalogue, plugins
 from agentgym.agents import registry
 from agentgym.env.environment import Environment
-from agentgym.env.ground import needs_sandbox
+from agentgym.env.resolved_task import needs_sandbox
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.judges import judge_problems, judged_tasks
-from agentgym.eval.needs import missing_commands
+from agentgym.eval.requirements import missing_commands
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.eval.trust import unnamed
 from agentgym.eval.users import user_problems

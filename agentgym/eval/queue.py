@@ -1,7 +1,7 @@
 """The episodes that nobody has begun, and a look ahead at the next ones.
 
 While agents think, the setups of the next episodes run and their sandboxes start, so that an
-episode begins where the run before it has already prepared the ground.
+episode begins where the run before it has already prepared the start.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import islice
 from agentgym.record.store import EpisodeRow
 from agentgym.records import Recipe, Snapshot
 
-Ground = tuple[Recipe, Snapshot]
+StartingPoint = tuple[Recipe, Snapshot]
 """What an episode's sandbox is started from."""
 
 
@@ -41,7 +41,7 @@ class Queue:
     async def look_ahead(
         self,
         depth: int,
-        prepare: Callable[[EpisodeRow], Awaitable[Ground | None]],
+        prepare: Callable[[EpisodeRow], Awaitable[StartingPoint | None]],
         expect: Callable[[Recipe, Snapshot], None],
     ) -> None:
         """Prepare the next rows one by one and announce their sandboxes, until none is left.
@@ -62,8 +62,8 @@ class Queue:
                 continue
             seen.add(row.id)
             try:
-                ground = await prepare(row)
+                start = await prepare(row)
             except Exception:  # noqa: BLE001 - the episode meets the same failure and records it
                 continue
-            if ground is not None and row in self._rows:
-                expect(*ground)
+            if start is not None and row in self._rows:
+                expect(*start)

@@ -43,7 +43,7 @@ class StepView:
     output: str
     facts: Sequence[tuple[str, str]]
     image: str
-    happenings: Sequence[str]
+    events: Sequence[str]
     nudges: Sequence[tuple[str, str]]
     bad: bool
     duration_s: float
@@ -204,7 +204,7 @@ def _step(step: Step) -> StepView:
         output=_shown(seen.text),
         facts=[(_shown(name), _words(value)) for name, value in facts],
         image=f"{width} × {height}" if seen.image is not None else "",
-        happenings=[_shown(f"{h.kind}: {h.id}  {h.detail}") for h in step.happenings],
+        events=[_shown(f"{h.kind}: {h.id}  {h.detail}") for h in step.events],
         nudges=[(_shown(nudge.said), _shown(nudge.told)) for nudge in step.decision.nudges],
         bad=seen.effect in (Effect.ERROR, Effect.TIMEOUT),
         duration_s=step.duration_s,

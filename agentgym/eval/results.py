@@ -33,7 +33,7 @@ from agentgym.eval.statistics import (
 )
 from agentgym.record.folder import RunFolder
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import CheckpointResult, Happening, HappeningKind, Verdict
+from agentgym.records import CheckpointResult, StepEvent, StepEventKind, Verdict
 
 SCHEMA = "agentgym.results/1"
 
@@ -51,9 +51,9 @@ def build_results(store: RunStore) -> dict[str, Any]:
     trials = 1 + max((row.plan.trial for row in rows), default=0)
     if not 0 < trials <= max(1, len(rows)):
         raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
-    happenings = store.happenings()
+    events = store.events()
     summary = {
-        agent: _summary([row for row in rows if row.plan.agent == agent], trials, happenings)
+        agent: _summary([row for row in rows if row.plan.agent == agent], trials, events)
         for agent in dict.fromkeys(row.plan.agent for row in rows)
     }
     return {
@@ -110,18 +110,18 @@ def whole_file(path: Path) -> Iterator[TextIO]:
 
 
 def _summary(
-    rows: Sequence[EpisodeRow], k: int, happenings: Sequence[tuple[int, Happening]]
+    rows: Sequence[EpisodeRow], k: int, events: Sequence[tuple[int, StepEvent]]
 ) -> dict[str, Any]:
     """Summarise the rows of one agent, planned with `k` trials of every task.
 
     Args:
         rows: Its episodes.
         k: How often every task was tried.
-        happenings: What happened around all agents, each with the id of its episode.
+        events: What happened around all agents, each with the id of its episode.
     """
     own = {row.id for row in rows}
-    faulted = {episode for episode, what in happenings if what.kind is HappeningKind.FAULT}
-    turns = [what.turn for episode, what in happenings if episode in own and what.turn is not None]
+    faulted = {episode for episode, what in events if what.kind is StepEventKind.FAULT}
+    turns = [what.turn for episode, what in events if episode in own and what.turn is not None]
     done = [row for row in rows if row.verdict is not None]
     scored: dict[str, list[Verdict]] = {row.plan.task: [] for row in rows}
     tried: dict[str, list[float]] = {row.plan.task: [] for row in rows}

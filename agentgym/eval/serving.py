@@ -13,16 +13,16 @@ from pathlib import Path
 from agentgym import __version__, catalogue, plugins
 from agentgym.env.environment import Environment
 from agentgym.errors import ConfigError, NotFoundError, SandboxError
-from agentgym.eval.needs import build_images_of
 from agentgym.eval.plan import check, holds_run, listed, with_company
+from agentgym.eval.requirements import build_images_of
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
-from agentgym.rollout.mcp import Reception
+from agentgym.rollout.mcp import SessionServer
 from agentgym.rollout.serve import serve_http, serve_stdio
+from agentgym.rollout.session import SessionConfig
 from agentgym.rollout.trust import isolates
-from agentgym.rollout.visit import Venue
-from agentgym.task.freeplay import lay_down
+from agentgym.task.adhoc import lay_down
 from agentgym.task.load import find_task
 from agentgym.verify.judge.opening import open_judge
 
@@ -30,7 +30,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ServeOptions:
     """How guests are served.
 
     Attributes:
@@ -67,7 +67,7 @@ def find_target(name: str) -> str:
 
 
 def open_run(folder: Path, settings: Settings) -> RunStore:
-    """Open the run that guests are recorded in, a new one or one that was served on equal terms.
+    """Open the run that guests are recorded in, a new one or one that was served on equal options.
 
     Clients start a server with one command line again and again, so that a run grows.
 
@@ -93,16 +93,16 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
         return store
     store.close()
     raise ConfigError(
-        f"{folder} holds a run of something else, or on other terms; choose another with --out"
+        f"{folder} holds a run of something else, or on other options; choose another with --out"
     )
 
 
-async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
+async def serve(store: RunStore, options: ServeOptions, tell: Tell) -> None:
     """Serve until the client leaves, or a signal comes; then every episode is recorded.
 
     Args:
         store: The run, as `open_run` opened it.
-        terms: How it is served.
+        options: How it is served.
         tell: Hears what is built, and the address.
 
     Raises:
@@ -121,24 +121,24 @@ async def serve(store: RunStore, terms: Terms, tell: Tell) -> None:
             task, provider, max_steps=settings.max_steps, judge=judge, user=settings.user
         )
 
-    venue = Venue(task_id, make, store, settings.seed, terms.idle_s, settings.timeout_s)
+    config = SessionConfig(task_id, make, store, settings.seed, options.idle_s, settings.timeout_s)
     instruction = task.instance(settings.seed).instruction
     looked_at = make()
-    reception = Reception(venue, instruction, looked_at.tools, tell=terms.tell)
+    sessions = SessionServer(config, instruction, looked_at.tools, tell=options.tell)
     await looked_at.close()
     ending = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
     try:
-        if terms.listening is None:
-            await serve_stdio(reception, ending)
+        if options.listening is None:
+            await serve_stdio(sessions, ending)
         else:
             await serve_http(
-                reception,
-                terms.listening,
+                sessions,
+                options.listening,
                 ending,
                 lambda url: tell(f"serving {task_id} at {url}"),
-                terms.token,
+                options.token,
             )
     finally:
         await provider.close()

@@ -9,7 +9,7 @@ from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 
 
 class Agent(Protocol):
-    """A policy for one episode. Offered by the `agentgym.agents` door.
+    """A policy for one episode. Offered by the entry points `agentgym.agents`.
 
     `act` must depend on its arguments, the briefing and nothing else: a resumed or branched
     episode makes a new agent and hands it the recorded history.

@@ -200,7 +200,7 @@ class FileTree(Protocol):
 
 @runtime_checkable
 class SandboxProvider(Protocol):
-    """Starts sandboxes and keeps their snapshots. Offered by the `agentgym.sandboxes` door."""
+    """Starts sandboxes and keeps their snapshots. Entry points: `agentgym.sandboxes`."""
 
     name: str
     capabilities: frozenset[Capability]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from agentgym.protocols.sandboxes import Sandbox
-from agentgym.records import Action, Actor, Fittings, Json, Observation, Reply, ToolSpec
+from agentgym.records import Action, Actor, Json, Observation, Reply, SurfaceConfig, ToolSpec
 
 
 class Picture(Protocol):
@@ -65,7 +65,7 @@ class Site:
 
 
 class Surface(Protocol):
-    """What an agent can do and see. Offered by the `agentgym.surfaces` door.
+    """What an agent can do and see. Offered by the entry points `agentgym.surfaces`.
 
     Attributes:
         name: Under which it is offered.
@@ -104,5 +104,5 @@ class Surface(Protocol):
         ...
 
 
-SurfaceFactory: TypeAlias = Callable[[Fittings], Surface]
+SurfaceFactory: TypeAlias = Callable[[SurfaceConfig], Surface]
 """Makes a surface, whose tools are then known."""

@@ -37,7 +37,7 @@ class UserWorld(Protocol):
 class User(Protocol):
     """A person that the agent can write to, for one episode.
 
-    Its factories are offered by the `agentgym.users` door.
+    Its factories are offered by the entry points `agentgym.users`.
     """
 
     def problems(self) -> Sequence[Problem]:

@@ -198,13 +198,13 @@ Check: TypeAlias = Callable[..., CheckResult | bool]
 
 
 class StepGrader(Protocol):
-    """Grades the steps of a recorded episode. Offered by the `agentgym.step_graders` door.
+    """Grades the steps of a recorded episode. Offered by the entry points `agentgym.step_graders`.
 
     What it says depends on the trajectory and on nothing else; only a grader that asks a model
     may say something else when it is asked again.
 
     Attributes:
-        name: As in the door.
+        name: That of the entry point.
         version: Changes whenever the same trajectory may get other grades, arguments included.
     """
 

@@ -369,7 +369,7 @@ def _texts(values: Sequence[object], where: str) -> tuple[str, ...]:
 
 
 def audit_to_json(audit: Audit) -> dict[str, Json]:
-    """Return what a sandbox's keepers saw as a JSON object."""
+    """Return what a sandbox's audit holds as a JSON object."""
     return asdict(audit)
 
 

@@ -78,6 +78,10 @@ CREATE TABLE IF NOT EXISTS endings (
 CREATE TABLE IF NOT EXISTS setups (
     episode INTEGER PRIMARY KEY REFERENCES episodes (id), digest TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS refused_replies (
+    episode INTEGER PRIMARY KEY REFERENCES episodes (id), prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL
+);
 """
 
 # A reader's own `steps`: it stands before the table of that name and adds the journal's steps.

@@ -8,9 +8,10 @@ import time
 from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.database import Database
-from agentgym.record.happenings import happenings_to_json
 from agentgym.record.packing import Packing
-from agentgym.records import Audit, Step, Verdict
+from agentgym.record.refused import note_refused
+from agentgym.record.step_events import events_to_json
+from agentgym.records import Audit, Step, TokenUsage, Verdict
 
 
 class Recorder:
@@ -56,7 +57,7 @@ class Recorder:
             *counts,
             self._packing.pack(decision),
             self._packing.pack_observation(step.observation),
-            self._packing.pack(happenings_to_json(step.happenings)),
+            self._packing.pack(events_to_json(step.events)),
         )
         self._recorded[self._episode_id] += 1
 
@@ -77,7 +78,13 @@ class Recorder:
         )
 
     def finish(
-        self, verdict: Verdict, *, duration_s: float, error: str = "", audit: Audit | None = None
+        self,
+        verdict: Verdict,
+        *,
+        duration_s: float,
+        error: str = "",
+        audit: Audit | None = None,
+        refused: TokenUsage | None = None,
     ) -> None:
         """Record the verdict, with it the number of steps it is about, and close the episode.
 
@@ -85,7 +92,8 @@ class Recorder:
             verdict: How it was judged.
             duration_s: Wall time of the whole.
             error: Why it has no score, or how the policy failed; else empty.
-            audit: What the sandbox's keepers saw.
+            audit: What the sandbox's audit holds.
+            refused: Tokens of replies that ended the episode and led to no step.
         """
         with self._database.transaction():
             write_verdict(self._database, self._packing, self._episode_id, verdict, error)
@@ -99,6 +107,7 @@ class Recorder:
                     self._episode_id,
                 ),
             )
+            note_refused(self._database, self._episode_id, refused or TokenUsage())
             self._database.execute(
                 "UPDATE endings SET ended_s = ? WHERE episode = ? AND ended_s IS NULL",
                 (time.time(), self._episode_id),

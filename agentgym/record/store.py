@@ -18,19 +18,20 @@ from agentgym.record import codec
 from agentgym.record.blobs import BlobStore
 from agentgym.record.database import Database, create_database
 from agentgym.record.endings import Endings
-from agentgym.record.happenings import happenings_from_json
 from agentgym.record.history import History
 from agentgym.record.journal import COLUMNS, as_line, digest
 from agentgym.record.packing import Packing
 from agentgym.record.recorder import Recorder
+from agentgym.record.refused import note_refused, refused_usage
 from agentgym.record.setups import Setups
+from agentgym.record.step_events import events_from_json
 from agentgym.records import (
     Audit,
     Decision,
-    Happening,
     Json,
     Observation,
     Step,
+    StepEvent,
     TokenUsage,
     Verdict,
 )
@@ -92,10 +93,10 @@ class EpisodeRow:
         reset_s: Wall time of the reset.
         duration_s: Wall time of the whole, of its last run where it was resumed.
         steps: Number of recorded steps.
-        usage: Tokens of all steps.
+        usage: Tokens of all steps, and of replies that ended the episode without one.
         parent: ``(episode id, k)`` for a branch that shares the first `k` steps, else None.
         log: Notes on how it was run, one a line.
-        audit: What the sandbox's keepers saw, None where nobody told.
+        audit: What the sandbox's audit holds, None where nobody told.
         prepared: Digest of what its setup left, empty if it was not noted.
     """
 
@@ -253,21 +254,19 @@ class RunStore:
                     raise RecordError(f"step {index} is missing")
         return [self._step(row) for row in rows]
 
-    def happenings(self) -> list[tuple[int, Happening]]:
+    def events(self) -> list[tuple[int, StepEvent]]:
         """Return what happened around the agents, each with the id of its episode.
 
         Raises:
             RecordError: A step is damaged.
         """
         self._database.gather_steps()
-        found = list[tuple[int, Happening]]()
+        found = list[tuple[int, StepEvent]]()
         # Most steps have none, and need not be read.
         for row in self._database.rows(_WITH_HAPPENINGS, (self._packing.pack([]),)):
             with self._reading(f"step {row['step']} of episode {row['episode']}"):
-                happened = happenings_from_json(
-                    self._packing.unpack(row["happenings"], "happenings")
-                )
-            found += [(row["episode"], happening) for happening in happened]
+                happened = events_from_json(self._packing.unpack(row["happenings"], "happenings"))
+            found += [(row["episode"], event) for event in happened]
         return found
 
     def unjudged(self) -> list[int]:
@@ -291,7 +290,7 @@ class RunStore:
             duration_s = codec.expect(row["duration_s"], "duration_s", codec.NUMBER)
             if digest(as_line(*(row[name] for name in COLUMNS))) != row["digest"]:
                 raise RecordError("it does not match its digest")
-            happenings = happenings_from_json(self._packing.unpack(row["happenings"], "happenings"))
+            happenings = events_from_json(self._packing.unpack(row["happenings"], "happenings"))
         return Step(row["step"], decision, observation, duration_s, happenings)
 
     def _decision(self, row: sqlite3.Row) -> Decision:
@@ -321,7 +320,8 @@ class RunStore:
                 steps=row["steps"] or 0,
                 usage=TokenUsage(
                     *(int(codec.expect(row[name] or 0, name, codec.NUMBER)) for name in _TOKENS)
-                ),
+                )
+                + refused_usage(self._database, row["id"]),
                 parent=None if row["parent"] is None else (row["parent"], row["parent_step"] or 0),
                 log=self._value(row, "log", ""),
                 audit=self._audit(row["audit"]),
@@ -412,6 +412,7 @@ class RunStore:
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
+            note_refused(self._database, episode_id, TokenUsage())
             self._database.execute(
                 "UPDATE episodes SET state = 'planned', params = NULL, instruction = NULL,"
                 " sandbox = NULL, first = NULL, verdict = NULL, error = NULL, log = NULL,"

@@ -9,12 +9,10 @@ from agentgym.records.acting import (
     Briefing,
     Decision,
     Effect,
-    Fittings,
-    Image,
-    Json,
     Nudge,
     Observation,
     Step,
+    SurfaceConfig,
     TokenUsage,
     ToolSpec,
 )
@@ -51,7 +49,7 @@ from agentgym.records.judging import (
     Met,
     Vote,
 )
-from agentgym.records.services import (
+from agentgym.records.service_calls import (
     Actor,
     AuditEntry,
     Reply,
@@ -59,6 +57,7 @@ from agentgym.records.services import (
     RowChangeKind,
     RowRef,
 )
+from agentgym.records.values import Image, Json
 from agentgym.records.verdicts import (
     CheckpointResult,
     CheckResult,
@@ -67,9 +66,9 @@ from agentgym.records.verdicts import (
     Verdict,
 )
 from agentgym.records.worlds import (
-    Happening,
-    HappeningKind,
     Intent,
+    StepEvent,
+    StepEventKind,
     UserCall,
     UserTurn,
 )
@@ -95,10 +94,10 @@ __all__ = [
     "ExecResult",
     "Exhibit",
     "FileStat",
-    "Fittings",
+    "SurfaceConfig",
     "Grading",
-    "Happening",
-    "HappeningKind",
+    "StepEvent",
+    "StepEventKind",
     "Image",
     "Intent",
     "Json",

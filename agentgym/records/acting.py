@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentgym.errors import ActionError
-from agentgym.records.worlds import Happening
-
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Image: TypeAlias = NDArray[np.uint8]
-else:  # Importing numpy costs more time than the rest of a command's start.
-    Image = Any
+from agentgym.records.values import Image, Json
+from agentgym.records.worlds import StepEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +75,7 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Fittings:
+class SurfaceConfig:
     """What an environment gives a surface when it makes it.
 
     Attributes:
@@ -187,14 +178,14 @@ class Step:
         decision: What the agent chose.
         observation: What it then saw.
         duration_s: Wall time of its execution.
-        happenings: Events and faults of the task that fired in this step, in order.
+        events: Events and faults of the task that fired in this step, in order.
     """
 
     index: int
     decision: Decision
     observation: Observation
     duration_s: float = 0.0
-    happenings: tuple[Happening, ...] = ()
+    events: tuple[StepEvent, ...] = ()
 
     @property
     def action(self) -> Action:
@@ -211,11 +202,12 @@ class Briefing:
         instruction: The instruction text with its slots filled.
         seed: Seed of the episode; a seeded agent derives its randomness from it.
         max_steps: Steps the agent may take.
-        playbook: The oracle's actions; empty unless the agent declares ``privileged = True``.
+        reference_actions: The solution's actions; empty unless the agent has
+            ``privileged = True``.
     """
 
     task: str
     instruction: str
     seed: int
     max_steps: int
-    playbook: Sequence[Action] = ()
+    reference_actions: Sequence[Action] = ()

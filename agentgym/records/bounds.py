@@ -7,9 +7,11 @@ copying it, so that no later reader meets a value that it cannot hold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from typing import Final
 
-from agentgym.records.acting import Action, Decision, Json
+from agentgym.records.acting import Action, Decision, Nudge, TokenUsage
+from agentgym.records.values import Json
 
 MAX_DEPTH: Final = 64
 """How deep lists and objects may be nested."""
@@ -23,6 +25,10 @@ MAX_CHARACTERS: Final = 2**20
 MAX_NAME: Final = 200
 """Characters of a tool's name."""
 
+MAX_TOKENS: Final = 2**53 - 1
+"""Tokens that one decision may say it cost."""
+
+_MAX_NUDGES, _MAX_NUDGE_CHARACTERS = 16, 20_000
 _MAX_BITS: Final = 1024
 """Of an integer: what JSON readers elsewhere take for a number at all."""
 
@@ -84,11 +90,50 @@ def malformed(complaint: object) -> Action:
     return Action("", {"malformed": text[:_MAX_COMPLAINT]})
 
 
+def flaw_of_decision(decision: Decision) -> str:
+    """Return which field of a decision is not of its type, or an empty text if none is.
+
+    Python does not check what an agent puts into the fields, and every later reader relies on it.
+
+    Example:
+        >>> flaw_of_decision(Decision(Action("bash"), usage="much"))
+        'usage is a str; expected a TokenUsage'
+    """
+    for name, kind, wanted in (
+        ("action", Action, "an Action"),
+        ("thought", str, "text"),
+        ("usage", TokenUsage, "a TokenUsage"),
+        ("nudges", tuple, "a tuple of Nudge"),
+    ):
+        if not isinstance(found := getattr(decision, name), kind):
+            return f"{name} is a {type(found).__name__}; expected {wanted}"
+    if flaw := flaw_of_usage(decision.usage):
+        return flaw
+    for nudge in decision.nudges:
+        if not isinstance(nudge, Nudge):
+            return f"nudges has a {type(nudge).__name__}; expected only Nudge"
+        if not isinstance(nudge.said, str) or not isinstance(nudge.told, str):
+            return "nudges has a Nudge whose fields are not text"
+    return ""
+
+
+def flaw_of_usage(usage: TokenUsage) -> str:
+    """Return which count of tokens no record could hold, or an empty text if none is."""
+    for field in fields(TokenUsage):
+        count = getattr(usage, field.name)
+        if type(count) is not int:
+            return f"usage.{field.name} is a {type(count).__name__}; expected an int"
+        if not 0 <= count <= MAX_TOKENS:
+            shown = count if abs(count) < 10**30 else "a number of more than 30 digits"
+            return f"usage.{field.name} is {shown}; expected 0 to {MAX_TOKENS} tokens"
+    return ""
+
+
 def bounded_decision(decision: Decision) -> Decision:
     """Return a decision that can be executed, sent and recorded.
 
     An action beyond the bounds becomes a malformed one, which is answered like any illegal
-    action. Beside it, a reply beyond them is dropped and a thought is cut.
+    action. Beside it, a reply beyond them is dropped, and a thought and nudges are cut.
     """
     action, reply, thought = decision.action, decision.reply, decision.thought
     if flaw := _flaw_of_action(action):
@@ -97,12 +142,19 @@ def bounded_decision(decision: Decision) -> Decision:
         reply = None
     if isinstance(thought, str) and len(thought) > MAX_CHARACTERS:
         thought = thought[:MAX_CHARACTERS]
-    if action is decision.action and reply is decision.reply and thought is decision.thought:
-        return decision
-    return Decision(action, thought, decision.usage, reply)
+    nudges = decision.nudges
+    if nudges and isinstance(nudges, tuple):
+        nudges = tuple(map(_cut, nudges[-_MAX_NUDGES:]))
+    return replace(decision, action=action, thought=thought, reply=reply, nudges=nudges)
+
+
+def _cut(nudge: Nudge) -> Nudge:
+    return Nudge(nudge.said[:_MAX_NUDGE_CHARACTERS], nudge.told[:_MAX_NUDGE_CHARACTERS])
 
 
 def _flaw_of_action(action: Action) -> str:
+    if not isinstance(action, Action):
+        return f"expected an Action, got {type(action).__name__}"
     tool: Json | object = action.tool
     if not isinstance(tool, str):
         return f"expected text as the name of a tool, got {type(tool).__name__}"

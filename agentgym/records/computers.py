@@ -222,7 +222,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a sandbox's keepers saw, out of the guest's reach.
+    """What a sandbox's audit holds, out of the guest's reach.
 
     Attributes:
         processes: What is alive now.

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from agentgym.records.acting import Json
+from agentgym.records.values import Json
 
 
-class HappeningKind(StrEnum):
+class StepEventKind(StrEnum):
     """What makes something happen: an ``[[event]]``, a ``[[fault]]`` or the user of the task."""
 
     EVENT = "event"
@@ -63,7 +62,7 @@ class UserTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class StepEvent:
     """Something that happened, recorded with the step it belongs to.
 
     Attributes:
@@ -73,7 +72,7 @@ class Happening:
         turn: Of a user: their turn.
     """
 
-    kind: HappeningKind
+    kind: StepEventKind
     id: str
     detail: str = ""
     turn: UserTurn | None = None

@@ -19,6 +19,8 @@ from types import FrameType, TracebackType
 from typing import Final
 
 from agentgym.errors import AgentError, PolicyError
+from agentgym.records import TokenUsage
+from agentgym.records.bounds import flaw_of_usage
 
 _CHARS: Final = 2_000
 _DETAIL_CHARS: Final = 20_000
@@ -62,6 +64,9 @@ def blame(error: BaseException, agent: object) -> AgentError:
         named = "" if isinstance(error, AgentError) else f"{type(error).__name__}: "
         failure = kind(f"{named}{_text(error)}")
     failure.detail = detail
+    usage = getattr(error, "usage", None)
+    if isinstance(usage, TokenUsage) and not flaw_of_usage(usage):
+        failure.usage = usage
     return failure
 
 

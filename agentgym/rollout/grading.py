@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.conversation import agent_tools
-from agentgym.env.ground import ground_of
+from agentgym.env.resolved_task import resolve_task
 from agentgym.errors import ActionError, AgentGymError
 from agentgym.protocols import StepGrader
 from agentgym.record.store import EpisodeRow, RunStore
@@ -104,9 +104,9 @@ def offered_tools(task: Task) -> list[ToolSpec]:
     Raises:
         AgentGymError: The environment is broken.
     """
-    ground = ground_of(task)
+    resolved = resolve_task(task)
     own = () if task.user is None else task.user.own
-    surfaces = ground.spec.make_surfaces(ground.tools, withheld=own)
+    surfaces = resolved.spec.make_surfaces(resolved.tools, withheld=own)
     offered = [tool for surface in surfaces for tool in surface.tools()]
     return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
 

@@ -17,7 +17,7 @@ from PIL import Image as Pictures
 from agentgym import __version__
 from agentgym.installation import missing_extra
 from agentgym.records import Action, Effect, Image, Json, ToolSpec
-from agentgym.rollout.visit import Answer, Venue, Visit
+from agentgym.rollout.session import Answer, Session, SessionConfig
 
 try:
     from mcp import MCPError, types
@@ -44,11 +44,11 @@ _SESSION: Final = "mcp-session-id"
 _HOW_IT_ENDS: Final = "You end the task with the tool submit, or with give_up."
 
 
-class Reception:
-    """Serves a venue: knows which session is whose visit.
+class SessionServer:
+    """Serves a config: knows which session is whose visit.
 
     Args:
-        venue: What is served.
+        config: What is served.
         instruction: What guests are told.
         tools: What they can call.
         tell: Tell them at the end how they were judged.
@@ -58,11 +58,16 @@ class Reception:
     """
 
     def __init__(
-        self, venue: Venue, instruction: str, tools: Sequence[ToolSpec], *, tell: bool = False
+        self,
+        config: SessionConfig,
+        instruction: str,
+        tools: Sequence[ToolSpec],
+        *,
+        tell: bool = False,
     ) -> None:
-        self._venue, self._instruction, self._tell = venue, instruction, tell
+        self._config, self._instruction, self._tell = config, instruction, tell
         self._tools = [tool_of(tool) for tool in tools]
-        self._visits: dict[str, Visit] = {}
+        self._sessions: dict[str, Session] = {}
         self.server: Server[Any] = Server(
             "agentgym",
             version=__version__,
@@ -79,7 +84,7 @@ class Reception:
         """Return an ASGI application that serves at ``/mcp`` and hears of ended sessions."""
         self.server.add_request_handler("server/discover", types.RequestParams, self._discover)
         app = self.server.streamable_http_app(
-            json_response=True, session_idle_timeout=self._venue.idle_s * 2
+            json_response=True, session_idle_timeout=self._config.idle_s * 2
         )
 
         async def watched(scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,20 +95,22 @@ class Reception:
         return watched
 
     async def close(self, why: str, *, stopped: bool = False) -> None:
-        """End every episode that is not over; see `Visit.leave`."""
-        visits = self._visits.values()
+        """End every episode that is not over; see `Session.leave`."""
+        visits = self._sessions.values()
         await asyncio.gather(*(visit.leave(why, stopped=stopped) for visit in visits))
 
     async def _leave(self, session: str) -> None:
-        if visit := self._visits.pop(session, None):
+        if visit := self._sessions.get(session):
+            # It counts as one that is played until it is over: it has a sandbox until then.
             await visit.leave("the client ended its session without submit or give_up")
+            self._sessions.pop(session, None)
 
     # --- requests ---
 
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        visit = self._visit(_session(context))
+        visit = self._session(_session(context))
         arguments = params.arguments or {}
         try:
             json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
@@ -112,17 +119,17 @@ class Reception:
         answer = await visit.call(Action(params.name, arguments), _guest(context))
         return result_of(answer, tell=self._tell)
 
-    def _visit(self, session: str) -> Visit:
-        if session not in self._visits:
-            playing = sum(visit.is_playing for visit in self._visits.values())
-            if playing >= MAX_PLAYING or len(self._visits) >= MAX_SESSIONS:
+    def _session(self, session: str) -> Session:
+        if session not in self._sessions:
+            playing = sum(visit.is_playing for visit in self._sessions.values())
+            if playing >= MAX_PLAYING or len(self._sessions) >= MAX_SESSIONS:
                 raise MCPError(
                     types.INVALID_REQUEST,
                     f"{playing} episodes are being played; expected fewer than {MAX_PLAYING}: "
                     "end one, or come back later",
                 )
-            self._visits[session] = Visit(self._venue, self._instruction)
-        return self._visits[session]
+            self._sessions[session] = Session(self._config, self._instruction)
+        return self._sessions[session]
 
     async def _list_tools(
         self, context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from agentgym.agents.registry import is_privileged
 from agentgym.env.environment import Environment
@@ -14,14 +13,12 @@ from agentgym.errors import PolicyError
 from agentgym.protocols import Agent
 from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
-from agentgym.records.bounds import bounded_decision
+from agentgym.records.bounds import bounded_decision, flaw_of_decision
 from agentgym.rollout.blame import blame
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 
 CLOSE_S = 10.0
 """How long an agent may take to let go of its connections."""
-
-_MOST_TOKENS: Final = 2**53
 
 T = TypeVar("T")
 
@@ -47,13 +44,13 @@ class Policy:
         self._timeout_s = timeout_s
 
     async def start(self) -> None:
-        """Brief the agent; the playbook goes to those alone that declare themselves privileged.
+        """Brief the agent; only a privileged agent is given the reference actions.
 
         Raises:
             PolicyError: The policy failed.
             AgentError: The agent cannot be asked, through no fault of its policy.
             OutOfTimeError: The deadline passed.
-            TaskError: The playbook is broken.
+            TaskError: The reference actions is broken.
         """
         env = self._env
         assert env.instance is not None, "the environment was reset"
@@ -62,7 +59,7 @@ class Policy:
             instruction=env.instance.instruction,
             seed=env.instance.seed,
             max_steps=env.max_steps,
-            playbook=oracle(env.instance) if is_privileged(self._agent) else (),
+            reference_actions=oracle(env.instance) if is_privileged(self._agent) else (),
         )
         await self._bounded(lambda: self._agent.start(briefing))
 
@@ -82,9 +79,10 @@ class Policy:
             decision = await self._agent.act(observation, self._env.tools, history)
             if not isinstance(decision, Decision):
                 raise PolicyError(f"act() must return a Decision, not {type(decision).__name__}")
+            if flaw := flaw_of_decision(decision):
+                raise PolicyError(f"act() returned a Decision that cannot be used: {flaw}")
             text = codec.dumps(codec.decision_to_json(bounded_decision(decision)))
-            _check_usage(kept := codec.decision_from_json(codec.loads(text)))
-            return kept
+            return codec.decision_from_json(codec.loads(text))
 
         return await self._bounded(ask)
 
@@ -118,13 +116,6 @@ class Policy:
             if scope.expired():
                 raise OutOfTimeError(self._had) from error
             raise blame(error, self._agent) from error
-
-
-def _check_usage(decision: Decision) -> None:
-    """Refuse a count of tokens that the record could not hold."""
-    for name, count in asdict(decision.usage).items():
-        if not 0 <= count < _MOST_TOKENS:
-            raise PolicyError(f"usage.{name} is {count}; expected 0 to {_MOST_TOKENS - 1} tokens")
 
 
 @contextlib.asynccontextmanager

@@ -16,8 +16,8 @@ from agentgym.protocols import SandboxProvider
 from agentgym.record import codec
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Audit, Verdict
+from agentgym.rollout.reexecution import Divergence, recorded_periods, reexecute
 from agentgym.rollout.replay import SeenEnd, compare_ends, open_environment
-from agentgym.rollout.retrace import Divergence, recorded_periods, retrace
 from agentgym.rollout.run import failed
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
@@ -150,7 +150,7 @@ async def _judge_rerun(
         end = SeenEnd(recorded_periods(store, row), env)
         env.on_end = end
         first = await env.reset(row.plan.seed)
-        trail = await retrace(
+        trail = await reexecute(
             *(env, first, row, store.steps(row.id)), recorded_in=end.recorded_in, strict=True
         )
         if trail.first is not None and trail.divergence is not None:

@@ -1,6 +1,6 @@
 """What a record is good for after the run: verify that it re-executes, branch off it.
 
-Both bring a fresh sandbox to a recorded step with `retrace`; verification then compares the
+Both bring a fresh sandbox to a recorded step with `reexecute`; verification then compares the
 verdicts and the state hashes, a branch hands over to another agent.
 """
 
@@ -22,7 +22,7 @@ from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
 from agentgym.records import Json, Step, Verdict
 from agentgym.rollout.policy import releasing
-from agentgym.rollout.retrace import Divergence, Trail, recorded_periods, retrace
+from agentgym.rollout.reexecution import Divergence, Reexecution, recorded_periods, reexecute
 from agentgym.rollout.run import Rollout
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
@@ -107,7 +107,7 @@ async def verify_episode(
         end = SeenEnd(recorded_periods(store, row), env)
         env.on_end = end
         steps = store.steps(episode_id)
-        trail = await retrace(env, first, row, steps, recorded_in=end.recorded_in, strict=True)
+        trail = await reexecute(env, first, row, steps, recorded_in=end.recorded_in, strict=True)
         if trail.divergence:
             return Verification(trail.first, trail.texts)
         if row.verdict is None or not row.verdict.scored:
@@ -142,7 +142,7 @@ class SeenEnd:
 def compare_ends(
     recorded: Verdict,
     seen: Verdict,
-    trail: Trail,
+    trail: Reexecution,
     was: Mapping[str, Json],
     now: Mapping[str, Json],
     *,
@@ -218,7 +218,7 @@ async def branch_episode(
         rollout = Rollout(env, policy, timeout_s=timeout_s, on_step=on_step)
         first = await env.reset(row.plan.seed)
         periods = recorded_periods(store, row)
-        trail = await retrace(
+        trail = await reexecute(
             env, first, row, steps[:k], recorded_in=periods, strict=not allow_divergence
         )
         if not allow_divergence:
@@ -239,7 +239,7 @@ async def _check_state(
     store: RunStore,
     row: EpisodeRow,
     provider: SandboxProvider,
-    trail: Trail,
+    trail: Reexecution,
     refusal: str,
     named: Named,
 ) -> None:
@@ -256,7 +256,7 @@ async def _check_state(
         raise ReplayError(f"{refusal}: its re-execution diverged at {found}")
 
 
-def _remarks(trail: Trail, *, checked: bool) -> list[str]:
+def _remarks(trail: Reexecution, *, checked: bool) -> list[str]:
     """Return what the log of a branch says of differences."""
     if trail.first is None:
         return []

@@ -20,7 +20,7 @@ from agentgym.record.store import RunStore
 from agentgym.records import CheckStatus, Observation, Step, TokenUsage, Verdict
 from agentgym.rollout.keeping import StateKeeping
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
-from agentgym.rollout.retrace import Trail, recorded_periods, retrace
+from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
 
 LONGEST_S = 3600.0
 """Wall time of an agent that neither the caller nor the task bounds: nothing hangs for ever."""
@@ -33,7 +33,7 @@ class EpisodeResult:
     Attributes:
         verdict: How it was judged.
         steps: Steps taken, those of before a resume included.
-        usage: Tokens of all steps.
+        usage: Tokens of all steps, and of replies that ended the episode without one.
         reset_s: Wall time of the reset.
         duration_s: Wall time of the whole.
         error: Why it has no score, or how its policy failed; else empty.
@@ -79,10 +79,10 @@ async def run_episode(
     async with releasing(agent):
         try:
             first = await env.reset(seed)
-            trail = Trail(first)
+            trail = Reexecution(first)
             if store is not None and row is not None:
                 recorder = rollout.record(store, row.id, first)
-                trail = await retrace(
+                trail = await reexecute(
                     *(env, first, row, store.steps(row.id)),
                     recorded_in=recorded_periods(store, row),
                     strict=False,
@@ -122,6 +122,7 @@ class Rollout:
         self._timeout_s = wall_s if timeout_s is None else timeout_s
         self._on_step = on_step
         self._began = time.monotonic()
+        self._refused = TokenUsage()
 
     def record(self, store: RunStore, episode_id: int, first: Observation | None) -> Recorder:
         """Mark an episode as running in what the environment was reset to."""
@@ -140,7 +141,7 @@ class Rollout:
         )
         return self.recorder
 
-    async def complete(self, trail: Trail) -> EpisodeResult:
+    async def complete(self, trail: Reexecution) -> EpisodeResult:
         """Let the agent act from where the environment is until the episode is over."""
         try:
             ending = await self._play(trail)
@@ -154,7 +155,7 @@ class Rollout:
         result = EpisodeResult(
             verdict=ending.verdict,
             steps=len(steps),
-            usage=sum((step.decision.usage for step in steps), TokenUsage()),
+            usage=sum((step.decision.usage for step in steps), self._refused),
             reset_s=self._env.reset_s,
             duration_s=time.monotonic() - self._began,
             error=ending.error or _complaint(ending.verdict),
@@ -166,20 +167,23 @@ class Rollout:
                 duration_s=result.duration_s,
                 error=result.error,
                 audit=self._env.audit,
+                refused=self._refused,
             )
         return result
 
-    async def _play(self, trail: Trail) -> Ending:
+    async def _play(self, trail: Reexecution) -> Ending:
         try:
             return await self._act(trail)
         except OutOfTimeError as end:
             self._note(f"truncated after {len(self._env.steps)} steps: {end}")
             return Ending(await self._env.finish(), truncated=True)
         except PolicyError as end:
+            self._refused = _spent(end)
             self._note(f"the policy failed after {len(self._env.steps)} steps: {end}", end.detail)
             verdict = await self._env.finish()
             return Ending(verdict, str(end) if verdict.scored else "")
         except AgentError as end:
+            self._refused = _spent(end)
             if end.detail:
                 self._note(f"the agent failed after {len(self._env.steps)} steps", end.detail)
             raise
@@ -188,7 +192,7 @@ class Rollout:
         if self.recorder is not None:
             self.recorder.note("\n".join(part for part in parts if part))
 
-    async def _act(self, trail: Trail) -> Ending:
+    async def _act(self, trail: Reexecution) -> Ending:
         env, observation, last = self._env, trail.observation, trail.transition
         policy = Policy(self._agent, env, self._timeout_s)
         if last is None or last.verdict is None:
@@ -224,6 +228,10 @@ def failed(error: Exception) -> Ending:
         return Ending(Verdict(f"error:{error.boundary}", outcome=False, score=0.0), str(error))
     verdict = Verdict(f"error:{AgentGymError.boundary}", outcome=False, score=0.0)
     return Ending(verdict, f"{type(error).__name__}: {error}")
+
+
+def _spent(error: AgentError) -> TokenUsage:
+    return error.usage if isinstance(error.usage, TokenUsage) else TokenUsage()
 
 
 def _complaint(verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""Serving a reception until its client leaves or somebody ends it; then all is recorded."""
+"""Serving a sessions until its client leaves or somebody ends it; then all is recorded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import uvicorn
 
 from agentgym.errors import ConfigError
 from agentgym.rollout.admission import Admission
-from agentgym.rollout.mcp import Reception
+from agentgym.rollout.mcp import SessionServer
 from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
 
@@ -19,19 +19,19 @@ _PARTING_S = 2
 """How long connections may last on when the server ends."""
 
 
-async def serve_stdio(reception: Reception, ending: asyncio.Event) -> None:
+async def serve_stdio(sessions: SessionServer, ending: asyncio.Event) -> None:
     """Serve one client over standard input and output until the input ends.
 
     Args:
-        reception: Who is served.
+        sessions: Who is served.
         ending: Once it is set, the end comes before that.
     """
-    serving = asyncio.create_task(over_stdio(reception.server))
+    serving = asyncio.create_task(over_stdio(sessions.server))
     waiting = asyncio.create_task(ending.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
     left = serving.done()
     why = "the client left without submit or give_up" if left else "the server was stopped"
-    await reception.close(why, stopped=not left)
+    await sessions.close(why, stopped=not left)
     for task in (serving, waiting):
         task.cancel()
     await asyncio.gather(serving, waiting, return_exceptions=True)
@@ -55,7 +55,7 @@ def take_port(port: int) -> socket.socket:
 
 
 async def serve_http(
-    reception: Reception,
+    sessions: SessionServer,
     listening: socket.socket,
     ending: asyncio.Event,
     tell: Callable[[str], None],
@@ -64,7 +64,7 @@ async def serve_http(
     """Serve any number of clients on 127.0.0.1.
 
     Args:
-        reception: Who is served.
+        sessions: Who is served.
         listening: Where, of `take_port`; its owner closes it.
         ending: Once it is set, the end comes.
         tell: Hears the address.
@@ -72,7 +72,7 @@ async def serve_http(
     """
     server = _Server(
         uvicorn.Config(
-            Admission(reception.http_app(), token),
+            Admission(sessions.http_app(), token),
             log_level="error",
             access_log=False,
             ws="none",
@@ -84,7 +84,7 @@ async def serve_http(
     tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     try:
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        await reception.close("the server was stopped", stopped=True)
+        await sessions.close("the server was stopped", stopped=True)
     finally:
         server.should_exit = True
         waiting.cancel()

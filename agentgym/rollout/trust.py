@@ -19,7 +19,7 @@ from agentgym.env.spec import spec_of
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Capability
-from agentgym.task.freeplay import is_laid_down
+from agentgym.task.adhoc import is_laid_down
 from agentgym.task.model import Task
 
 USUAL_SANDBOX = "bubblewrap"

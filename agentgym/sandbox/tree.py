@@ -13,7 +13,7 @@ from agentgym.records import FileStat
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.layers import OPAQUE
 
-Place: TypeAlias = tuple[list[str], dict[str, str], str]
+LayerLocation: TypeAlias = tuple[list[str], dict[str, str], str]
 """Layers, topmost first; guest directory to host directory; the attribute that hides."""
 
 
@@ -36,7 +36,7 @@ class LayerTree:
     ) -> None:
         self._access, self._layers, self._binds, self._opaque = access, layers, binds, opaque
 
-    def place(self) -> Place | None:
+    def location(self) -> LayerLocation | None:
         """Return where the files lie, for another process of this host to read them.
 
         None if only root can: the kernel shows attributes in ``trusted.`` to no other process, so
@@ -87,14 +87,14 @@ class LiveTree:
         self._tree, self._open = tree, True
         self._reading = threading.Lock()
 
-    def place(self) -> Place | None:
+    def location(self) -> LayerLocation | None:
         """Return where the files lie, or None if no other process can read them there.
 
         Whoever reads them there is to be done before the tree is closed.
         """
         with self._reading:
             held = self._held()
-        return held.place() if isinstance(held, LayerTree) else None
+        return held.location() if isinstance(held, LayerTree) else None
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
         """Return what is at a path, or None where nothing is."""

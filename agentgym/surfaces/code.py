@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
 from agentgym.protocols import Site
-from agentgym.records import Action, Effect, ExecResult, Fittings, Json, Observation, ToolSpec
+from agentgym.records import Action, Effect, ExecResult, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.surfaces.program import MAX_CALLS, Conversation, run_program
-from agentgym.surfaces.services import chosen_tools, first_picture
-from agentgym.surfaces.shown import MAX_TEXT, bounded, bounded_data, readable
+from agentgym.surfaces.service_tools import chosen_tools, first_picture
+from agentgym.surfaces.truncation import MAX_TEXT, bounded, bounded_data, readable
 
 DEFAULT_TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 600.0
@@ -31,7 +31,7 @@ class CodeSurface:
     """A Surface that runs programs over live services.
 
     Args:
-        fittings: The tools; the option `tools` picks some of them by globs.
+        config: The tools; the option `tools` picks some of them by globs.
 
     Raises:
         ConfigError: There are no services or no sandbox, an option is unknown, or a glob picks
@@ -41,9 +41,9 @@ class CodeSurface:
     name = "code"
     pictures = True
 
-    def __init__(self, fittings: Fittings) -> None:
-        self._callable = chosen_tools(fittings, self.name)
-        if not fittings.sandbox:
+    def __init__(self, config: SurfaceConfig) -> None:
+        self._callable = chosen_tools(config, self.name)
+        if not config.sandbox:
             raise ConfigError("surface 'code' needs a computer: add sandbox = '…' to env.toml")
         self._tools = (_run_python(self._callable),)
         self._site: Site | None = None

@@ -18,11 +18,11 @@ from pydantic import Field, ValidationError
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
 from agentgym.manifest import Manifest
 from agentgym.protocols import Site
-from agentgym.records import Action, Effect, Fittings, Json, Observation, ToolSpec
+from agentgym.records import Action, Effect, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.services.image import Image
-from agentgym.surfaces.dialect import adapt
-from agentgym.surfaces.peer import Address, Refusal, Session, offer_of, read_place, types
-from agentgym.surfaces.shown import bounded, bounded_data, pixels, readable
+from agentgym.surfaces.mcp_client import Address, Refusal, Session, offer_of, read_place, types
+from agentgym.surfaces.mcp_schema import adapt
+from agentgym.surfaces.truncation import bounded, bounded_data, pixels, readable
 
 _NAME_CHARS: Final = 64
 _DESCRIPTION_CHARS: Final = 8_000
@@ -61,7 +61,7 @@ class McpSurface:
     Making one starts the server once in a process, to ask for its tools, and ends it again.
 
     Args:
-        fittings: The options say where the server is.
+        config: The options say where the server is.
 
     Raises:
         ConfigError: The options are wrong, or there is no such program.
@@ -75,8 +75,8 @@ class McpSurface:
     pictures = True
     reaches_out = True
 
-    def __init__(self, fittings: Fittings) -> None:
-        options = _read(fittings.options)
+    def __init__(self, config: SurfaceConfig) -> None:
+        options = _read(config.options)
         self._address = _address(options)
         offer = offer_of(self._address)
         if not offer.tools:

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
 from agentgym.protocols import Sandbox, Shell, Site
-from agentgym.records import Action, Effect, Fittings, Json, Observation, ShellResult, ToolSpec
-from agentgym.surfaces.shown import MAX_MESSAGE, bounded
+from agentgym.records import Action, Effect, Json, Observation, ShellResult, SurfaceConfig, ToolSpec
+from agentgym.surfaces.truncation import MAX_MESSAGE, bounded
 
 DEFAULT_TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 600.0
-_NONE = Fittings()
+_NONE = SurfaceConfig()
 _MAX_FILE_BYTES = 8 * 2**20
 _MAX_VIEW_CHARS = 32_000
 
@@ -89,10 +89,10 @@ class ShellSurface:
     name = "shell"
     pictures = False
 
-    def __init__(self, fittings: Fittings = _NONE) -> None:
-        if fittings.options:
-            raise ConfigError(f"surface 'shell' has no options, got {', '.join(fittings.options)}")
-        if not fittings.sandbox:
+    def __init__(self, config: SurfaceConfig = _NONE) -> None:
+        if config.options:
+            raise ConfigError(f"surface 'shell' has no options, got {', '.join(config.options)}")
+        if not config.sandbox:
             raise ConfigError("surface 'shell' needs a computer: add sandbox = '…' to env.toml")
         self._sandbox: Sandbox | None = None
         self._shell: Shell | None = None

@@ -12,7 +12,7 @@ from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import load_toml, locate, read_text, show_path
 from agentgym.task.foreign.folder import is_foreign, load_foreign
 from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
-from agentgym.task.playbook import read_playbook, solution
+from agentgym.task.reference_actions import read_reference_actions, solution
 from agentgym.task.template import draw, fill_json
 from agentgym.task.user import FILE, UserScript, load_user
 
@@ -182,6 +182,6 @@ def _content(task: Task) -> Iterator[str]:
         return
     for path in (solution(task), *task.mutants().values()):
         try:
-            read_playbook(path, instance)
+            read_reference_actions(path, instance)
         except TaskError as error:
             yield str(error)

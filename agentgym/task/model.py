@@ -15,10 +15,10 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.records import Json
+from agentgym.task.dynamics import ClockManifest, EventManifest, FaultManifest
 from agentgym.task.foreign.rules import ForeignRules, SandboxRules
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
-from agentgym.task.world import ClockManifest, EventManifest, FaultManifest
 
 _FINGERPRINT = "agentgym.fingerprint/2"
 """Raise it when the same setup folder would be prepared differently."""

@@ -6,6 +6,7 @@ One builder at a time per key: an asyncio lock inside the process, flock(2) acro
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -21,9 +22,9 @@ from agentgym.errors import ConfigError, SandboxError, TaskError, UnsupportedErr
 from agentgym.manifest import show_path
 from agentgym.protocols import Sandbox, SandboxProvider
 from agentgym.records import Change, ExecResult, Recipe, Snapshot
-from agentgym.task.kept import KeptSetup, gold_folder, note, noted
+from agentgym.task.debian_packages import install_command
 from agentgym.task.model import Instance, Task
-from agentgym.task.needs import install_command
+from agentgym.task.setup_cache import CachedSetup, gold_folder, note, noted
 from agentgym.task.state import state_hash
 from agentgym.task.template import canonical, environment
 
@@ -179,7 +180,7 @@ async def _build(
     digest = digest_of(files, left.gold)
     shutil.rmtree(gold, ignore_errors=True)
     staged.rename(gold)
-    note(gold, KeptSetup(key, provider.name, instance.task.id, instance.params, digest))
+    note(gold, CachedSetup(key, provider.name, instance.task.id, instance.params, digest))
     return Prepared(await provider.keep(key, left.snapshot), left.gold, digest)
 
 
@@ -215,14 +216,30 @@ async def run_setup(
             await _succeed(sandbox, ["rm", "-rf", _SETUP, _GOLD, surroundings.place])
         else:
             staged.mkdir()
-        try:
+        changes: tuple[Change, ...] | None = None
+        with contextlib.suppress(UnsupportedError):
             changes = tuple(await sandbox.changes())
-        except UnsupportedError:
-            changes = ()  # The digest of what such a provider prepares covers the gold only.
         snapshot = await sandbox.seal()
     finally:
         await sandbox.close()
+    if changes is None:
+        changes = await _compared(provider, recipe, snapshot)
     return Left(snapshot, changes, _read_gold(staged))
+
+
+async def _compared(
+    provider: SandboxProvider, recipe: Recipe, after: Snapshot
+) -> tuple[Change, ...]:
+    """Return what a setup changed where the provider cannot tell it of a running sandbox."""
+    untouched = await provider.start(replace(recipe, user="root"))
+    try:
+        before = await untouched.seal()
+    finally:
+        await untouched.close()
+    try:
+        return tuple(await provider.compare(before, after))
+    finally:
+        await provider.discard(before)
 
 
 def digest_of(state: str, gold: Mapping[str, bytes]) -> str:

@@ -42,7 +42,10 @@ BRIEFING = Briefing(
     instruction="Say hello, then submit.",
     seed=7,
     max_steps=6,
-    playbook=(Action("bash", {"command": "echo hello"}), Action("submit", {"answer": "hello"})),
+    reference_actions=(
+        Action("bash", {"command": "echo hello"}),
+        Action("submit", {"answer": "hello"}),
+    ),
 )
 FIRST = Observation(BRIEFING.instruction)
 

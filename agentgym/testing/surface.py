@@ -5,7 +5,7 @@ raises AssertionError where the contract is broken::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     async def test_contract(check, site):
-        await check(MySurface(fittings), site)
+        await check(MySurface(config), site)
 """
 
 from __future__ import annotations

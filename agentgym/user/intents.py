@@ -55,7 +55,7 @@ _REFUSAL: Final = _pattern(
     r"|doable|feasible|going to (?:happen|work)|within my)",
     r"\b(?:can|could|may|must|will|would|shall) " + _NOT + r"(?:be (?:done|changed|shared|made"
     r"|given|told|deleted|removed|moved|granted|sent|refunded|waived|extended|disclosed|released"
-    r"|handed|opened|accepted|arranged|possible)|happen|work|be happening)\b",
+    r"|handed|opened|accepted|arranged|possible)|happen|work|be event)\b",
     r"\b(?:must|have to|has to|need to|am going to|will|would) (?:\w+ )?(?:decline|refuse|say no"
     r"|turn (?:this|that|it|you) down|leave it (?:as|at))\b",
     r"\b(?:i|we) (?:\w+ )?(?:decline|refuse)\b",

@@ -1,4 +1,4 @@
-"""The reference of check packs as Markdown: what their docstrings say, and how often they err."""
+"""The reference of check packs as Markdown: their docstrings and their error rates."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def rates_table(tallies: Sequence[Tally]) -> str:
 
 
 def known_limits(tallies: Sequence[Tally]) -> str:
-    """Return a Markdown list of why checks are known to be wrong in some cases."""
+    """Return a Markdown list of the known limits of checks."""
     return "".join(f"- `{t.use}`: {limit}.\n" for t in tallies for limit in t.limits)
 
 
 def show_rate(rate: Rate) -> str:
-    """Return e.g. ``1 of 8 (2–47%)``; a dash where there are no cases."""
+    """Return e.g. ``1 of 8 (2–47%)``; a dash without cases."""
     if rate.ci95 is None:
         return "–"
     low, high = rate.ci95
@@ -66,7 +66,7 @@ def show_rate(rate: Rate) -> str:
 
 
 def pack_reference(pack: Pack) -> str:
-    """Return what a pack and its checks say of themselves."""
+    """Return the documentation of a pack and its checks."""
     parts = [f"## {pack.name} {pack.version}\n\n{pack.summary}.\n"]
     parts += [
         f"### {pack.name}.{name}\n\n{check_reference(check)}"

@@ -18,8 +18,8 @@ from agentgym.testing.agent import TOOLS
 SEEN = Observation("")
 
 
-def briefed(seed=1, playbook=()):
-    return Briefing("suite/task-v1", "Do it.", seed, 10, playbook)
+def briefed(seed=1, reference_actions=()):
+    return Briefing("suite/task-v1", "Do it.", seed, 10, reference_actions)
 
 
 async def chosen(agent, briefing, steps):
@@ -32,7 +32,7 @@ async def chosen(agent, briefing, steps):
 
 async def played_by_the_oracle(action, folder):
     agent = OracleAgent()
-    await agent.start(briefed(playbook=(action,)))
+    await agent.start(briefed(reference_actions=(action,)))
     return agent
 
 
@@ -73,10 +73,10 @@ async def test_random_submits_where_nothing_else_can_be_done():
 
 
 async def test_oracle_plays_by_index_and_then_submits():
-    playbook = (Action("bash", {"command": "a"}), Action("bash", {"command": "b"}))
+    reference = (Action("bash", {"command": "a"}), Action("bash", {"command": "b"}))
     assert OracleAgent.privileged is True
-    assert await chosen(OracleAgent(), briefed(playbook=playbook), 4) == [
-        *playbook,
+    assert await chosen(OracleAgent(), briefed(reference_actions=reference), 4) == [
+        *reference,
         Action("submit"),
         Action("submit"),
     ]
@@ -85,7 +85,7 @@ async def test_oracle_plays_by_index_and_then_submits():
 async def test_oracle_that_takes_over_plays_what_is_not_done_yet():
     first, second = Action("bash", {"command": "a"}), Action("bash", {"command": "b"})
     oracle = OracleAgent()
-    await oracle.start(briefed(playbook=(first, second)))
+    await oracle.start(briefed(reference_actions=(first, second)))
     by_another = [Step(i, Decision(a), SEEN) for i, a in enumerate((Action("look"), first))]
     assert (await oracle.act(SEEN, TOOLS, by_another[:1])).action == first
     assert (await oracle.act(SEEN, TOOLS, by_another)).action == second
@@ -158,7 +158,7 @@ async def test_a_script_that_answers_submits_what_it_wrote(tmp_path):
         history = [*before, Step(1, Decision(read), Observation(shown))]
         assert (await agent.act(SEEN, TOOLS, history)).action == Action("submit", arguments)
     oracle = OracleAgent()
-    await oracle.start(briefed(playbook=(run, read, Action("submit"))))
+    await oracle.start(briefed(reference_actions=(run, read, Action("submit"))))
     look = Step(2, Decision(Action("look")), SEEN)
     history = [*before, Step(1, Decision(read), Observation("42\n")), look]
     assert (await oracle.act(SEEN, TOOLS, history)).action == Action("submit", {"answer": "42"})

@@ -111,11 +111,11 @@ async def test_rows_and_gold_that_differ_from_run_to_run_are_found(write_service
     text = """…
 import datetime
 _first = change
-def change(desk):
-    _first(desk)
-    desk.gold("names", "".join({"ann", "bob", "eve", "joe", "sue"}))
-    desk.gold("same", "".join(sorted({"ann", "bob", "eve", "joe", "sue"})))
-    desk.db.execute("UPDATE tickets_ticket SET subject = ?", str(datetime.date.today()))
+def change(context):
+    _first(context)
+    context.gold("names", "".join({"ann", "bob", "eve", "joe", "sue"}))
+    context.gold("same", "".join(sorted({"ann", "bob", "eve", "joe", "sue"})))
+    context.db.execute("UPDATE tickets_ticket SET subject = ?", str(datetime.date.today()))
 """
     *told, _ = await found(write_services({"setup/services.py": text}), stage)
     assert "setup/services.py: gold 'names' differs between two runs" in told

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentgym.authoring.attempt import Attempt
+from agentgym.authoring.hands_on import Attempt
 from agentgym.env.environment import Environment
 from agentgym.errors import SurfaceError
 from agentgym.records import Action

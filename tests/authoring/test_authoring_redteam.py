@@ -37,11 +37,11 @@ TRACES = {
 
 
 async def test_what_a_cheater_knows(write, stage):
-    ground = await Subject(load_task(write({})), range(1), stage).ground()
-    assert ground.files == ("/srv/shop/sales.csv",)
-    assert ground.named == ("/root/count.txt", "/root/total.txt", "/srv/shop/sales.csv")
-    assert ground.folders == ("/root", "/srv/shop")
-    teams = load_cheats(ground)
+    initial = await Subject(load_task(write({})), range(1), stage).initial_state()
+    assert initial.files == ("/srv/shop/sales.csv",)
+    assert initial.named == ("/root/count.txt", "/root/total.txt", "/srv/shop/sales.csv")
+    assert initial.folders == ("/root", "/srv/shop")
+    teams = load_cheats(initial)
     names = {cheat.name for team in teams for cheat in team}
     assert names == set(TRACES)
     scripts = [c.actions[0].arguments["command"] for team in teams for c in team]

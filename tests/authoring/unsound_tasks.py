@@ -119,17 +119,17 @@ with = { tables = ["tickets_*"], where = { id = 9002 } }
 """
 LATE = '…\n[[event]]\nid = "late"\nat_step = 2\nrun = "events/late.py"\n'
 LEAKS_ROW = """
-def change(desk):
+def change(context):
     secret = "the answer to all of it"
-    desk.gold("answer", secret)
-    desk.db.execute("UPDATE tickets_customer SET phone = ? WHERE id = 7", secret)
+    context.gold("answer", secret)
+    context.db.execute("UPDATE tickets_customer SET phone = ? WHERE id = 7", secret)
 """
 SAME_ROWS = """
-def change(desk):
+def change(context):
     columns = "customer_id, subject, body, product, status, priority, created_at, updated_at"
     columns += ", due_at"
     for ticket in (9001, 9002):
-        desk.db.execute(
+        context.db.execute(
             f"INSERT INTO tickets_ticket (id, {columns}) SELECT ?, {columns} FROM tickets_ticket "
             "WHERE status = 'open' ORDER BY id LIMIT 1", ticket,
         )
@@ -147,12 +147,12 @@ SERVICES = (
     Broken(
         "schema",
         "setup/services.py:2: ZeroDivisionError",
-        {"setup/services.py": "def change(desk):\n    1 / 0\n"},
+        {"setup/services.py": "def change(context):\n    1 / 0\n"},
     ),
     Broken(
         "schema",
-        "events/late.py: expected a function change(desk)",
-        {"task.toml": LATE, "events/late.py": "def chance(desk):\n    pass\n"},
+        "events/late.py: expected a function change(context)",
+        {"task.toml": LATE, "events/late.py": "def chance(context):\n    pass\n"},
     ),
     Broken(
         "schema",
@@ -167,7 +167,10 @@ SERVICES = (
     Broken(
         "oracle",
         "events/late.py:2: ticket: ",
-        {"task.toml": LATE, "events/late.py": "def change(desk):\n    desk.call('tickets_get')\n"},
+        {
+            "task.toml": LATE,
+            "events/late.py": "def change(context):\n    context.call('tickets_get')\n",
+        },
     ),
     Broken("noop", "credit came from: others-kept", {"checks/rubric.toml": CLOSED + OTHERS_KEPT}),
     Broken("reads", "failed: few-calls", {"checks/rubric.toml": CLOSED + FEW_CALLS}),

@@ -13,7 +13,7 @@ from foreign_folder import MANIFEST, harbor, reward
 from agentgym.authoring.check import check_task
 from agentgym.authoring.probes import PROBES, cheating
 from agentgym.authoring.stage import open_stage
-from agentgym.eval.needs import build_images_of
+from agentgym.eval.requirements import build_images_of
 from agentgym.task.load import load_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -65,14 +65,14 @@ def start(tmp_path, catalogue):
 
 
 def read(folder):
-    """What a run holds of each episode: happenings and texts by step, and the verdict."""
+    """What a run holds of each episode: events and texts by step, and the verdict."""
     if not (folder / "run.db").exists():
         return {}
     store = RunStore.open(folder)
     try:
         return {
             row.plan.task: (
-                [(step.observation.text, step.happenings) for step in store.steps(row.id)],
+                [(step.observation.text, step.events) for step in store.steps(row.id)],
                 row.verdict,
                 row.log,
             )
@@ -88,7 +88,7 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_been(start, tmp_path):
     assert process.returncode == 0, words
     whole = read(tmp_path / "whole")
     steps, verdict, _ = whole["demo/relay-v1"]
-    fired = [happening.id for _, happened in steps for happening in happened]
+    fired = [event.id for _, happened in steps for event in happened]
     assert {"dawn", "handed", "flaky", "bell", "drawn"} <= set(fired)
     assert verdict.scored and verdict.outcome
 
@@ -104,7 +104,7 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_been(start, tmp_path):
         process = start("cut", "--resume")
     _, words = process.communicate(timeout=100)
     assert process.returncode == 0, words
-    # The log of a resumed episode would name a divergence, the happenings among them.
+    # The log of a resumed episode would name a divergence, the events among them.
     assert read(tmp_path / "cut") == whole
 
     results = json.loads((tmp_path / "cut" / "results.json").read_text())

@@ -48,7 +48,7 @@ async def env(tmp_path, monkeypatch):
 
 
 def seen_of(env):
-    return env.world.services_seen()
+    return env.dynamics.services_seen()
 
 
 async def see(env, tool, **arguments):

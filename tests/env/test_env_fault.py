@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.env import clock
-from agentgym.env.fault import Faults, Strike, strikes
+from agentgym.env.fault import Faults, InjectedFault, is_injected
 from agentgym.records import Effect, Observation
-from agentgym.task.world import FaultManifest
+from agentgym.task.dynamics import FaultManifest
 
 TASK = "demo/flaky-v1"
 TOOLS = ("bash", "read_file", "write_file")
@@ -29,9 +29,9 @@ def struck(faults, tool, count, seed, others=()):
     for call in range(1, count + 1):
         while others and len(others) > count - call:
             world.next_call(others.pop())
-        strike = world.next_call(tool)
-        if strike is not None:
-            found.append((call, strike.fault.id))
+        injected = world.next_call(tool)
+        if injected is not None:
+            found.append((call, injected.fault.id))
     return found
 
 
@@ -43,7 +43,9 @@ def test_other_calls_other_faults_and_their_order_change_nothing(seed, rate, oth
     alone = struck([mine], "bash", 20, seed)
     assert struck([mine], "bash", 20, seed, others) == alone
     assert struck([theirs, mine], "bash", 20, seed, others) == alone
-    assert [call for call, _ in alone] == [n for n in range(1, 21) if strikes(TASK, mine, n, seed)]
+    assert [call for call, _ in alone] == [
+        n for n in range(1, 21) if is_injected(TASK, mine, n, seed)
+    ]
 
 
 @given(seeds, rates, st.integers(1, 5))
@@ -56,7 +58,7 @@ def test_at_most_keeps_the_first_of_what_is_drawn(seed, rate, at_most):
 def test_a_rate_is_kept_and_differs_with_seed_fault_tool_and_task():
     def calls(seed=1, task=TASK, **fields):
         one = drawn(rate=0.25, **fields)
-        return {call for call in range(1, 2001) if strikes(task, one, call, seed)}
+        return {call for call in range(1, 2001) if is_injected(task, one, call, seed)}
 
     first = calls()
     # Five standard deviations of a fair draw: 2000 * 0.25 +- 97.
@@ -79,8 +81,8 @@ def test_the_earlier_fault_in_the_file_strikes():
 @settings(max_examples=100, deadline=None)
 def test_what_is_garbled_has_its_length_and_is_always_the_same(seed, text, call):
     true = Observation(text, data={"exit_code": 0}, effect=Effect.CHANGED)
-    seen = Strike(drawn(rate=1.0), call, seed, TASK).answer(true)
-    again = Strike(drawn(rate=1.0), call, seed, TASK).answer(true)
+    seen = InjectedFault(drawn(rate=1.0), call, seed, TASK).answer(true)
+    again = InjectedFault(drawn(rate=1.0), call, seed, TASK).answer(true)
     assert seen.text == again.text and seen.text
     assert len(seen.text) == (len(text) or 8)
     assert (seen.effect, dict(seen.data)) == (Effect.CHANGED, {})
@@ -89,14 +91,14 @@ def test_what_is_garbled_has_its_length_and_is_always_the_same(seed, text, call)
 @given(seeds, st.text(min_size=10, max_size=300))
 @settings(max_examples=60, deadline=None)
 def test_what_is_partial_is_a_beginning(seed, text):
-    strike = Strike(drawn(kind="partial", rate=1.0), 1, seed, TASK)
-    seen = strike.answer(Observation(text)).text
+    injected = InjectedFault(drawn(kind="partial", rate=1.0), 1, seed, TASK)
+    seen = injected.answer(Observation(text)).text
     assert text.startswith(seen) and 0.2 * len(text) - 1 <= len(seen) <= 0.8 * len(text)
 
 
 def test_garbling_alters_most_texts_visibly():
     text = "total 12\n" * 40
-    seen = Strike(drawn(rate=1.0), 1, 7, TASK).answer(Observation(text)).text
+    seen = InjectedFault(drawn(rate=1.0), 1, 7, TASK).answer(Observation(text)).text
     different = sum(a != b for a, b in zip(text, seen, strict=True))
     assert 0.1 * len(text) < different < 0.3 * len(text)
 

@@ -63,7 +63,7 @@ async def see(env, tool, **arguments):
 
 
 def calls_of(env):
-    return [(entry.actor, entry.tool, entry.code) for entry in env.world.services_seen().calls]
+    return [(entry.actor, entry.tool, entry.code) for entry in env.dynamics.services_seen().calls]
 
 
 async def play(env, actions, seed=0):
@@ -100,7 +100,7 @@ async def test_one_task_of_a_computer_and_services(root, provider):
         "out\nunavailable\n1\n[notification] somebody has looked at the shelf"
     )
     assert texts[1] == "begun 2026-03-02T09:00:00Z\n"
-    assert [h.detail for step in env.steps for h in step.happenings] == [
+    assert [h.detail for step in env.steps for h in step.events] == [
         "2026-03-02T09:00:00Z, ran events/file.sh",
         "shelf_add call 2: timeout after commit",
         "shelf_finish call 1: error before commit",
@@ -117,7 +117,7 @@ async def test_one_task_of_a_computer_and_services(root, provider):
         *("shelf_list_items", "shelf_add", "shelf_add", "shelf_list_items", "shelf_finish"),
         *("board_post", "shelf_list_items"),
     ]
-    times = [entry.now for entry in env.world.services_seen().calls if entry.actor == "agent"]
+    times = [entry.now for entry in env.dynamics.services_seen().calls if entry.actor == "agent"]
     assert times == [*["2026-03-02T09:00:00Z"] * 6, "2026-03-02T09:02:00Z"]
     assert word in texts[2]
 
@@ -146,7 +146,7 @@ async def test_it_is_recorded_repeated_and_branched(root, tmp_path, provider):
     assert result.verdict.score == 1.0
     assert await verify_episode(run, 1, provider) == Verification()
     branch = await branch_episode(run, 1, 1, "noop", provider)
-    kept = [[h.id for h in step.happenings] for step in run.steps(branch)]
+    kept = [[h.id for h in step.events] for step in run.steps(branch)]
     assert kept == [["file", "lost", "flaky", "carried"], []]
     assert run.episode(branch).verdict.scored
     run.close()
@@ -178,7 +178,7 @@ async def test_an_interrupted_episode_is_resumed(root, tmp_path, provider):
 
 
 @pytest.mark.parametrize(
-    ("script", "text"), [("x.sh", "exit 3\n"), ("x.py", "def change(desk):\n    1 / 0\n")]
+    ("script", "text"), [("x.sh", "exit 3\n"), ("x.py", "def change(context):\n    1 / 0\n")]
 )
 async def test_a_broken_event_of_either_kind_is_the_tasks_own_fault(root, provider, script, text):
     event = f'[[event]]\nid = "x"\nat_step = 1\nrun = "events/{script}"\n'
@@ -192,17 +192,17 @@ async def test_a_broken_event_of_either_kind_is_the_tasks_own_fault(root, provid
 
 async def test_an_event_that_fails_in_what_the_agent_left_goes_on_the_record(root, provider):
     script = (
-        "def change(desk):\n"
-        "    if desk.db.value('SELECT count(*) FROM shelf_item') > 3:\n"
-        "        desk.call('board_post', text='half')\n"
+        "def change(context):\n"
+        "    if context.db.value('SELECT count(*) FROM shelf_item') > 3:\n"
+        "        context.call('board_post', text='half')\n"
         "        raise ValueError('too much')\n"
     )
     write_desk(root, {**TASK, "events/late.py": script})
     env = Environment(find_task(TASK_ID), provider)
     await play(env, SOLUTION[:-1])
-    posted = env.world.services_seen().tables_after.rows("board_note")
+    posted = env.dynamics.services_seen().tables_after.rows("board_note")
     last = await env.step(SOLUTION[-1])
-    assert "events/late.py failed in what the agent had left" in str(env.steps[2].happenings)
+    assert "events/late.py failed in what the agent had left" in str(env.steps[2].events)
     assert last.verdict.score == 1.0
     assert "half" not in str(posted)
 
@@ -227,9 +227,9 @@ async def test_slow_and_damaged_answers_reach_programs_too(root, provider):
     ]
     word = env.instance.params["word"]
     assert f"services.ServiceError: unavailable: the {word} broke" in lines
-    rows = env.world.services_seen().tables_after.rows("shelf_item")
+    rows = env.dynamics.services_seen().tables_after.rows("shelf_item")
     assert {"a", "b"} <= {row["title"] for row in rows}
-    assert [h.id for h in env.steps[0].happenings] == ["f1", "f2", "f3", "f4"]
+    assert [h.id for h in env.steps[0].events] == ["f1", "f2", "f3", "f4"]
     # The direct call of a tool is the third: programs and agent are counted together.
     assert (await see(env, "shelf_add", title="c")).effect is Effect.CHANGED
     await env.close()
@@ -415,7 +415,7 @@ async def test_a_users_own_tools_are_out_of_reach_of_programs(root, provider):
         "line.flush()\nprint(line.readline())"
     )
     assert "no tool named" in (await see(env, "run_python", code=code)).text
-    assert not env.world.services_seen().row_changes
+    assert not env.dynamics.services_seen().row_changes
     await env.close()
 
 
@@ -427,7 +427,7 @@ async def test_in_containers_it_goes_the_same_way(root, provider):
     for place in (provider, docker):
         env = Environment(find_task(TASK_ID), place)
         last = await play(env, SOLUTION)
-        steps = [(s.observation.text, s.observation.effect, s.happenings) for s in env.steps]
+        steps = [(s.observation.text, s.observation.effect, s.events) for s in env.steps]
         seen.append((steps, last.verdict.score, calls_of(env)))
     await docker.close()
     assert seen[0] == seen[1] and seen[0][1] == 1.0

@@ -18,7 +18,7 @@ from agentgym.errors import (
 )
 from agentgym.records import Action, Effect
 from agentgym.sandbox.absent import NoSandboxProvider
-from agentgym.task.freeplay import lay_down
+from agentgym.task.adhoc import lay_down
 from agentgym.task.load import load_task
 
 ODD = Path(__file__).parents[1] / "surfaces" / "odd_server.py"
@@ -117,7 +117,7 @@ async def test_what_cannot_be_looked_at_after_a_step_is_judged_as_it_stands(erro
         load_task(lay_down("mcp", options={"mcp": {"command": COMMAND}})), NoSandboxProvider()
     )
     await env.reset(0)
-    env.episode.world.advance = advance
+    env.episode.dynamics.advance = advance
     if judged:
         last = await env.step(Action("count"))
         assert last.terminated and last.verdict.status == "scored"

@@ -37,16 +37,16 @@ announce = "Somebody renamed ticket {{case.ticket}}."
 """
 
 SETUP = """\
-def change(desk):
-    ticket = desk.params["case"]["ticket"]
-    desk.db.execute("UPDATE tickets_ticket SET subject = 'Set up' WHERE id = ?", ticket)
-    desk.gold("ticket", str(ticket))
+def change(context):
+    ticket = context.params["case"]["ticket"]
+    context.db.execute("UPDATE tickets_ticket SET subject = 'Set up' WHERE id = ?", ticket)
+    context.gold("ticket", str(ticket))
 """
 
 RENAME = """\
-def change(desk):
-    ticket = desk.params["case"]["ticket"]
-    desk.db.execute("UPDATE tickets_ticket SET subject = 'Renamed' WHERE id = ?", ticket)
+def change(context):
+    ticket = context.params["case"]["ticket"]
+    context.db.execute("UPDATE tickets_ticket SET subject = 'Renamed' WHERE id = ?", ticket)
 """
 
 RUBRIC = """\
@@ -140,12 +140,12 @@ async def test_faults_and_refusals_are_observations(folder):
     [
         (
             "setup/services.py",
-            "def change(desk):\n    desk.call('tickets_gett')\n",
+            "def change(context):\n    context.call('tickets_gett')\n",
             "services.py:2",
         ),
         ("setup/services.py", "def chnge(desk):\n    pass\n", "expected a function change"),
         ("setup/services.py", "import nowhere\n", "cannot be loaded"),
-        ("events/rename.py", "def change(desk):\n    1 / 0\n", "rename.py:2: ZeroDivisionError"),
+        ("events/rename.py", "def change(context):\n    1 / 0\n", "rename.py:2: ZeroDivisionError"),
     ],
 )
 async def test_a_broken_script_is_named_with_its_line(folder, name, text, words):
@@ -158,7 +158,7 @@ async def test_a_broken_script_is_named_with_its_line(folder, name, text, words)
 
 async def test_what_the_agent_broke_is_not_the_scripts_fault(folder):
     (folder / "events/rename.py").write_text(
-        "def change(desk):\n    assert desk.now < '2026-03-02T09:02:00Z'\n"
+        "def change(context):\n    assert context.now < '2026-03-02T09:02:00Z'\n"
     )
     text = (folder / "task.toml").read_text().replace("at_step = 1", 'when = "renamed"')
     (folder / "task.toml").write_text(text)

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from agentgym.env.dynamics import Dynamics
 from agentgym.env.survival import survived
-from agentgym.env.world import World
 from agentgym.errors import (
     GuestFileError,
     SandboxDiedError,
@@ -97,8 +97,8 @@ async def test_a_rehearsal_that_cannot_be_held_is_not_the_agents_failure():
     async def failing(*_):
         return "exit code 1"
 
-    world = World.__new__(World)
+    world = Dynamics.__new__(Dynamics)
     world._ran, world._services, world._pristine, world.clock = [], None, broken, "now"
     world._execute = failing
-    with pytest.raises(SandboxDiedError, match="no rehearsal of the events: no room"):
+    with pytest.raises(SandboxDiedError, match="no dry run of the events: no room"):
         await world._run(SimpleNamespace(when=None), "events/x.sh", None)

@@ -9,12 +9,12 @@ from agentgym.agents.registry import create
 from agentgym.env.environment import Environment
 from agentgym.errors import ConfigError, NotFoundError, TaskError
 from agentgym.protocols import User
-from agentgym.records import Action, Decision, Effect, HappeningKind, UserTurn
+from agentgym.records import Action, Decision, Effect, StepEventKind, UserTurn
 from agentgym.rollout.grading import offered_tools
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.load import load_task
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 
 
 @pytest.fixture
@@ -68,9 +68,9 @@ async def test_turns_are_recorded_with_the_step(make):
     await env.reset(0)
     seen = (await env.step(say("Which order?"))).observation
     assert (seen.text, seen.data, seen.effect) == ("It's 23.", {"left": False}, Effect.CHANGED)
-    (happening,) = env.steps[0].happenings
-    assert happening.kind is HappeningKind.USER and happening.id == "asking"
-    assert happening.turn == UserTurn("It's 23.", state="asking")
+    (event,) = env.steps[0].events
+    assert event.kind is StepEventKind.USER and event.id == "asking"
+    assert event.turn == UserTurn("It's 23.", state="asking")
 
 
 async def test_nobody_answers_once_they_have_left(make):
@@ -80,7 +80,7 @@ async def test_nobody_answers_once_they_have_left(make):
     assert seen.text == "Bye.\n[the user has left the conversation]" and seen.data == {"left": True}
     gone = (await env.step(say("Hello?"))).observation
     assert gone.effect is Effect.ERROR and "the user has left" in gone.text
-    assert env.steps[1].happenings == ()
+    assert env.steps[1].events == ()
     await env.reset(0)
     assert (await env.step(say("Which order?"))).observation.text == "It's 23."
 
@@ -122,8 +122,8 @@ async def test_a_message_can_be_lost_like_any_call(make, fault, seen, reached):
     env = make(**{"task.toml": TASK + fault})
     await env.reset(0)
     assert (await env.step(say("Which order?"))).observation.text.startswith(seen)
-    kinds = [happening.kind for happening in env.steps[0].happenings]
-    assert (HappeningKind.USER in kinds) is reached and HappeningKind.FAULT in kinds
+    kinds = [event.kind for event in env.steps[0].events]
+    assert (StepEventKind.USER in kinds) is reached and StepEventKind.FAULT in kinds
     text = (await env.step(say("Which order?"))).observation.text
     assert text == ("As I said: It's 23." if reached else "It's 23.")
 
@@ -247,5 +247,5 @@ async def test_what_an_agent_may_write_to_its_user_is_bounded(make, monkeypatch)
     seen = [(await env.step(say("x" * 19_000))).observation for _ in range(7)]
     assert [o.text for o in seen[:5]] == ["19000?"] * 5
     assert all("not sent" in o.text and "at most 100,000" in o.text for o in seen[5:])
-    assert seen[-1].effect is Effect.ERROR and env.steps[-1].happenings == ()
+    assert seen[-1].effect is Effect.ERROR and env.steps[-1].events == ()
     assert (await env.step(say("x" * 5_000))).observation.text == "5000?"

@@ -9,12 +9,12 @@ from foreign_folder import MANIFEST, classic, harbor, reward
 import agentgym
 from agentgym.env.environment import Environment
 from agentgym.errors import SandboxError
-from agentgym.eval.needs import build_images
+from agentgym.eval.requirements import build_images
 from agentgym.records import Action, CheckStatus
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
 from agentgym.task.load import find_task
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 PASS = reward("echo 1 > /logs/verifier/reward.txt")

@@ -20,7 +20,7 @@ from agentgym.task.foreign.tau2.process import RETRIEVAL
 from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.foreign.tau2.suite import write_suite
 from agentgym.task.load import find_task
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 from agentgym.verify.version import verifier_version
 
 LIBRARY = Path(__file__).parents[1] / "task" / "tau2_checkout"

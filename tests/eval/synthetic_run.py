@@ -13,10 +13,10 @@ from agentgym.records import (
     CheckpointResult,
     CheckStatus,
     Decision,
-    Happening,
     Observation,
     Phase,
     Step,
+    StepEvent,
     TokenUsage,
     Verdict,
 )
@@ -90,7 +90,7 @@ class Runs:
         output: str = "hello\n",
         command: str = "echo hello",
         error: str = "",
-        happenings: tuple[Happening, ...] = (),
+        events: tuple[StepEvent, ...] = (),
     ) -> None:
         recorder = store.begin(
             row.id,
@@ -103,9 +103,7 @@ class Runs:
         decision = Decision(
             Action("bash", {"command": command}), thought="I greet.", usage=TokenUsage(100, 10)
         )
-        recorder.step(
-            Step(0, decision, Observation(output, data={"exit_code": 0}), 0.01, happenings)
-        )
+        recorder.step(Step(0, decision, Observation(output, data={"exit_code": 0}), 0.01, events))
         if verdict is not None:
             recorder.finish(verdict, duration_s=1.5, error=error)
 

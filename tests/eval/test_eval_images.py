@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import AgentGymError
-from agentgym.eval.leftovers import wanted_images
-from agentgym.eval.needs import build_images, missing_commands
+from agentgym.eval.prune import wanted_images
+from agentgym.eval.requirements import build_images, missing_commands
 from agentgym.sandbox.build.worker import as_root
 from agentgym.sandbox.images import all_images, find_image
 from agentgym.sandbox.recipe import load_recipe

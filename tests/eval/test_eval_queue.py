@@ -7,7 +7,7 @@ import asyncio
 from synthetic_run import Runs
 
 from agentgym.errors import TaskError
-from agentgym.eval.queue import Ground, Queue
+from agentgym.eval.queue import Queue, StartingPoint
 from agentgym.record.store import EpisodeRow
 from agentgym.records import Recipe, Snapshot
 
@@ -20,7 +20,7 @@ class Ahead:
         self.announced: list[str] = []
         self.failing: set[int] = set()
 
-    async def prepare(self, row: EpisodeRow) -> Ground:
+    async def prepare(self, row: EpisodeRow) -> StartingPoint:
         self.prepared.append(row.id)
         await asyncio.sleep(0)
         if row.id in self.failing:

@@ -13,7 +13,7 @@ from synthetic_run import Runs, scored, telling, unscored
 from agentgym.eval import report
 from agentgym.eval.report import write_report
 from agentgym.record.store import RunStore
-from agentgym.records import Happening, HappeningKind
+from agentgym.records import StepEvent, StepEventKind
 
 VOID = {"meta", "input", "br", "img", "link"}
 SVG_LEAVES = {"line", "rect", "circle"}
@@ -195,11 +195,11 @@ def test_what_happened_in_the_world_is_shown(runs: Runs, tmp_path: Path) -> None
     other = Runs(tmp_path / "faulted")
     store = other.start(agents=("a",))
     happened = (
-        Happening(HappeningKind.EVENT, "<b>dawn", "2026-03-02T09:00:00Z, announced"),
-        Happening(HappeningKind.FAULT, "flaky", "bash call 1: timeout after commit"),
+        StepEvent(StepEventKind.EVENT, "<b>dawn", "2026-03-02T09:00:00Z, announced"),
+        StepEvent(StepEventKind.FAULT, "flaky", "bash call 1: timeout after commit"),
     )
     first, second = store.episodes()
-    other.play(store, first, scored(0.25), happenings=happened)
+    other.play(store, first, scored(0.25), events=happened)
     other.play(store, second, scored(0.5))
     page = page_of(store, tmp_path)[1]
     other.close()

@@ -13,7 +13,7 @@ from synthetic_run import Runs, scored, telling, unscored
 
 from agentgym.eval.results import build_results, write_results
 from agentgym.record.store import EpisodePlan
-from agentgym.records import Happening, HappeningKind
+from agentgym.records import StepEvent, StepEventKind
 
 SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 INTERVAL = {
@@ -204,8 +204,8 @@ def test_how_a_policy_failed_is_told_beside_its_score(runs: Runs) -> None:
 
 def test_robustness_is_told_only_of_episodes_in_which_a_fault_fired(runs: Runs) -> None:
     store = runs.start(tasks=("demo/one-v1", "demo/two-v1", "demo/three-v1"), agents=("a", "b"))
-    fault = Happening(HappeningKind.FAULT, "flaky", "bash call 1: error before commit")
-    event = Happening(HappeningKind.EVENT, "dawn", "2026-03-02T09:00:00Z, announced")
+    fault = StepEvent(StepEventKind.FAULT, "flaky", "bash call 1: error before commit")
+    event = StepEvent(StepEventKind.EVENT, "dawn", "2026-03-02T09:00:00Z, announced")
     played = {
         ("a", "demo/one-v1"): (scored(0.25), (event, fault)),
         ("a", "demo/two-v1"): (scored(1.0), (event,)),
@@ -214,7 +214,7 @@ def test_robustness_is_told_only_of_episodes_in_which_a_fault_fired(runs: Runs) 
     for row in store.episodes():
         verdict, happened = played.get((row.plan.agent, row.plan.task), (scored(1.0), ()))
         error = "" if verdict.scored else "it died"
-        runs.play(store, row, verdict, error=error, happenings=happened)
+        runs.play(store, row, verdict, error=error, events=happened)
     results = build_results(store)
     jsonschema.validate(results, RESULTS)
     a, b = results["summary"]["a"], results["summary"]["b"]

@@ -41,6 +41,7 @@ FORMATS = [
     "%Y-%m-%d+%H:%M:%S.0123456789",  # find -printf %T+
     "EPOCH",
     "EPOCH.250000",
+    "EPOCH.2500000000",
     "EPOCH123",
     "EPOCH123456789",
 ]

@@ -79,7 +79,7 @@ def test_an_action_beyond_them_becomes_a_malformed_one(action, complaint):
 
 def test_what_stands_beside_an_action_is_bounded_and_the_rest_stays():
     fine = Decision(Action("bash", {"command": "ls"}), "why", reply={"role": "assistant"})
-    assert bounded_decision(fine) is fine
+    assert bounded_decision(fine) == fine
     long = Decision(fine.action, "x" * (MAX_CHARACTERS + 1), reply=nested(5000))
     bounded = bounded_decision(long)
     assert (bounded.action, len(bounded.thought), bounded.reply) == (

@@ -11,6 +11,7 @@ from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.record.volatile.masking import Masking
 from agentgym.records import Action, Effect, Observation
 from agentgym.rollout import replay
+from agentgym.rollout.reexecution import compare
 from agentgym.rollout.replay import (
     Agreement,
     Divergence,
@@ -18,7 +19,6 @@ from agentgym.rollout.replay import (
     branch_episode,
     verify_episode,
 )
-from agentgym.rollout.retrace import compare
 from agentgym.rollout.run import run_episode
 
 PLAN = EpisodePlan("counter/count-v1", seed=3, trial=0, agent="ones")

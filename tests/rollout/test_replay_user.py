@@ -12,7 +12,7 @@ from agentgym.cli.transcript import print_step
 from agentgym.env.environment import Environment
 from agentgym.eval.report import _step
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import HappeningKind, UserCall
+from agentgym.records import StepEventKind, UserCall
 from agentgym.rollout.replay import Verification, branch_episode, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
@@ -53,7 +53,7 @@ def run(folder, tmp_path):
 
 
 def turns(steps):
-    return [h.turn for step in steps for h in step.happenings if h.kind is HappeningKind.USER]
+    return [h.turn for step in steps for h in step.events if h.kind is StepEventKind.USER]
 
 
 async def test_a_script_says_the_same_again(run, folder):
@@ -65,7 +65,7 @@ async def test_a_script_says_the_same_again(run, folder):
     assert await verify_episode(store, 1, NoSandboxProvider()) == Verification()
     (folder / "user.toml").write_text(USER.replace("Great, thank", "Well, thank"))
     divergence = (await verify_episode(store, 1, NoSandboxProvider())).first
-    assert (divergence.step, divergence.field) == (4, "happenings")
+    assert (divergence.step, divergence.field) == (4, "events")
     assert "Great" in divergence.recorded and "Well" in divergence.seen
 
 
@@ -148,5 +148,5 @@ async def test_a_turn_is_shown_beside_the_step(run):
         console = Console(record=True, width=200, file=nowhere)
         print_step(console, step, full=False)
     assert "user: asking  called orders_inbox" in console.export_text()
-    assert list(_step(step).happenings) == ["user: asking  called orders_inbox"]
-    assert {what.kind for _, what in store.happenings()} <= {HappeningKind.USER}
+    assert list(_step(step).events) == ["user: asking  called orders_inbox"]
+    assert {what.kind for _, what in store.events()} <= {StepEventKind.USER}

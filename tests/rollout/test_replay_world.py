@@ -48,7 +48,7 @@ IDS = [["dawn", "handed"], ["flaky"], ["bell"], []]
 
 
 def ids(steps):
-    return [[happening.id for happening in step.happenings] for step in steps]
+    return [[event.id for event in step.events] for step in steps]
 
 
 async def test_a_recorded_world_happens_again(store, provider):
@@ -60,11 +60,11 @@ async def test_a_world_that_changed_is_a_divergence(store, provider, folder):
     text = (folder / "task.toml").read_text()
     (folder / "task.toml").write_text(text.replace("calls = [2]", "calls = [3]"))
     found = (await verify_episode(store, 1, provider)).first
-    assert (found.step, found.field) == (1, "happenings")
+    assert (found.step, found.field) == (1, "events")
     assert "flaky" in found.recorded and found.seen == "'[]'"
     (folder / "task.toml").write_text(text.replace("after_s = 180", "after_s = 120"))
     found = (await verify_episode(store, 1, provider)).first
-    assert (found.step, found.field) == (1, "happenings")
+    assert (found.step, found.field) == (1, "events")
     assert "bell" in found.seen and "bell" not in found.recorded
 
 
@@ -81,6 +81,6 @@ async def test_happenings_are_shown_and_counted(store):
     print_step(console, step, full=False)
     console.file.close()
     assert "fault: flaky  bash call 2: timeout after commit" in console.export_text()
-    assert list(_step(step).happenings) == ["fault: flaky  bash call 2: timeout after commit"]
-    faults = [what for what in store.happenings() if what[1].kind == "fault"]
+    assert list(_step(step).events) == ["fault: flaky  bash call 2: timeout after commit"]
+    faults = [what for what in store.events() if what[1].kind == "fault"]
     assert {episode for episode, _ in faults} == {1}

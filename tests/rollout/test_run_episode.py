@@ -14,9 +14,16 @@ from counter_world import (
     counter_task,
 )
 
-from agentgym.errors import AgentError, RecordError, SandboxDiedError, TaskError, VerifierError
+from agentgym.errors import (
+    AgentError,
+    PolicyError,
+    RecordError,
+    SandboxDiedError,
+    TaskError,
+    VerifierError,
+)
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import Action, Decision, TokenUsage
+from agentgym.records import Action, Decision, Nudge, TokenUsage
 from agentgym.rollout import policy
 from agentgym.rollout.run import run_episode
 
@@ -73,7 +80,7 @@ async def test_the_agent_is_briefed_sees_the_growing_history_and_is_closed():
     await run(None, world(), agent, episode_id=None)
     briefing = agent.briefing
     assert (briefing.task, briefing.instruction) == ("counter/count-v1", "Count to 4.")
-    assert (briefing.seed, briefing.max_steps, briefing.playbook) == (3, 20, ())
+    assert (briefing.seed, briefing.max_steps, briefing.reference_actions) == (3, 20, ())
     assert agent.histories == [
         [],
         ["it is 2 (pid 41)"],
@@ -82,13 +89,13 @@ async def test_the_agent_is_briefed_sees_the_growing_history_and_is_closed():
     assert agent.closed == 1
 
 
-async def test_only_a_privileged_agent_gets_the_playbook(monkeypatch):
-    playbook = (Action("add", {"n": 4}), Action("submit"))
-    monkeypatch.setattr(policy, "oracle", lambda instance: playbook)
+async def test_only_a_privileged_agent_gets_the_solution(monkeypatch):
+    reference = (Action("add", {"n": 4}), Action("submit"))
+    monkeypatch.setattr(policy, "oracle", lambda instance: reference)
     agent = Counter()
     agent.privileged = True
     await run(None, world(), agent, episode_id=None)
-    assert agent.briefing.playbook == playbook
+    assert agent.briefing.reference_actions == reference
 
 
 async def test_the_bound_on_steps_ends_an_episode(store):
@@ -222,6 +229,61 @@ async def test_a_count_of_tokens_that_cannot_be_recorded_stops_no_run(store, cou
     result = await run(store, world(), Failing(greedy))
     assert (result.verdict.status, result.verdict.score) == ("scored", 0.5)
     assert "usage.prompt" in result.error and str(count) in result.error
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"usage": "much"}, "usage is a str; expected a TokenUsage"),
+        ({"usage": TokenUsage(prompt="7")}, "usage.prompt is a str; expected an int"),
+        ({"usage": TokenUsage(cached=True)}, "usage.cached is a bool; expected an int"),
+        ({"usage": TokenUsage(10**5000)}, "usage.prompt is a number of more than 30 digits"),
+        ({"thought": None}, "thought is a NoneType; expected text"),
+        ({"action": {"tool": "add"}}, "action is a dict; expected an Action"),
+        ({"nudges": [Nudge("a", "b")]}, "nudges is a list; expected a tuple of Nudge"),
+        ({"nudges": ("a",)}, "nudges has a str; expected only Nudge"),
+        ({"nudges": (Nudge(1, "b"),)}, "nudges has a Nudge whose fields are not text"),
+    ],
+)
+async def test_a_field_of_another_type_is_the_failure_of_the_policy(store, fields, why):
+    odd = Decision(**({"action": Action("add", {"n": 1})} | fields))
+    result = await run(store, world(), Failing(answering(odd)))
+    assert (result.verdict.status, result.verdict.score) == ("scored", 0.5)
+    assert result.error.startswith(f"act() returned a Decision that cannot be used: {why}")
+
+
+async def test_nudges_stay_with_an_action_that_becomes_malformed_and_are_bounded(store):
+    nudges = tuple(Nudge(f"{number}" * 30_000, "told") for number in range(30))
+    odd = Decision(Action("add", {"n": 2**2000}), nudges=nudges)
+    await run(store, world(), Failing(answering(odd)))
+    kept = store.steps(1)[2].decision
+    assert kept.action.tool == ""
+    assert [len(nudge.said) for nudge in kept.nudges] == 16 * [20_000]
+    assert kept.nudges[-1].said.startswith("2929")
+
+
+@pytest.mark.parametrize("kind", [PolicyError, AgentError])
+async def test_tokens_of_the_replies_that_ended_an_episode_are_counted(store, kind):
+    def refused(*_):
+        error = kind("made no usable call")
+        error.usage = TokenUsage(300, 30, 3)
+        raise error
+
+    result = await run(store, world(), Failing(refused))
+    assert result.usage == store.episode(1).usage == TokenUsage(320, 34, 5)
+    store.reset_episode(1)
+    assert store.episode(1).usage == TokenUsage()
+
+
+@pytest.mark.parametrize("usage", ["much", TokenUsage(-1), TokenUsage(prompt=None)])
+async def test_tokens_that_make_no_sense_are_not_counted(store, usage):
+    def refused(*_):
+        error = PolicyError("no")
+        error.usage = usage
+        raise error
+
+    result = await run(store, world(), Failing(refused))
+    assert result.usage == store.episode(1).usage == TokenUsage(20, 4, 2)
 
 
 async def test_a_failing_close_changes_nothing(store):

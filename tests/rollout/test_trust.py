@@ -16,7 +16,7 @@ from agentgym.errors import ConfigError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, Observation, Step, Verdict
 from agentgym.rollout.trust import Named, UnnamedError, isolates, named_tasks, reaching_out
-from agentgym.task.freeplay import lay_down as lay_down_play
+from agentgym.task.adhoc import lay_down as lay_down_play
 from agentgym.task.load import find_task
 
 TOML = """

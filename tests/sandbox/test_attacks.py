@@ -14,9 +14,9 @@ import pytest
 
 from agentgym.sandbox import launch, seccomp
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.testing.attacks import ATTACKS, attempt, devour, host_side, reach, table
+from agentgym.testing.attacks import ATTACKS, devour, host_side, probing, reach, table
 from agentgym.testing.attacks.attack import Outcome, command, run_inside
-from agentgym.testing.attacks.attempt import DONE
+from agentgym.testing.attacks.probing import DONE
 
 PROGRAMS = [attack for attack in ATTACKS if attack.program is not None]
 # Of a sandbox as a whole, memory is limited by control groups alone.
@@ -143,7 +143,7 @@ def test_an_attack_succeeds_where_nothing_stops_it(attack):
     done = subprocess.run(
         [
             *("unshare", *namespaces, "--propagation", "private", "sh", "-c", UNCONFINED, "sh"),
-            *(attempt.__file__, inspect.getfile(program)),
+            *(probing.__file__, inspect.getfile(program)),
             *command(program, *ARGUMENTS.get(attack.name, ()), folder="/mnt"),
         ],
         # The system's Python, wherever the tests were started from.
@@ -233,7 +233,7 @@ async def test_what_is_used_up_can_be_had_where_it_is_allowed(provider, recipe):
     ],
 )
 async def test_without_the_filter_these_succeed(provider, recipe, name, attempts, monkeypatch):
-    monkeypatch.setattr(launch, "filter_fd", lambda: None)
+    monkeypatch.setattr(launch, "filter_program", lambda: None)
     (attack,) = (attack for attack in PROGRAMS if attack.name == name)
     outcome = await attack.run(provider, recipe())
     done = {name for name, how in outcome.attempts.items() if how == DONE}
@@ -248,12 +248,12 @@ from agentgym.sandbox import launch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.testing.attacks import kernel_calls
 from agentgym.testing.attacks.attack import run_inside
-from agentgym.testing.attacks.attempt import call
+from agentgym.testing.attacks.probing import call
 
 call("keyctl", 1, None)
 call("add_key", b"user", b"agentgym-secret", b"of the host", 11, -3)
 if sys.argv[2] == "open":
-    launch.filter_fd = lambda: None
+    launch.filter_program = lambda: None
 
 async def main():
     provider = BubblewrapProvider(Path(sys.argv[1]))
@@ -321,7 +321,7 @@ def test_call_numbers_are_the_kernels(column, header, prefix):
     if not Path(header).exists():
         pytest.skip("no kernel headers (apt-get install -y linux-libc-dev)")
     known = numbers_of(header, prefix)
-    tables = {**seccomp.REFUSED, **attempt._NUMBERS}
+    tables = {**seccomp.REFUSED, **probing._NUMBERS}
     named = {name: numbers[column] for name, numbers in tables.items()}
     # Younger than the headers of some distributions.
     named = {name: number for name, number in named.items() if name in known or number is None}

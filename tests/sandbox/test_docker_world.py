@@ -1,4 +1,4 @@
-"""A living world over Docker: the same happenings, milestones and verdict as over bubblewrap."""
+"""A living world over Docker: the same events, milestones and verdict as over bubblewrap."""
 
 import pytest
 from living_tasks import RELAY, write_living
@@ -7,7 +7,7 @@ from agentgym.env.environment import Environment
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
 from agentgym.task.load import load_task
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 
 
 @pytest.mark.docker
@@ -20,7 +20,7 @@ async def test_both_providers_have_the_same_world(docker_root, tmp_path, monkeyp
         await env.reset(2)
         for action in oracle(task.instance(2)):
             transition = await env.step(action)
-        steps = [(s.observation.text, s.observation.effect, s.happenings) for s in env.steps]
+        steps = [(s.observation.text, s.observation.effect, s.events) for s in env.steps]
         seen.append((steps, transition.verdict))
         await provider.close()
     assert seen[0] == seen[1]

@@ -7,7 +7,7 @@ import pytest
 from office_calls import ask, refusal, service
 
 from agentgym.services import Backend
-from agentgym.testing.services import ServiceContract
+from agentgym.testing.service_contract import ServiceContract
 
 
 def services():

@@ -8,7 +8,7 @@ import pytest
 from office_calls import service
 
 from agentgym.services import Backend
-from agentgym.testing.services import ServiceContract
+from agentgym.testing.service_contract import ServiceContract
 
 
 def services():

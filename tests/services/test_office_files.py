@@ -7,7 +7,7 @@ from office_calls import service
 from PIL import Image as Picture
 
 from agentgym.services import Backend
-from agentgym.testing.services import ServiceContract
+from agentgym.testing.service_contract import ServiceContract
 
 
 def services():

@@ -4,7 +4,7 @@ import pytest
 from office_calls import service
 
 from agentgym.services import Backend
-from agentgym.testing.services import ServiceContract
+from agentgym.testing.service_contract import ServiceContract
 
 OWNER = "office@fairlead.example"  # another address of number 1
 DAYS = ["2026-09-30", "2027-01-15"]

@@ -4,7 +4,7 @@ import pytest
 from office_calls import service
 
 from agentgym.services import Backend
-from agentgym.testing.services import ServiceContract
+from agentgym.testing.service_contract import ServiceContract
 
 PLAN = {"workbook": 1, "sheet": "Plan"}
 

@@ -8,7 +8,7 @@ from shop import Shop
 from typing_extensions import TypedDict
 
 from agentgym.services import Service, ServiceError, ServiceSet, reads, writes
-from agentgym.testing.services import ServiceContract
+from agentgym.testing.service_contract import ServiceContract
 
 TABLE = "CREATE TABLE notes_note (id INTEGER PRIMARY KEY, text TEXT NOT NULL)"
 

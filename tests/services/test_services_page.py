@@ -11,7 +11,7 @@ from agentgym.records import Action
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.services import arguments, audit, backend, image, service
 from agentgym.task.load import load_task
-from agentgym.testing import services as contract
+from agentgym.testing import service_contract as contract
 
 PROBLEMS = BubblewrapProvider().problems()
 TASK = """

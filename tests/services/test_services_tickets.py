@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.services import Backend, load_services
-from agentgym.testing.services import ServiceContract
+from agentgym.testing.service_contract import ServiceContract
 
 FOLDER = Path(__file__).parents[2] / "envs/office/services/tickets"
 

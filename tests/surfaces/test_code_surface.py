@@ -16,7 +16,7 @@ from agentgym.sandbox.recipe import load_recipe
 from agentgym.services import Backend, find_services
 from agentgym.surfaces import program
 from agentgym.surfaces.code import CodeSurface
-from agentgym.surfaces.shown import MAX_TEXT
+from agentgym.surfaces.truncation import MAX_TEXT
 
 PROBLEMS = BubblewrapProvider().problems()
 COMPUTER = pytest.mark.skipif(bool(PROBLEMS), reason=f"no bubblewrap sandbox: {PROBLEMS}")

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from agentgym.errors import ActionError
 from agentgym.records import Action, ToolSpec
 from agentgym.surfaces.calls import check_call, sample_call
-from agentgym.surfaces.dialect import adapt
+from agentgym.surfaces.mcp_schema import adapt
 
 ADDRESS = {
     "type": "object",

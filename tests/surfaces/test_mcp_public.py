@@ -20,7 +20,7 @@ from agentgym.errors import TaskError
 from agentgym.manifest import load_toml
 from agentgym.protocols import Site
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import Action, Effect, Fittings
+from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandbox, NoSandboxProvider
 from agentgym.surfaces.mcp import McpSurface, Options
@@ -62,7 +62,7 @@ async def opened():
     surfaces = []
 
     async def opened(command):
-        surfaces.append(McpSurface(Fittings(options={"command": command})))
+        surfaces.append(McpSurface(SurfaceConfig(options={"command": command})))
         await surfaces[-1].open(SITE)
         return surfaces[-1]
 
@@ -112,7 +112,7 @@ async def test_a_database_is_a_new_one_in_every_episode(programs, opened):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_contract(programs, check):
-    await check(McpSurface(Fittings(options={"command": shelf_of(programs)})), SITE)
+    await check(McpSurface(SurfaceConfig(options={"command": shelf_of(programs)})), SITE)
 
 
 async def test_a_task_around_a_server(programs, tmp_path):

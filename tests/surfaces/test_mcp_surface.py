@@ -13,7 +13,7 @@ from odd_server import TOOLS, odd_server
 
 from agentgym.errors import ActionError, ConfigError, SurfaceError
 from agentgym.protocols import Site
-from agentgym.records import Action, Effect, Fittings
+from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.services.http import serve_http
 from agentgym.surfaces.calls import check_call
@@ -26,7 +26,7 @@ SITE = Site(NoSandbox())
 
 
 def surface_of(**options):
-    return McpSurface(Fittings(options={"command": ODD, **options}))
+    return McpSurface(SurfaceConfig(options={"command": ODD, **options}))
 
 
 @pytest.fixture
@@ -326,7 +326,7 @@ def _target(link):
 )
 def test_options_are_checked(options, told):
     with pytest.raises(ConfigError, match=told):
-        McpSurface(Fittings(options=options))
+        McpSurface(SurfaceConfig(options=options))
 
 
 @pytest.mark.parametrize(
@@ -347,12 +347,12 @@ def test_options_are_checked(options, told):
 def test_a_server_that_does_not_answer_is_told_with_its_last_words(command, told):
     began = time.monotonic()
     with pytest.raises(SurfaceError, match=told):
-        McpSurface(Fittings(options={"command": command, "start_s": 1.0}))
+        McpSurface(SurfaceConfig(options={"command": command, "start_s": 1.0}))
     assert time.monotonic() - began < 30
 
 
 async def test_http_has_a_session_an_episode(url):
-    surface = McpSurface(Fittings(options={"url": url, "call_s": 5.0}))
+    surface = McpSurface(SurfaceConfig(options={"url": url, "call_s": 5.0}))
     await surface.open(SITE)
     first = int((await surface.call(Action("count"))).text)
     assert int((await surface.call(Action("count"))).text) == first + 1
@@ -363,12 +363,12 @@ async def test_http_has_a_session_an_episode(url):
 
 def test_nobody_at_the_url():
     with pytest.raises(SurfaceError, match=r"cannot be used"):
-        McpSurface(Fittings(options={"url": "http://127.0.0.1:9/mcp", "start_s": 5.0}))
+        McpSurface(SurfaceConfig(options={"url": "http://127.0.0.1:9/mcp", "start_s": 5.0}))
 
 
 async def test_an_http_server_that_goes_away():
     with serve_http(odd_server().streamable_http_app()) as url:
-        surface = McpSurface(Fittings(options={"url": f"{url}/mcp", "call_s": 5.0}))
+        surface = McpSurface(SurfaceConfig(options={"url": f"{url}/mcp", "call_s": 5.0}))
         await surface.open(SITE)
         await surface.call(Action("look"))
     with pytest.raises(SurfaceError, match="is gone"):

@@ -7,13 +7,13 @@ from hybrid_desk import write_desk
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import ConfigError, SurfaceError
 from agentgym.protocols import Site
-from agentgym.records import Action, Effect, Fittings, Recipe
+from agentgym.records import Action, Effect, Recipe, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.services import Backend, find_services
 from agentgym.surfaces.code import CodeSurface
-from agentgym.surfaces.services import ServicesSurface
-from agentgym.surfaces.shown import MAX_SIDE, MAX_TEXT, bounded, readable
+from agentgym.surfaces.service_tools import ServicesSurface
+from agentgym.surfaces.truncation import MAX_SIDE, MAX_TEXT, bounded, readable
 from agentgym.testing.surface import CHECKS
 
 PROBLEMS = BubblewrapProvider().problems()
@@ -43,7 +43,7 @@ async def computer(tmp_path):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_services_alone(check, services, backend):
-    await check(ServicesSurface(Fittings(services.tools)), Site(NoSandbox(), backend))
+    await check(ServicesSurface(SurfaceConfig(services.tools)), Site(NoSandbox(), backend))
 
 
 @COMPUTER
@@ -57,12 +57,12 @@ async def test_every_surface_of_an_environment_with_both(check, number, backend,
 async def test_the_office(check):
     office = find_services("office")
     backend = Backend(office, office.template(1))
-    await check(ServicesSurface(Fittings(office.tools)), Site(NoSandbox(), backend))
+    await check(ServicesSurface(SurfaceConfig(office.tools)), Site(NoSandbox(), backend))
     backend.close()
 
 
 async def test_what_a_service_says_is_what_is_seen(services, backend):
-    surface = ServicesSurface(Fittings(services.tools))
+    surface = ServicesSurface(SurfaceConfig(services.tools))
     await surface.open(Site(NoSandbox(), backend))
     seen = await surface.call(Action("shelf_add", {"title": "a \u2603"}))
     assert (seen.effect, seen.data["result"]["title"]) == (Effect.CHANGED, "a \u2603")
@@ -78,7 +78,7 @@ async def test_what_a_service_says_is_what_is_seen(services, backend):
 
 
 async def test_long_results_and_large_pictures_are_shown_in_part(services, backend):
-    surface = ServicesSurface(Fittings(services.tools))
+    surface = ServicesSurface(SurfaceConfig(services.tools))
     await surface.open(Site(NoSandbox(), backend))
     seen = await surface.call(Action("shelf_repeat", {"text": "x", "times": 20_000}))
     assert seen.text.endswith(" more characters]") and len(seen.text) < MAX_TEXT + 50
@@ -105,7 +105,7 @@ def test_a_cut_text_says_what_is_missing():
 @pytest.mark.parametrize("surface", [ServicesSurface, CodeSurface])
 def test_options_are_checked(surface, services):
     def make(**options):
-        return surface(Fittings(services.tools, options))
+        return surface(SurfaceConfig(services.tools, options))
 
     made = make(tools=["shelf_*"])
     text = " ".join(f"{tool.name} {tool.description}" for tool in made.tools())
@@ -118,12 +118,12 @@ def test_options_are_checked(surface, services):
         with pytest.raises(ConfigError, match=words.replace("*", r"\*")):
             make(**options)
     with pytest.raises(ConfigError, match="needs services"):
-        surface(Fittings())
+        surface(SurfaceConfig())
 
 
 @pytest.mark.parametrize("surface", [ServicesSurface, CodeSurface])
 async def test_a_site_without_services_is_told(surface, services):
-    made = surface(Fittings(services.tools))
+    made = surface(SurfaceConfig(services.tools))
     await made.open(Site(NoSandbox()))
     with pytest.raises(SurfaceError, match="has some|has services"):
         await made.observe()

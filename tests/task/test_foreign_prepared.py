@@ -3,10 +3,10 @@
 import pytest
 from foreign_folder import harbor
 
-from agentgym.env.ground import computer_plan, stand_ins
+from agentgym.env.resolved_task import computer_plan, stand_ins
 from agentgym.errors import TaskError
 from agentgym.eval.judges import judged_tasks
-from agentgym.sandbox.standin import Sources
+from agentgym.sandbox.image_fallback import Sources
 from agentgym.task.load import find_task
 
 TABLE = """\

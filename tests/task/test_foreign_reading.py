@@ -6,7 +6,7 @@ from foreign_folder import MANIFEST, classic, harbor, reward
 from agentgym import catalogue
 from agentgym.errors import NotFoundError, TaskError
 from agentgym.task.load import find_task
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 
 NEWER = """\
 schema_version = "1.4"
@@ -113,7 +113,7 @@ def test_the_solution_is_written_then_run_for_as_long_as_the_agent_has(tmp_path)
     assert [a.arguments["timeout_s"] for a in actions[4:7]] == [600, 600, 300]
 
 
-def test_a_task_without_solution_has_no_playbook(tmp_path):
+def test_a_task_without_solution_has_no_solution(tmp_path):
     folder = harbor(tmp_path / "hello")
     (folder / "solution/solve.sh").unlink()
     assert oracle(find_task(str(folder)).instance(0)) == ()

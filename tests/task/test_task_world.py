@@ -4,8 +4,8 @@ import pytest
 from task_folder import FILES, write_task
 
 from agentgym.errors import TaskError
+from agentgym.task.dynamics import FaultKind
 from agentgym.task.load import load_task
-from agentgym.task.world import FaultKind
 
 LIVING = """
 [clock]

@@ -16,11 +16,11 @@ from process_table import descendants, survivors
 
 from agentgym.errors import MissingExtraError, NotFoundError, SandboxEndedError, TaskError
 from agentgym.task.foreign.tau2.checkout import Checkout, open_checkout
+from agentgym.task.foreign.tau2.domain_services import TalkServices
 from agentgym.task.foreign.tau2.model import GoldAction, read_task
 from agentgym.task.foreign.tau2.process import DomainProcess, WorldGoneError, WorldRaisedError
 from agentgym.task.foreign.tau2.replay import TaskReplay, replay_domain
 from agentgym.task.foreign.tau2.reward import Reward, judge
-from agentgym.task.foreign.tau2.services import TalkServices
 from agentgym.task.foreign.tau2.talk import Talk
 
 LIBRARY = Path(__file__).with_name("tau2_checkout")

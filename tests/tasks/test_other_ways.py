@@ -10,7 +10,7 @@ from agentgym.authoring.stage import Stage
 from agentgym.authoring.subject import Subject
 from agentgym.errors import TaskError
 from agentgym.task.load import find_task
-from agentgym.task.playbook import read_actions
+from agentgym.task.reference_actions import read_actions
 
 WAYS = sorted((Path(__file__).parent / "other_ways").glob("*.jsonl"))
 

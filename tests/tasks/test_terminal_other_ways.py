@@ -10,9 +10,9 @@ from suite_checks import folders_of
 
 from agentgym import plugins
 from agentgym.authoring.subject import Subject
-from agentgym.eval.needs import missing_commands
+from agentgym.eval.requirements import missing_commands
 from agentgym.task.load import find_task
-from agentgym.task.playbook import read_playbook
+from agentgym.task.reference_actions import read_reference_actions
 
 TASKS = {folder.name: task_id for task_id, folder in folders_of("terminal").items()}
 WAYS = sorted((Path(__file__).parent / "other_ways" / "terminal").iterdir())
@@ -28,7 +28,7 @@ async def test_it_passes(way, stage):
     if missing := missing_commands([task]):
         pytest.skip(f"{missing[0].command} is not installed; run: {missing[0].install}")
     subject = Subject(task, [0], stage)
-    played = await subject.play(read_playbook(way, task.instance(0)))
+    played = await subject.play(read_reference_actions(way, task.instance(0)))
     assert not played.error
     missed = [f"{r.id}: {r.message}" for r in played.verdict.checkpoints if r.status == "fail"]
     assert played.verdict.outcome and not missed, missed

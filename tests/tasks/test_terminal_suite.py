@@ -4,7 +4,7 @@ import pytest
 from suite_checks import check_form, check_slots, check_soundness, folders_of
 
 from agentgym import plugins
-from agentgym.eval.needs import missing_commands
+from agentgym.eval.requirements import missing_commands
 from agentgym.task.load import find_task
 from agentgym.task.template import cardinality
 

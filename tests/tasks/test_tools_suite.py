@@ -6,7 +6,7 @@ import pytest
 from suite_checks import check_form, check_slots, check_soundness, folders_of
 
 from agentgym import plugins
-from agentgym.env.ground import ground_of
+from agentgym.env.resolved_task import resolve_task
 from agentgym.records import Phase
 from agentgym.task.load import find_task
 from agentgym.task.template import cardinality
@@ -30,7 +30,7 @@ every_task = pytest.mark.parametrize("task_id", FOLDERS)
 
 @every_task
 async def test_it_is_sound(task_id, stage, full):
-    if ground_of(find_task(task_id)).spec.sandbox is not None and PROBLEMS:
+    if resolve_task(find_task(task_id)).spec.sandbox is not None and PROBLEMS:
         pytest.skip(f"bubblewrap cannot run: {PROBLEMS}")
     await check_soundness(FOLDERS[task_id], stage, full=full)
 

@@ -13,7 +13,7 @@ from agentgym.records import UserCall
 from agentgym.services import Backend, load_services
 from agentgym.task.load import load_task
 from agentgym.user.scripted import ScriptedUser
-from agentgym.user.world import ServicesOfUser
+from agentgym.user.service_access import UserServiceAccess
 
 
 class Meeting:
@@ -25,7 +25,7 @@ class Meeting:
         services = load_services(folder.parents[2] / "envs/shop/services/orders")
         self.shop = Backend(services, services.template(1))
         self.user = ScriptedUser("", task.user, self.instance)
-        self.opening = asyncio.run(self.user.start(ServicesOfUser(self.shop)))
+        self.opening = asyncio.run(self.user.start(UserServiceAccess(self.shop)))
 
     def says(self, message):
         return asyncio.run(self.user.reply(message))
@@ -214,7 +214,7 @@ def test_slots_in_patterns_stand_for_themselves(tmp_path):
 def test_a_script_needs_the_services_that_it_looks_at(folder):
     task = load_task(folder)
     user = ScriptedUser("", task.user, task.instance(0))
-    asyncio.run(user.start(ServicesOfUser(None)))
+    asyncio.run(user.start(UserServiceAccess(None)))
     with pytest.raises(TaskError, match="the environment has no services"):
         asyncio.run(user.reply("Hello"))
     with pytest.raises(ConfigError, match="takes no argument, got 'x'"):

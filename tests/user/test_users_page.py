@@ -22,8 +22,8 @@ ticket = { choice = [17] }
 [user]
 """
 SETUP = """\
-def change(desk):
-    desk.db.execute("UPDATE tickets_ticket SET status = 'open' WHERE id = 17")
+def change(context):
+    context.db.execute("UPDATE tickets_ticket SET status = 'open' WHERE id = 17")
 """
 RUBRIC = 'schema_version = "agentgym.rubric/1"\n[[checkpoint]]\nid = "x"\nuse = "checks.x"\n'
 

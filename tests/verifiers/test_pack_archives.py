@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import evidence
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.packs import load_pack
-from agentgym.verify.rehearsal import rehearse
 
 PACK = load_pack(Path(__file__).parents[2] / "verifiers" / "archives")
 ZEROS = gzip.compress(bytes(2**20), 9)
@@ -196,4 +196,4 @@ def test_mistakes_of_the_author_are_found_before_any_episode(
     check: str, arguments: Mapping[str, Any], says: str
 ) -> None:
     with pytest.raises(VerifierError, match=says):
-        rehearse(f"archives.{check}", PACK.checks[check], {"path": "/a", **arguments})
+        dry_run(f"archives.{check}", PACK.checks[check], {"path": "/a", **arguments})

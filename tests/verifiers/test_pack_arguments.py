@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentgym.errors import VerifierError
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.packs import load_pack
-from agentgym.verify.rehearsal import rehearse
 
 VERIFIERS = Path(__file__).parents[2] / "verifiers"
 REPOSITORY = {"repository": "/srv/r"}
@@ -136,4 +136,4 @@ def test_mistakes_are_found_before_any_episode(
 ) -> None:
     pack, _, name = use.partition(".")
     with pytest.raises(VerifierError, match=says):
-        rehearse(use, load_pack(VERIFIERS / pack).checks[name], arguments)
+        dry_run(use, load_pack(VERIFIERS / pack).checks[name], arguments)

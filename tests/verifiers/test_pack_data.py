@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import evidence
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.packs import load_pack
-from agentgym.verify.rehearsal import rehearse
 
 pytest.importorskip("yaml")
 PACK = load_pack(Path(__file__).parents[2] / "verifiers" / "data")
@@ -78,7 +78,7 @@ def test_mistakes_of_the_author_are_found_before_any_episode(
     check: str, arguments: Mapping[str, Any], says: str
 ) -> None:
     with pytest.raises(VerifierError, match=says):
-        rehearse(f"data.{check}", PACK.checks[check], arguments)
+        dry_run(f"data.{check}", PACK.checks[check], arguments)
 
 
 @pytest.mark.parametrize(

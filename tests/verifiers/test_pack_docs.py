@@ -14,8 +14,8 @@ from agentgym.protocols import Check
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.task.template import fill_json
 from agentgym.verify.checking import bind_checks
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.packs import check_arguments, load_pack
-from agentgym.verify.rehearsal import rehearse
 
 FOLDERS = sorted(path.parent for path in Path(__file__).parents[2].glob("verifiers/*/pack.toml"))
 CHECKS = {
@@ -86,7 +86,7 @@ def test_the_example_goes_through_the_loader_and_its_arguments_are_accepted(
     (leaf,) = loaded.leaves()
     filled = fill_json(leaf.arguments, params, "example")
     assert isinstance(filled, dict)
-    rehearse(use, CHECKS[use], filled)
+    dry_run(use, CHECKS[use], filled)
 
 
 @pytest.mark.parametrize("use", [u for u in CHECKS if u.partition(".")[0] not in OLDER])

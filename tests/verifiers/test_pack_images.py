@@ -16,8 +16,8 @@ from PIL import Image
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import evidence
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.packs import load_checks, load_pack
-from agentgym.verify.rehearsal import rehearse
 
 FOLDER = Path(__file__).parents[2] / "verifiers" / "images"
 PACK = load_pack(FOLDER)
@@ -102,4 +102,4 @@ def test_mistakes_of_the_author_are_found_before_any_episode(
     check: str, arguments: Mapping[str, Any], says: str
 ) -> None:
     with pytest.raises(VerifierError, match=says):
-        rehearse(f"images.{check}", PACK.checks[check], {"path": "/p", **arguments})
+        dry_run(f"images.{check}", PACK.checks[check], {"path": "/p", **arguments})

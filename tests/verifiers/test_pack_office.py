@@ -13,8 +13,8 @@ import pytest
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import evidence
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.packs import load_checks, load_pack
-from agentgym.verify.rehearsal import rehearse
 
 pytest.importorskip("openpyxl")
 pytest.importorskip("docx")
@@ -105,4 +105,4 @@ def test_mistakes_of_the_author_are_found_before_any_episode(
     check: str, arguments: Mapping[str, Any], says: str
 ) -> None:
     with pytest.raises(VerifierError, match=says):
-        rehearse(f"office.{check}", PACK.checks[check], {"path": "/f", **arguments})
+        dry_run(f"office.{check}", PACK.checks[check], {"path": "/f", **arguments})

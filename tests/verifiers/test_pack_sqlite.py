@@ -14,8 +14,8 @@ import pytest
 from agentgym.errors import GuestFileError, VerifierError
 from agentgym.records import CheckResult, CheckStatus
 from agentgym.testing.checks import Folder, Link, evidence
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.packs import load_pack
-from agentgym.verify.rehearsal import rehearse
 
 PACK = load_pack(Path(__file__).parents[2] / "verifiers" / "sqlite")
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
@@ -126,7 +126,7 @@ def test_mistakes_of_the_author_are_found_before_any_episode(
     check: str, arguments: Mapping[str, Any], says: str
 ) -> None:
     with pytest.raises(VerifierError, match=says):
-        rehearse(f"sqlite.{check}", PACK.checks[check], {"path": "/d", **arguments})
+        dry_run(f"sqlite.{check}", PACK.checks[check], {"path": "/d", **arguments})
 
 
 def test_a_query_that_writes_is_refused(tmp_path: Path) -> None:

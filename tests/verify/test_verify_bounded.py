@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import GuestFileError
-from agentgym.verify.bounded import ask
+from agentgym.verify.subprocess_reader import ask
 
 READER = """
 import os

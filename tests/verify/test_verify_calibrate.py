@@ -12,7 +12,7 @@ from agentgym.errors import VerifierError
 from agentgym.records import CheckStatus, Recipe
 from agentgym.verify.calibrate import Rate, calibrate, tally, wilson
 from agentgym.verify.cases import load_cases
-from agentgym.verify.rehearsal import rehearse
+from agentgym.verify.dry_run import dry_run
 
 CHECKS = """
 from agentgym import CheckResult, CheckStatus, VerifierError
@@ -175,7 +175,7 @@ def test_a_rehearsal_ends_where_the_evidence_begins() -> None:
         seen.append(count + 1)
         return bool(evidence.answer)
 
-    rehearse("demo.check", check, {"count": 1})
+    dry_run("demo.check", check, {"count": 1})
     assert seen == [2]
     with pytest.raises(VerifierError, match="demo.check.*cannot take its arguments: TypeError"):
-        rehearse("demo.check", check, {"count": "1"})
+        dry_run("demo.check", check, {"count": "1"})

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, Evidence, VerifierError
-from agentgym.verify.bounded import ask
+from agentgym.verify.subprocess_reader import ask
 from agentgym.verify.values import is_number, result
 
 _READER = Path(__file__).with_name("reader.py")

@@ -1,4 +1,4 @@
-"""Reads pictures of the agent's, in a process with bounds (`agentgym.verify.bounded`).
+"""Reads pictures of the agent's, in a process with bounds (`agentgym.verify.subprocess_reader`).
 
 Likeness is the difference hash of Krawetz (2013): which of two neighbouring cells of a 9 x 8 grid
 of greys is brighter.

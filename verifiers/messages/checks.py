@@ -22,10 +22,10 @@ from typing import Any
 from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.verify.calls import call_like
 from agentgym.verify.messages import readers
+from agentgym.verify.messages.closed_world import closed_world
 from agentgym.verify.messages.requests import asked as asked_in
 from agentgym.verify.messages.requests import requests
 from agentgym.verify.messages.sources import MESSAGE_USER, Written, check_source, written
-from agentgym.verify.messages.world import closed_world
 from agentgym.verify.values import result
 
 _MOST_CHARS = 64_000

@@ -16,7 +16,7 @@ from typing import Any
 
 from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.installation import missing_extra
-from agentgym.verify.bounded import ask
+from agentgym.verify.subprocess_reader import ask
 from agentgym.verify.values import Comparison, brief, result
 
 _READER = Path(__file__).with_name("reader.py")

@@ -1,4 +1,4 @@
-"""Reads office documents of the agent's, in a process with bounds (`agentgym.verify.bounded`)."""
+"""Reads office documents of the agent's in a process of its own, which has limits."""
 
 import datetime
 import os

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, Evidence, GuestFileError, VerifierError
-from agentgym.verify.bounded import ask
+from agentgym.verify.subprocess_reader import ask
 from agentgym.verify.values import Bounds, Comparison, brief, result
 
 _READER = Path(__file__).with_name("reader.py")

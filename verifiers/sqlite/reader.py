@@ -1,4 +1,4 @@
-"""Reads a copy of the agent's database, in a process with bounds (`agentgym.verify.bounded`).
+"""Reads a copy of the agent's database, in a process of its own.
 
 Nothing of the schema's is executed: no trigger, no view, no virtual table, no generated column; and
 the connection cannot write, attach or load anything.

@@ -1,12 +1,12 @@
-"""The red team: cheats, none of which may score anything.
+"""Plays cheats of the red team; a cheat must not score.
 
-Cheats that only plant files are played in one episode, for a task has many and time is short.
-Where the whole scores, or a checkpoint of the outcome gives credit behind a gate that is shut,
-each is played alone: a gate that one of them shut must not hide another. Where there are services,
-what is done beside the work must cost, too.
+Cheats that only plant files are played together in one episode to save time. If that episode
+scores, or a checkpoint of the outcome gives credit behind a closed gate, each is played alone: a
+gate that one cheat closes must not hide another cheat. If the task has services, writes beyond the
+request must lower the score, too.
 
-Some cheats keep the tests of a foreign task waiting (at a pipe that nobody fills), and those may
-have a quarter of an hour: here they get a multiple of what the solution took with its tests.
+Some cheats make the tests of a foreign task wait at a pipe that has no writer, and such tests may
+have a quarter of an hour. Here they get a multiple of the time that the solution and tests took.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.probes.words import not_zero, passing
 from agentgym.authoring.redteam import Cheat, load_cheats
-from agentgym.authoring.redteam.services import service_cheats
+from agentgym.authoring.redteam.service_cheats import service_cheats
 from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import Subject
 from agentgym.records import Effect, Phase
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 from agentgym.verify.values import brief
 
 _TESTS_S, _TESTS_FACTOR = 60.0, 4.0
@@ -31,7 +31,7 @@ async def cheats(subject: Subject) -> Sequence[str]:
     """Play every cheat."""
     if "bash" not in subject.tools and subject.services is None:
         raise DoesNotApplyError("the environment has neither a shell nor services")
-    teams = load_cheats(await subject.ground()) if "bash" in subject.tools else []
+    teams = load_cheats(await subject.initial_state()) if "bash" in subject.tools else []
     callers = [(team, cheat) for team in await service_cheats(subject) for cheat in team.cheats]
     if subject.task.foreign is not None:
         solved = await subject.oracle()
@@ -49,13 +49,13 @@ async def _caller(subject: Subject, cheat: Cheat, *, claims: bool) -> list[str]:
 
 
 async def excess(subject: Subject) -> Sequence[str]:
-    """Play the solution with one write too many, of every tool that adds something."""
-    errands = await subject.errands()
-    if errands is None:
+    """Play the solution with one unrequested write, for every tool that adds something."""
+    sampled_calls = await subject.sampled_calls()
+    if sampled_calls is None:
         raise DoesNotApplyError("the environment has no services")
     *work, end = oracle(subject.instance())
-    extras = {f"{a.tool} with {a.arguments}": [a] for a in errands.additions()}
-    if errands.adds_rows(work):
+    extras = {f"{a.tool} with {a.arguments}": [a] for a in sampled_calls.additions()}
+    if sampled_calls.adds_rows(work):
         extras["all of its calls once more"] = work
     played = await asyncio.gather(*(subject.play([*work, *more, end]) for more in extras.values()))
     complaints = []

@@ -1,4 +1,4 @@
-"""What must not succeed: silence, refusal, chance, and the task's own mutants."""
+"""Plays what must not succeed: silence, refusal, random calls, and the task's own mutants."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.probes.words import not_zero, passing, unscored
 from agentgym.authoring.subject import Subject
 from agentgym.records import Action
-from agentgym.task.playbook import read_playbook
+from agentgym.task.reference_actions import read_reference_actions
 
 RANDOM_STEPS = 10
 _PASSING_SCORE = 0.5
 
 
 async def nothing(subject: Subject) -> Sequence[str]:
-    """Submit at once, in every world there is."""
-    # Without parameters all seeds are one world.
+    """Submit at once, for every distinct instance."""
+    # Without parameters all seeds give the same instance.
     seeds = subject.seeds if subject.task.manifest.params else subject.seeds[:1]
     played = await asyncio.gather(*(subject.let("noop", seed=seed) for seed in seeds))
     return [
@@ -57,7 +57,7 @@ async def mutants(subject: Subject) -> Sequence[str]:
         raise DoesNotApplyError("no mutants; write wrong solutions that must not pass")
     instance = subject.instance()
     played = await asyncio.gather(
-        *(subject.play(read_playbook(path, instance)) for path in paths.values())
+        *(subject.play(read_reference_actions(path, instance)) for path in paths.values())
     )
     return [
         complaint

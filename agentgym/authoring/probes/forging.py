@@ -1,4 +1,4 @@
-"""What an agent leaves must not break a check: each is run over forged evidence."""
+"""Runs each check over forged evidence: the files that an agent leaves must not break a check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentgym.env.environment import Environment
 from agentgym.errors import AgentGymError
 from agentgym.protocols import Room
 from agentgym.sandbox.absent import NoSandbox
-from agentgym.task.playbook import oracle
+from agentgym.task.reference_actions import oracle
 from agentgym.user.registry import SCRIPTED
 from agentgym.verify.checking import asked_of
 from agentgym.verify.evidence import EpisodeEvidence
@@ -25,7 +25,7 @@ _SHOWN = 3
 async def withstands(subject: Subject) -> Sequence[str]:
     """Run every check of the rubric over the solution's end, forged in many ways.
 
-    Clean rooms and the judge are not asked: a check is left out from there on.
+    Clean rooms and the judge are not asked; a check stops where it would ask one.
     """
     if subject.task.foreign is not None:
         raise DoesNotApplyError("its own tests judge it")
@@ -43,28 +43,28 @@ async def withstands(subject: Subject) -> Sequence[str]:
 
 
 async def _evidence(subject: Subject, env: Environment) -> EpisodeEvidence:
-    """Return what there is to judge right before the solution's last action."""
+    """Return the evidence right before the solution's last action."""
     assert env.episode is not None
-    ground, sandbox = await subject.ground(), env.episode.sandbox
+    initial, sandbox = await subject.initial_state(), env.episode.sandbox
     after = await sandbox.snapshot()
     audit = await sandbox.audit()
     changes = () if isinstance(sandbox, NoSandbox) else await sandbox.changes()
-    last = oracle(ground.instance)[-1]
+    last = oracle(initial.instance)[-1]
     return EpisodeEvidence(
         task=subject.task.id,
         seed=subject.first_seed,
-        params=ground.instance.params,
+        params=initial.instance.params,
         steps=tuple(env.steps),
         answer=str(last.arguments.get("answer", "")),
         gave_up=None,
-        before=ground.tree,
-        after=await ground.provider.open_tree(after),
+        before=initial.tree,
+        after=await initial.provider.open_tree(after),
         changes=changes,
         processes=audit.processes,
         connections=audit.connections,
-        gold_files=ground.gold,
+        gold_files=initial.gold,
         open_room=_no_room,
-        services=env.episode.world.services_seen(),
+        services=env.episode.dynamics.services_seen(),
     )
 
 
@@ -73,7 +73,7 @@ def _no_room(artifacts: tuple[str, ...], shared: bool) -> Room:
 
 
 def _broken(subject: Subject, seen: EpisodeEvidence) -> list[str]:
-    """Say which checks broke on what."""
+    """Return a complaint for every check that breaks, with the evidence that broke it."""
     rubric = load_rubric(subject.task.folder / "checks" / "rubric.toml")
     complaints = []
     with CheckRunner(subject.instance()) as runner:

@@ -1,4 +1,4 @@
-"""What stays apart: the gold from the guest, grading from the network."""
+"""Tests that the guest cannot read the gold and that grading does not use the network."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentgym.authoring.finding import DoesNotApplyError
-from agentgym.authoring.subject import Ground, Subject
+from agentgym.authoring.subject import InitialState, Subject
 from agentgym.errors import GuestFileError
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
-from agentgym.task.playbook import solution
+from agentgym.task.reference_actions import solution
 
 TELLING_BYTES = 16
-"""Less than this may be equal by chance."""
+"""Smallest secret to search for, in bytes; shorter ones may be equal by chance."""
 
 _LARGEST = 16 * 2**20
 _ENVIRONMENT = "env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null"
 
 
 async def offline(subject: Subject) -> Sequence[str]:
-    """Look which hosts were asked for while episodes were played and graded."""
+    """Report the hosts that were contacted while episodes were played and graded."""
     played = await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
     hosts = {host for got in (*played, *subject.played) for host in got.contacted}
     return [
@@ -29,22 +29,22 @@ async def offline(subject: Subject) -> Sequence[str]:
 
 
 async def gold(subject: Subject) -> Sequence[str]:
-    """Search files, rows and the environment of the guest for what is secret."""
+    """Search the files, rows and environment of the guest for secrets."""
     if subject.task.foreign is not None:
         raise DoesNotApplyError("tests and solution come when the agent's time is over")
-    ground = await subject.ground()
-    secrets = {f"gold file {name}": blob for name, blob in ground.gold.items()}
+    initial = await subject.initial_state()
+    secrets = {f"gold file {name}": blob for name, blob in initial.gold.items()}
     secrets |= {f"{name} of the task folder": blob for name, blob in _own_files(subject)}
     telling = {
         name: blob.strip() for name, blob in secrets.items() if len(blob.strip()) >= TELLING_BYTES
     }
     if not telling:
         raise DoesNotApplyError(f"nothing secret of {TELLING_BYTES} bytes or more")
-    complaints = await asyncio.to_thread(_search, ground, telling)
-    if ground.services is not None:
-        complaints += await asyncio.to_thread(_search_rows, ground.services, telling)
+    complaints = await asyncio.to_thread(_search, initial, telling)
+    if initial.services is not None:
+        complaints += await asyncio.to_thread(_search_rows, initial.services, telling)
     if subject.has_sandbox:
-        complaints += await _environment(subject, ground, telling)
+        complaints += await _environment(subject, initial, telling)
     return complaints
 
 
@@ -56,15 +56,15 @@ def _own_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
             yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
-def _search(ground: Ground, secrets: Mapping[str, bytes]) -> list[str]:
+def _search(initial: InitialState, secrets: Mapping[str, bytes]) -> list[str]:
     complaints = []
-    if ground.tree.stat("/run/agentgym") is not None:
+    if initial.tree.stat("/run/agentgym") is not None:
         complaints.append("/run/agentgym is still there; expected the setup's folders to be gone")
-    for path in ground.files:
+    for path in initial.files:
         try:
-            content = ground.tree.read(path, max_bytes=_LARGEST)
+            content = initial.tree.read(path, max_bytes=_LARGEST)
         except GuestFileError:
-            # Too large to hold what is compared here.
+            # The file is too large to hold here for a comparison.
             continue
         complaints += [
             f"{path} holds the {name}" for name, blob in secrets.items() if blob in content
@@ -84,8 +84,10 @@ def _search_rows(services: Snapshot, secrets: Mapping[str, bytes]) -> list[str]:
     ]
 
 
-async def _environment(subject: Subject, ground: Ground, secrets: Mapping[str, bytes]) -> list[str]:
-    sandbox = await ground.provider.start(ground.recipe, ground.snapshot)
+async def _environment(
+    subject: Subject, initial: InitialState, secrets: Mapping[str, bytes]
+) -> list[str]:
+    sandbox = await initial.provider.start(initial.recipe, initial.snapshot)
     try:
         seen = (await sandbox.exec(["/bin/sh", "-c", _ENVIRONMENT])).stdout
     finally:

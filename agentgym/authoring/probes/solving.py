@@ -1,4 +1,4 @@
-"""What is true of the solution: it loads, solves, repeats, survives reading, scores by degrees."""
+"""Tests the solution: it loads, solves, repeats, survives reads, and parts of it score less."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.prefixes import Prefix, prefixes
 from agentgym.authoring.probes.words import not_solved, unscored
 from agentgym.authoring.stage import Played
-from agentgym.authoring.subject import Ground, Subject
-from agentgym.env.world import FAILED
+from agentgym.authoring.subject import InitialState, Subject
+from agentgym.env.dynamics import FAILED
 from agentgym.errors import ActionError, TaskError
 from agentgym.manifest import read_text, show_path
 from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
 from agentgym.records import Action
-from agentgym.rollout.retrace import compare
-from agentgym.services.desk import load_change
+from agentgym.rollout.reexecution import compare
+from agentgym.services.setup_context import load_change
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.playbook import oracle, read_cues, solution
+from agentgym.task.reference_actions import oracle, read_cues, solution
 from agentgym.task.template import fill
 from agentgym.task.user import FILE, RESULT
 from agentgym.verify.checking import bind_checks
-from agentgym.verify.judge.needs import judged_checks
+from agentgym.verify.judge.judged_checks import judged_checks
 from agentgym.verify.judge.opening import HOW, judge_from_environment
 
 _READ_FILES = 200
@@ -39,26 +39,26 @@ _RECENT_S = 3600.0
 async def binds(subject: Subject) -> Sequence[str]:
     """Bind the rubric, run the setup, and check the calls that solution and mutants make.
 
-    What is broken raises what is wrong.
+    Whatever is broken raises an error that says so.
     """
     if subject.task.foreign is not None:  # its own tests judge it, and it has no rubric
-        await subject.ground()
+        await subject.initial_state()
         return []
     for seed in subject.seeds:
         bind_checks(subject.instance(seed))
     asking = judged_checks(subject.task.folder / "checks", demanded=True)
     if asking and (subject.stage.judge or judge_from_environment()) is None:
-        # Otherwise every episode of every probe would say so.
+        # Otherwise every episode of every probe would report it.
         return [f"{', '.join(asking)} asks a judge and none is set; {HOW}"]
     for event in subject.task.manifest.event:
         if event.run is not None and event.run.endswith(".py"):
             load_change(subject.task.folder / event.run, TaskError)
-    await subject.ground()
+    await subject.initial_state()
     return _illegal_calls(subject)
 
 
 def _illegal_calls(subject: Subject) -> list[str]:
-    """Say which actions of solution and mutants are no legal calls, each once for all seeds."""
+    """Return the illegal actions of solution and mutants, each once for all seeds."""
     complaints: dict[str, str] = {}
     for path in (solution(subject.task), *subject.task.mutants().values()):
         for seed in subject.seeds:
@@ -77,7 +77,7 @@ async def solves(subject: Subject) -> Sequence[str]:
         complaint
         for number, played in enumerate(takes, start=1)
         for complaint in (
-            # Why the script ended early says more than the score that it then has.
+            # The exit of the script tells more than the low score that follows from it.
             *_failed_script(f"solution, run {number}", subject, played),
             *not_solved(f"solution, run {number}", played),
             *_failed_events(f"solution, run {number}", played),
@@ -90,7 +90,7 @@ def _failed_script(what: str, subject: Subject, played: Played) -> list[str]:
         return []
     path = solution(subject.task)
     seen = played.steps[0].observation.data
-    # In a list of actions a call may fail on purpose; a script is one call that has to succeed.
+    # In a list of actions a call may fail on purpose; a script must succeed as a whole.
     if path.suffix != ".sh" or not (seen.get("exit_code") or seen.get("timed_out")):
         return []
     how = f"ended with exit code {seen.get('exit_code')}"
@@ -101,16 +101,16 @@ def _failed_script(what: str, subject: Subject, played: Played) -> list[str]:
 
 def _failed_events(what: str, played: Played) -> list[str]:
     return [
-        f"{what}: event {happening.id} after step {step.index}: {happening.detail}; "
+        f"{what}: event {event.id} after step {step.index}: {event.detail}; "
         "the solution must leave what it needs, or the script is broken"
         for step in played.steps
-        for happening in step.happenings
-        if FAILED in happening.detail
+        for event in step.events
+        if FAILED in event.detail
     ]
 
 
 async def repeats(subject: Subject) -> Sequence[str]:
-    """Compare runs of the setup, then two of the solution: what was seen, left and judged."""
+    """Compare runs of the setup, then two of the solution: observations, state and verdict."""
     if complaints := await differences(subject):
         return complaints
     first, second = await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
@@ -142,17 +142,17 @@ async def repeats(subject: Subject) -> Sequence[str]:
 
 
 async def reads(subject: Subject) -> Sequence[str]:
-    """Play the solution between harmless reads."""
+    """Play the solution with harmless reads in between."""
     before: list[Action] = []
     after: list[Action] = []
     if "bash" in subject.tools:
-        before = after = _look_around(await subject.ground())
-    if (errands := await subject.errands()) is not None:
-        before, after = [*before, *errands.reads(0)], [*after, *errands.reads(1)]
+        before = after = _look_around(await subject.initial_state())
+    if (sampled_calls := await subject.sampled_calls()) is not None:
+        before, after = [*before, *sampled_calls.reads(0)], [*after, *sampled_calls.reads(1)]
     if not before:
         raise DoesNotApplyError("the environment has neither a shell nor services to read")
     if _goes_by_the_step(subject):
-        # What comes at a step would meet another solution than its author's.
+        # Reads would shift the steps at which events happen.
         before = []
     *work, end = oracle(subject.instance())
     played = await subject.play([*before, *work, *after, end])
@@ -165,14 +165,14 @@ async def reads(subject: Subject) -> Sequence[str]:
 
 
 def _goes_by_the_step(subject: Subject) -> bool:
-    """Whether something happens at a step or a time, or to a call by its number."""
+    """Return whether an event depends on a step, a time, or the number of a call."""
     manifest = subject.task.manifest
     return bool(manifest.fault) or any(event.when is None for event in manifest.event)
 
 
-def _look_around(ground: Ground) -> list[Action]:
-    folders = shlex.join(ground.folders)
-    files = ground.files[:_READ_FILES]
+def _look_around(initial: InitialState) -> list[Action]:
+    folders = shlex.join(initial.folders)
+    files = initial.files[:_READ_FILES]
     commands = [
         f"ls -laR {folders} 2>/dev/null | head -n 2000",
         "pwd; id; env; ps aux | head -n 50",
@@ -184,7 +184,7 @@ def _look_around(ground: Ground) -> list[Action]:
 
 
 async def partial(subject: Subject) -> Sequence[str]:
-    """Play ever longer parts of the solution."""
+    """Play ever longer beginnings of the solution."""
     if subject.task.foreign is not None:
         raise DoesNotApplyError("its reward may be all or nothing")
     instance = subject.instance()
@@ -213,14 +213,14 @@ async def partial(subject: Subject) -> Sequence[str]:
 
 
 async def _ends_alike(subject: Subject, part: Prefix) -> bool:
-    """Whether a part leaves what the whole leaves, scratch files apart."""
+    """Return whether a beginning leaves the same state as the whole, except scratch files."""
     tidy = subject.without_scratch()
     less, whole = await asyncio.gather(tidy.play(part.actions), tidy.oracle())
     return less.verdict.state_hash == whole.verdict.state_hash
 
 
 async def template(subject: Subject) -> Sequence[str]:
-    """Build, solve and tell apart the instances of the seeds."""
+    """Build, solve and compare the instances of the seeds."""
     if not subject.task.manifest.params:
         raise DoesNotApplyError("no [params]")
     played = await asyncio.gather(*(subject.oracle(seed) for seed in subject.seeds))
@@ -229,11 +229,11 @@ async def template(subject: Subject) -> Sequence[str]:
         for seed, got in zip(subject.seeds, played, strict=True)
         for complaint in not_solved(f"seed {seed}: solution", got)
     ]
-    grounds = [await subject.ground(seed) for seed in subject.seeds]
-    distinct = {repr(sorted(ground.instance.params.items())) for ground in grounds}
-    if len(grounds) > 1 and len(distinct) == 1:
+    initials = [await subject.initial_state(seed) for seed in subject.seeds]
+    distinct = {repr(sorted(initial.instance.params.items())) for initial in initials}
+    if len(initials) > 1 and len(distinct) == 1:
         complaints.append(f"seeds {_listed(subject.seeds)} draw the same parameters")
-    for first, second in pairwise(grounds):
+    for first, second in pairwise(initials):
         if first.instance.params != second.instance.params and await _alike(subject, first, second):
             complaints.append(
                 f"seeds {first.instance.seed} and {second.instance.seed} draw different "
@@ -242,12 +242,12 @@ async def template(subject: Subject) -> Sequence[str]:
     return complaints
 
 
-async def _alike(subject: Subject, first: Ground, second: Ground) -> bool:
+async def _alike(subject: Subject, first: InitialState, second: InitialState) -> bool:
     if first.instance.instruction != second.instance.instruction:
         return False
     if subject.task.user is not None and _user(first.instance) != _user(second.instance):
         return False
-    rows = [ground.services.hash for ground in (first, second) if ground.services is not None]
+    rows = [initial.services.hash for initial in (first, second) if initial.services is not None]
     if len(set(rows)) > 1:
         return False
     return not await first.provider.compare(first.snapshot, second.snapshot)

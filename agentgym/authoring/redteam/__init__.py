@@ -1,10 +1,10 @@
-"""The red team: cheating playbooks, filled in for a task.
+"""The red team: cheats, filled in for a task.
 
-A file below `playbooks/` is a cheat in the format of mutants; its first comment says what it
-hopes for. What a cheater knows of the task comes as further slots: ``task_needs``, ``task_paths``
-(named in the instruction), ``task_files`` (left by the setup), ``task_folders``,
-``task_instruction``, ``task_words``; a script finds them as ``PARAM_TASK_…``, a line each.
-Cheats that lie in one folder get in nobody's way and can be played one after the other, by name.
+A file below `cheats/` is a cheat in the format of mutants; its first comment states its aim.
+Further slots hold what a cheater knows of the task: ``task_needs``, ``task_paths`` (named in the
+instruction), ``task_files`` (left by the setup), ``task_folders``, ``task_instruction``,
+``task_words``; a script finds them as ``PARAM_TASK_…``, a line each.
+Cheats in one folder do not disturb each other and can be played one after the other, by name.
 """
 
 from __future__ import annotations
@@ -15,55 +15,55 @@ from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from agentgym.authoring.subject import Ground
+from agentgym.authoring.subject import InitialState
 from agentgym.records import Action, Json
 from agentgym.task.model import PLAYBOOK_SUFFIXES, Instance
-from agentgym.task.playbook import read_playbook
+from agentgym.task.reference_actions import read_reference_actions
 
 _MOST_CHARS = 20_000
-"""Of one slot: a variable of the environment has to hold it."""
+"""Longest value of one slot, in characters: an environment variable must hold it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cheat:
-    """One cheat, filled in for a task; the last action ends the episode."""
+    """A cheat filled in for a task; the last action ends the episode."""
 
     name: str
     actions: tuple[Action, ...]
 
 
-def load_cheats(ground: Ground, folder: Path | None = None) -> list[list[Cheat]]:
-    """Return the cheats for a task, in teams that can share an episode.
+def load_cheats(initial: InitialState, folder: Path | None = None) -> list[list[Cheat]]:
+    """Return the cheats for a task, in groups that can share an episode.
 
     Args:
-        ground: What an agent finds when it begins.
-        folder: Of the playbooks; by default those that come with agentgym.
+        initial: Initial state of the episode.
+        folder: Folder of cheats; by default those that come with agentgym.
     """
     if folder is None:
-        with as_file(files("agentgym.authoring.redteam") / "playbooks") as bundled:
-            return load_cheats(ground, bundled)
-    instance = replace(ground.instance, params={**ground.instance.params, **_known(ground)})
-    teams = [[path] for path in _playbooks(folder)]
-    teams += [_playbooks(team) for team in sorted(folder.iterdir()) if team.is_dir()]
+        with as_file(files("agentgym.authoring.redteam") / "cheats") as bundled:
+            return load_cheats(initial, bundled)
+    instance = replace(initial.instance, params={**initial.instance.params, **_known(initial)})
+    teams = [[path] for path in _cheat_files(folder)]
+    teams += [_cheat_files(team) for team in sorted(folder.iterdir()) if team.is_dir()]
     return [[_read(path, instance) for path in team] for team in teams if team]
 
 
-def _playbooks(folder: Path) -> list[Path]:
+def _cheat_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in PLAYBOOK_SUFFIXES)
 
 
 def _read(path: Path, instance: Instance) -> Cheat:
-    return Cheat(path.stem.lstrip("0123456789-"), read_playbook(path, instance))
+    return Cheat(path.stem.lstrip("0123456789-"), read_reference_actions(path, instance))
 
 
-def _known(ground: Ground) -> Mapping[str, Json]:
+def _known(initial: InitialState) -> Mapping[str, Json]:
     """Return what a cheater can know of a task, as slots."""
-    instruction = ground.instance.instruction
+    instruction = initial.instance.instruction
     return {
-        "task_needs": _lines(ground.instance.task.manifest.needs),
-        "task_paths": _lines(ground.named),
-        "task_files": _lines(ground.files),
-        "task_folders": _lines(ground.folders),
+        "task_needs": _lines(initial.instance.task.manifest.needs),
+        "task_paths": _lines(initial.named),
+        "task_files": _lines(initial.files),
+        "task_folders": _lines(initial.folders),
         "task_instruction": instruction[:_MOST_CHARS],
         "task_words": _lines(sorted(set(re.findall(r"[\w./:@+-]{2,}", instruction)))),
     }

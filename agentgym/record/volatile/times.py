@@ -46,7 +46,7 @@ _SPELLINGS: Final = {
     # Nov 22 09:32:01, Nov 22 09:32 as in syslog and ls
     "syslog": rf"\b{_MONTH} +{_DAY} {_CLOCK}(?: {_YEAR})?{_ZONE}(?!\d)",
     # 1795340000, also with a fraction or in thousandths, millionths and billionths
-    "epoch": r"(?<![\w.-])(?P<epoch>\d{10}(?:\d{3}){0,3}(?:\.\d{1,9})?)(?![\w-])(?!\.\d)",
+    "epoch": r"(?<![\w.-])(?P<epoch>\d{10}(?:\d{3}){0,3}(?:\.\d{1,10})?)(?![\w-])(?!\.\d)",
     "date": rf"(?<![\d/-]){_YEAR}[-/](?P<month>\d\d)[-/](?P<day>\d\d)(?![\d/-])",
     "american": r"(?<![\d/])(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>(?:20)?\d\d)(?![\d/])",
     "worded": rf"(?:\b{_WEEKDAY},? +)?(?<!\d){_DAY} {_MONTH} {_YEAR}(?!\d)",

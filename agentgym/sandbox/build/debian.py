@@ -1,6 +1,6 @@
 """A Debian made of packages by debootstrap, without what differs from one run to the next.
 
-Standard library only: this runs in the namespace of a build, see `jail.py`.
+Standard library only: this runs in the namespace of a build, see `build_namespace.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from urllib.parse import urlsplit
 
-from . import uplink
+from . import host_network
 
 _PUBLIC = "http://deb.debian.org/debian"
 _PUBLIC_SECURITY = "http://deb.debian.org/debian-security"
@@ -32,7 +32,7 @@ def bootstrap(root: str, suite: str, variant: str, mirror: str) -> int:
         variant: E.g. ``minbase``.
         mirror: Where packages come from; empty: where this machine's own do.
     """
-    own = [address for address, name, _ in uplink.host_sources(suite) if name == suite]
+    own = [address for address, name, _ in host_network.host_sources(suite) if name == suite]
     # Unsigned packages are worse than none: without the check a missing key only warns.
     argv = ["debootstrap", "--force-check-gpg", f"--variant={variant}", suite, root]
     if source := mirror or next(iter(own), ""):

@@ -2,7 +2,7 @@
 
 In the tar a deleted name is a file ``.wh.<name>`` and a directory that hides what is below holds
 ``.wh..wh..opq`` (OCI image-spec, layer.md); in the directory they are what `layers.py` describes.
-Standard library only: this runs in the namespace of a build, see `jail.py`.
+Standard library only: this runs in the namespace of a build, see `build_namespace.py`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from pathlib import Path
 from agentgym.errors import MissingExtraError, SandboxError
 from agentgym.records import Json
 
-_CODE = "import sys; sys.path.append(sys.argv[1]); from build.jail import main; main()"
+_CODE = "import sys; sys.path.append(sys.argv[1]); from build.build_namespace import main; main()"
 _NAMESPACES = (
     *("unshare", "--mount", "--pid", "--fork", "--kill-child", "--uts", "--ipc"),
     *("--propagation", "private"),
@@ -29,7 +29,7 @@ _SHOWN_LINES = 25
 
 
 class Worker:
-    """Runs operations of `jail.py`, one process each, all of them in one folder.
+    """Runs operations of `build_namespace.py`, one process each, all of them in one folder.
 
     Args:
         room: Working directory of every operation.

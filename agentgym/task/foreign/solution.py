@@ -23,7 +23,7 @@ _CALL_S = 600.0
 _SUBMIT = Action("submit")
 
 
-def playbook(rules: ForeignRules) -> tuple[Action, ...]:
+def reference_actions(rules: ForeignRules) -> tuple[Action, ...]:
     """Return the actions of the solution, with each `submit`; none where there is no solution.
 
     Raises:
@@ -33,7 +33,7 @@ def playbook(rules: ForeignRules) -> tuple[Action, ...]:
         case SandboxRules():
             return _of_stages(rules)
         case Tau2Rules():
-            return rules.playbook()
+            return rules.reference_actions()
     return ()
 
 

@@ -1,6 +1,6 @@
 """Attacks as data: what each tries, what should stop it, and how it ended.
 
-An attack is either a program that runs inside (see `attempt.py`) or a coroutine function that
+An attack is either a program that runs inside (see `probing.py`) or a coroutine function that
 plays both sides. Each is made of attempts; it is blocked when none of them was done.
 """
 
@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from agentgym.protocols import Sandbox, SandboxProvider
 from agentgym.records import ExecResult, Recipe
-from agentgym.testing.attacks import attempt
-from agentgym.testing.attacks.attempt import DONE, Program
+from agentgym.testing.attacks import probing
+from agentgym.testing.attacks.probing import DONE, Program
 
 _FOLDER = "/tmp/attack"
 _PACKAGE = "agentgym/testing/attacks"
@@ -88,9 +88,9 @@ def attack(stopped_by: str) -> Callable[[Assault], Assault]:
 
 def take_programs() -> None:
     """Make attacks of the programs that were defined since the last call."""
-    for program in attempt.PROGRAMS:
+    for program in probing.PROGRAMS:
         ATTACKS.append(_describe(program.run, program.stopped_by, _assault(program), program))
-    attempt.PROGRAMS.clear()
+    probing.PROGRAMS.clear()
 
 
 def _describe(
@@ -117,7 +117,7 @@ async def run_inside(
 ) -> Outcome:
     """Run an attack program in a sandbox.
 
-    A program that is killed is held: ``killed`` is then its last attempt.
+    A program that is killed is held: ``killed`` is then its last probing.
 
     Raises:
         AssertionError: The program did not run to its end: it proves nothing.
@@ -130,7 +130,7 @@ async def run_inside(
 
 def sources(program: Callable[..., None]) -> dict[str, bytes]:
     """Return the files that a guest needs to run an attack program."""
-    files = (Path(attempt.__file__), Path(inspect.getfile(program)))
+    files = (Path(probing.__file__), Path(inspect.getfile(program)))
     return {f"{_FOLDER}/{_PACKAGE}/{file.name}": file.read_bytes() for file in files}
 
 

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-from agentgym.testing.attacks.attempt import attempt, call
+from agentgym.testing.attacks.probing import attempt, call
 
 _MB = 2**20
 _F_SETPIPE_SZ = 1031

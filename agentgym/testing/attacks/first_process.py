@@ -11,7 +11,7 @@ import signal
 import socket
 import struct
 
-from agentgym.testing.attacks.attempt import attempt, call, effective, open_for, program
+from agentgym.testing.attacks.probing import attempt, call, effective, open_for, program
 
 _PTRACE_ATTACH, _PTRACE_SEIZE = 16, 0x4206
 _SCHED_IDLE = 5

@@ -24,7 +24,7 @@ from agentgym.testing.attacks.attack import (
     run_inside,
     sources,
 )
-from agentgym.testing.attacks.attempt import DONE
+from agentgym.testing.attacks.probing import DONE
 from agentgym.verify.room import CleanRooms, pack_artifacts
 
 # Fixed, because what a setup leaves is kept: it is kept once.

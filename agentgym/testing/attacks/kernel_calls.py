@@ -9,7 +9,7 @@ import platform
 import struct
 import time
 
-from agentgym.testing.attacks.attempt import attempt, call, call_number, effective, probe, program
+from agentgym.testing.attacks.probing import attempt, call, call_number, effective, probe, program
 
 _PROCESS_KEYRING, _SESSION_KEYRING = -2, -3
 _KEYCTL_GET_KEYRING_ID, _KEYCTL_SEARCH, _KEYCTL_READ = 0, 10, 11

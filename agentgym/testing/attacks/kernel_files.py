@@ -9,7 +9,7 @@ import pty
 import stat
 import termios
 
-from agentgym.testing.attacks.attempt import attempt, effective, open_for, program
+from agentgym.testing.attacks.probing import attempt, effective, open_for, program
 
 _CONTROLS = (
     *("/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe"),

@@ -7,7 +7,7 @@ import mmap
 import os
 import struct
 
-from agentgym.testing.attacks.attempt import (
+from agentgym.testing.attacks.probing import (
     AT_FDCWD,
     attempt,
     call,

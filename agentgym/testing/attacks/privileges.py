@@ -9,7 +9,7 @@ import shutil
 import struct
 import subprocess
 
-from agentgym.testing.attacks.attempt import attempt, call, effective, program
+from agentgym.testing.attacks.probing import attempt, call, effective, program
 
 _VERSION_3 = 0x20080522
 _SYS_ADMIN, _SYS_PTRACE, _NET_RAW = 21, 19, 13

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from agentgym.testing.attacks.attempt import attempt, call, effective, open_for
+from agentgym.testing.attacks.probing import attempt, call, effective, open_for
 
 _PR_SET_NAME = 15
 _IPC_CREAT = 0o1000

@@ -6,7 +6,7 @@ import fcntl
 import socket
 import struct
 
-from agentgym.testing.attacks.attempt import attempt, program
+from agentgym.testing.attacks.probing import attempt, program
 
 _FAMILIES = {
     "packet": (17, 3, 0x0300),

@@ -12,8 +12,8 @@ from agentgym.errors import SandboxError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Recipe
 from agentgym.testing.attacks.attack import Outcome, attack
-from agentgym.testing.attacks.attempt import DONE
 from agentgym.testing.attacks.host_side import decoy
+from agentgym.testing.attacks.probing import DONE
 
 _PATIENCE_S = 60.0
 _PLANT = """

@@ -1,9 +1,9 @@
-"""Runs a foreign task's tests, in the agent's live sandbox or in one of the verifier's own.
+"""Run a foreign task's tests, in the agent's live sandbox or in a sandbox of the verifier.
 
-Tests come into the sandbox only now. The script runs in a bash of ours, with the toolkit's
-programs first on PATH: what the agent planted under their names has no part in it. Beside that,
-in a shared sandbox the agent is root of the place where its tests run, which is the format's
-own rule; a separate verifier ends it.
+Tests enter the sandbox only now. The script runs in the toolkit's bash, with the toolkit's programs
+first on PATH, so programs that the agent planted under their names are not used. In a shared
+sandbox the agent still is root where its tests run, which the format itself allows; a separate
+verifier sandbox avoids that.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _PACKAGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where tests run.
+class VerifierTarget:
+    """The place where tests run.
 
     Attributes:
         sandbox: A running sandbox.
         env: Variables of its commands.
-        user: Who the tests run as.
-        separate: It is the verifier's own, out of the agent's reach.
+        user: User of the tests.
+        separate: Whether the sandbox is the verifier's own, out of the agent's reach.
     """
 
     sandbox: Sandbox
@@ -52,8 +52,10 @@ class Place:
     separate: bool = False
 
 
-async def run_tests(place: Place, rules: SandboxRules, stage: Stage, toolkit: Toolkit) -> Outcome:
-    """Bring the tests in, run them and read what they say.
+async def run_tests(
+    target: VerifierTarget, rules: SandboxRules, stage: Stage, toolkit: Toolkit
+) -> Outcome:
+    """Copy the tests in, run them and read their result.
 
     Raises:
         VerifierError: They cannot be run, or left no reward.
@@ -62,19 +64,19 @@ async def run_tests(place: Place, rules: SandboxRules, stage: Stage, toolkit: To
     try:
         version = _version(toolkit)
         own = [path.format(version) for path in _PACKAGES] if toolkit.wants.own_python else []
-        laid = await lay(toolkit, place.sandbox, own_path=own)
-        keeps_tests = place.separate and rules.verifier_has_tests
-        await _clear(laid, place, *([] if keeps_tests else [TESTS]), VERIFIER_LOGS)
+        laid = await lay(toolkit, target.sandbox, own_path=own)
+        keeps_tests = target.separate and rules.verifier_has_tests
+        await _clear(laid, target, *([] if keeps_tests else [TESTS]), VERIFIER_LOGS)
         if not keeps_tests:
-            await _upload(place.sandbox, stage)
-        return await _judge(place, rules, stage, laid)
+            await _upload(target.sandbox, stage)
+        return await _judge(target, rules, stage, laid)
     except SandboxEndedError as error:
-        # The guest's own doing: were it an error, an agent could unscore its failures.
+        # The guest caused this. As an error it would let an agent leave its failures unscored.
         return Outcome(0.0, message=str(error))
 
 
-async def _clear(laid: Laid, place: Place, *paths: str) -> None:
-    await run_tool(laid, place.sandbox, "prepare.py", *paths)
+async def _clear(laid: Laid, target: VerifierTarget, *paths: str) -> None:
+    await run_tool(laid, target.sandbox, "prepare.py", *paths)
 
 
 async def _upload(sandbox: Sandbox, stage: Stage) -> None:
@@ -84,15 +86,15 @@ async def _upload(sandbox: Sandbox, stage: Stage) -> None:
         await sandbox.upload(stage.script_file, stage.script)
 
 
-async def _judge(place: Place, rules: SandboxRules, stage: Stage, laid: Laid) -> Outcome:
-    sandbox = place.sandbox
+async def _judge(target: VerifierTarget, rules: SandboxRules, stage: Stage, laid: Laid) -> Outcome:
+    sandbox = target.sandbox
     await sandbox.write_file(f"{VERIFIER_LOGS}/.keep", b"")
-    given = {"PATH": PATH, **place.env, **rules.verifier_env}
+    given = {"PATH": PATH, **target.env, **rules.verifier_env}
     done = await sandbox.exec(
         [laid.bash, "--norc", "--noprofile", stage.script],
-        env=variables(laid, given, first=not place.separate),
+        env=variables(laid, given, first=not target.separate),
         timeout_s=stage.test_timeout_s,
-        user=place.user,
+        user=target.user,
     )
     if done.timed_out:
         took = f"the tests did not end within {stage.test_timeout_s:g} s"

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.verify.messages.account import Account, Review, account
+from agentgym.verify.messages.closed_world import ClosedWorld, closed_world
 from agentgym.verify.messages.requests import asked, requests
 from agentgym.verify.messages.units import read_message
 from agentgym.verify.messages.wanted import Wanted, wanted
-from agentgym.verify.messages.world import ClosedWorld, closed_world
 
 PACK: Final = "messages"
 MOST_SUBJECT_CHARS: Final = 500

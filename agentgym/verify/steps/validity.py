@@ -1,10 +1,10 @@
-"""Validity: calls that were no legal ones, and legal ones that failed."""
+"""Validity: illegal calls, and legal calls that failed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentgym.records import CheckStatus, Effect, HappeningKind, Step, StepGrade, Trajectory
+from agentgym.records import CheckStatus, Effect, Step, StepEventKind, StepGrade, Trajectory
 from agentgym.verify.steps.registry import no_argument
 from agentgym.verify.values import brief
 
@@ -12,7 +12,7 @@ from agentgym.verify.values import brief
 class ValidityGrader:
     """Grades each call: ``legal``, ``illegal``, ``failed``, ``timeout`` or ``fault``.
 
-    A call that failed while the task injected a fault is nobody's mistake: not applicable.
+    A call that failed because of an injected fault is not a mistake, so it is not applicable.
     """
 
     name = "validity"
@@ -33,7 +33,7 @@ def _grade(step: Step, complaint: str) -> StepGrade:
         return StepGrade(step.index, CheckStatus.FAIL, "illegal", complaint)
     if effect not in (Effect.ERROR, Effect.TIMEOUT):
         return StepGrade(step.index, CheckStatus.PASS, "legal")
-    faults = [h.id for h in step.happenings if h.kind is HappeningKind.FAULT]
+    faults = [h.id for h in step.events if h.kind is StepEventKind.FAULT]
     if faults:
         told = f"{effect.value} while {', '.join(faults)} fired"
         return StepGrade(step.index, CheckStatus.NOT_APPLICABLE, "fault", told)
@@ -42,5 +42,5 @@ def _grade(step: Step, complaint: str) -> StepGrade:
 
 
 def _end(text: str) -> str:
-    """Quote the last two lines: a surface's remark is often the last."""
+    """Quote the last two lines, because a surface's message is often the last."""
     return brief(" ".join(text[-2000:].strip().split("\n")[-2:]))

@@ -4,8 +4,8 @@ import pytest
 
 from agentgym.errors import SandboxError
 from agentgym.sandbox.build.plan import Plan, Pull
+from agentgym.sandbox.image_fallback import Sources, fallback_for, plan_context, plan_image
 from agentgym.sandbox.images import ImageLayout
-from agentgym.sandbox.standin import Sources, plan_context, plan_image, stand_in_for
 
 RECIPE = """\
 schema_version = "agentgym.recipe/1"
@@ -40,7 +40,7 @@ def catalogue(tmp_path, monkeypatch):
     ],
 )
 def test_a_recipe_stands_for_what_it_says(image, recipe):
-    assert stand_in_for(image) == recipe
+    assert fallback_for(image) == recipe
 
 
 def test_what_stands_is_noted(tmp_path):

@@ -14,10 +14,10 @@ from agentgym.records import (
     Decision,
     Effect,
     Exhibit,
-    Happening,
-    HappeningKind,
     Observation,
     Step,
+    StepEvent,
+    StepEventKind,
 )
 from agentgym.testing.checks import Link, evidence
 from agentgym.verify.judge.exhibits import cut, gather, step_exhibits
@@ -28,9 +28,9 @@ from agentgym.verify.packs import find_check
 def step(index: int, text: str = "", colour: int | None = None, **arguments: Any) -> Step:
     image = None if colour is None else np.full((2, 3, 3), colour, np.uint8)
     decision = Decision(Action("bash", arguments), thought="I mean well.")
-    fault = Happening(HappeningKind.FAULT, "slow-disk", "timeout")
+    fault = StepEvent(StepEventKind.FAULT, "slow-disk", "timeout")
     seen = Observation(text, image, effect=Effect.ERROR)
-    return Step(index, decision, seen, happenings=(fault,) if index == 1 else ())
+    return Step(index, decision, seen, events=(fault,) if index == 1 else ())
 
 
 def shown(*show: str, **episode: Any) -> list[tuple[str, str, str]]:

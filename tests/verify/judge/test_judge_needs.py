@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import VerifierError
-from agentgym.verify.judge.needs import judged_checks
+from agentgym.verify.judge.judged_checks import judged_checks
 
 CHECKS = """
 def plainly(evidence):

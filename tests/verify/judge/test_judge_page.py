@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from agentgym.eval.labels import Label
+from agentgym.verify.dry_run import dry_run
 from agentgym.verify.judge.model import Options
 from agentgym.verify.packs import check_arguments, find_check
-from agentgym.verify.rehearsal import rehearse
 from agentgym.verify.rubric import load_rubric
 
 PAGE = (Path(__file__).parents[3] / "docs" / "judging.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def test_the_rubric_of_the_page_loads(tmp_path: Path) -> None:
     for leaf in leaves:
         check = find_check(leaf.use, tmp_path)
         check_arguments(leaf.use, check, leaf.arguments)
-        rehearse(leaf.use, check, leaf.arguments)
+        dry_run(leaf.use, check, leaf.arguments)
 
 
 def test_the_options_of_the_page_are_those_of_the_judge() -> None:

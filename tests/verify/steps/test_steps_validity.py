@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agentgym.records import Effect, Happening, HappeningKind, Observation
+from agentgym.records import Effect, Observation, StepEvent, StepEventKind
 from agentgym.testing.step_grader import step, trajectory
 from agentgym.verify.steps.effect import EffectGrader
 from agentgym.verify.steps.validity import ValidityGrader
 
-FAULT = Happening(HappeningKind.FAULT, "flaky-disk", "timeout after commit")
-EVENT = Happening(HappeningKind.EVENT, "new-mail")
+FAULT = StepEvent(StepEventKind.FAULT, "flaky-disk", "timeout after commit")
+EVENT = StepEvent(StepEventKind.EVENT, "new-mail")
 
 
 async def validity(steps, complaints=None):
@@ -43,14 +43,14 @@ async def test_an_illegal_call_says_why():
 async def test_a_failure_under_a_fault_is_nobodys_mistake():
     failed = step(0, effect=Effect.TIMEOUT)
     found, grades = await validity(
-        [replace(failed, happenings=(EVENT, FAULT)), replace(failed, index=1, happenings=(EVENT,))]
+        [replace(failed, events=(EVENT, FAULT)), replace(failed, index=1, events=(EVENT,))]
     )
     assert found == [("not_applicable", "fault"), ("fail", "timeout")]
     assert grades[0].message == "timeout while flaky-disk fired"
 
 
 async def test_an_illegal_call_stays_one_under_a_fault():
-    failed = replace(step(0, effect=Effect.ERROR), happenings=(FAULT,))
+    failed = replace(step(0, effect=Effect.ERROR), events=(FAULT,))
     assert (await validity([failed], {0: "no tool"}))[0] == [("fail", "illegal")]
 
 

@@ -103,7 +103,7 @@ class Tau2Rules(ForeignRules):
         """Whom the agent talks with."""
         return customer_script(self.task, tuple(tool.name for tool in self.domain.user_tools))
 
-    def playbook(self) -> tuple[Action, ...]:
+    def reference_actions(self) -> tuple[Action, ...]:
         """Return the agent's part of the reference solution."""
         return tuple(reference_actions(self.task))
 

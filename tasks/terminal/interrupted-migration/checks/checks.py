@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
-from agentgym.verify.bounded import ask
 from agentgym.verify.in_place import read_in_place
+from agentgym.verify.subprocess_reader import ask
 
 DATABASE = "/srv/library/library.db"
 MOST_BYTES = 16 * 2**20

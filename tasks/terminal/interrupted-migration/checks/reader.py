@@ -1,4 +1,4 @@
-"""Reads a copy of the agent's database, in a process with bounds (`agentgym.verify.bounded`).
+"""Reads a copy of the agent's database, in a process of its own.
 
 Only stored rows of ordinary tables are read: no view, trigger or generated column is evaluated.
 """

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
-from agentgym.verify.bounded import ask
+from agentgym.verify.subprocess_reader import ask
 
 MERGED = "/srv/stock/merged.db"
 REPORT = "/srv/stock/conflicts.csv"

@@ -7,10 +7,10 @@ _MEETINGS = (
 )
 
 
-def change(desk):
+def change(context):
     """Enter the meetings as their organisers would have."""
     for number, title, organizer, start, end, room, people in _MEETINGS:
-        desk.db.insert(
+        context.db.insert(
             "calendar_event",
             id=number,
             title=title,
@@ -24,7 +24,7 @@ def change(desk):
             updated_at="2026-02-26T10:00:00Z",
         )
         for person in (organizer, *people):
-            desk.db.insert(
+            context.db.insert(
                 "calendar_attendee",
                 event_id=number,
                 person_id=person,

@@ -5,13 +5,13 @@ _OWNER = "elena.lindholm@fairlead.example"
 _FIRST, _CORRECTED = "2026-02-19T15:30:00Z", "2026-02-20T08:10:00Z"
 
 
-def change(desk):
+def change(context):
     """Lay the paper and the copy into the board's folder."""
-    case = desk.params["case"]
+    case = context.params["case"]
     now = _paper(case["line"])
     then = _paper(case["line"].replace(case["new"], case["wrong"]))
-    _file(desk, _PAPER, "Decisions 2026-02.md", [(_FIRST, then), (_CORRECTED, now)])
-    _file(desk, _COPY, "Decisions 2026-02_final.md", [(_FIRST, then)])
+    _file(context, _PAPER, "Decisions 2026-02.md", [(_FIRST, then), (_CORRECTED, now)])
+    _file(context, _COPY, "Decisions 2026-02_final.md", [(_FIRST, then)])
 
 
 def _paper(line):
@@ -23,8 +23,8 @@ def _paper(line):
     )
 
 
-def _file(desk, number, name, versions):
-    desk.db.insert(
+def _file(context, number, name, versions):
+    context.db.insert(
         "files_item",
         id=number,
         kind="file",
@@ -36,7 +36,7 @@ def _file(desk, number, name, versions):
         updated_at=versions[-1][0],
     )
     for version, (when, text) in enumerate(versions, 1):
-        desk.db.insert(
+        context.db.insert(
             "files_version",
             item_id=number,
             number=version,

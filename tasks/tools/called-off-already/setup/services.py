@@ -8,9 +8,9 @@ about your lease. I do not know yet when I can come; I will write to you when I 
 Jae Macedo"""
 
 
-def change(desk):
+def change(context):
     """Make both meetings, and call the first one off."""
-    lease = desk.call(
+    lease = context.call(
         "calendar_create",
         title="Gable Property: lease of the Berlin office",
         start="2026-03-03T13:30:00Z",
@@ -19,10 +19,10 @@ def change(desk):
         room=2,
         timezone="Europe/Berlin",
     )
-    desk.call(
+    context.call(
         "calendar_cancel", event=lease["id"], note="Gable have a burst pipe; they will write."
     )
-    desk.call(
+    context.call(
         "calendar_create",
         title="Gable Property: parking spaces",
         start="2026-03-04T13:30:00Z",
@@ -31,14 +31,14 @@ def change(desk):
         room=2,
         timezone="Europe/Berlin",
     )
-    mail = desk.call(
+    mail = context.call(
         "mail_send",
         to=["erik.pinto@fairlead.example"],
         subject="Tuesday will not work",
         body=MAIL,
         sender="j.macedo@gableproperty.example",
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE mail_message SET sent_at = ?1, updated_at = ?1, event_id = ?2 WHERE id = ?3",
         "2026-03-01T19:12:40Z",
         lease["id"],

@@ -27,9 +27,9 @@ That the ticket is with the billing team and that they will write. Nobody is pro
 nor a day, and nothing is written where the customer reads it: they have you on the line."""
 
 
-def change(desk):
+def change(context):
     """Write and publish it."""
-    article = desk.call(
+    article = context.call(
         "knowledge_create",
         title="Charged twice",
         body=ARTICLE,
@@ -38,16 +38,16 @@ def change(desk):
         review_on="2026-11-30",
         tags=["billing", "refunds"],
     )
-    desk.call("knowledge_publish", article=article["id"])
-    _date(desk, article["id"], "elif.kaya@fairlead.example", "2025-12-03T13:02:17Z")
+    context.call("knowledge_publish", article=article["id"])
+    _date(context, article["id"], "elif.kaya@fairlead.example", "2025-12-03T13:02:17Z")
 
 
-def _date(desk, article, author, when):
+def _date(context, article, author, when):
     """Let an article be as old as it would be."""
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
         when,
         author,

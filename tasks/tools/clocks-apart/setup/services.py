@@ -9,15 +9,17 @@ _ASKED = (
 )
 
 
-def change(desk):
+def change(context):
     """Enter the two meetings, answered by everybody, and deliver the mail."""
-    _meeting(desk, "Toronto hand-over", (3, 4, 35), "2026-01-13T15:00:00Z", "15:30", "weekly", 1)
-    other = _meeting(desk, "Spring campaign", (34, 35), "2026-03-24T14:00:00Z", "14:45", "none", 1)
-    desk.db.execute("UPDATE calendar_event SET organizer_id = 32 WHERE id = ?", other)
-    desk.db.execute(
+    _meeting(context, "Toronto hand-over", (3, 4, 35), "2026-01-13T15:00:00Z", "15:30", "weekly", 1)
+    other = _meeting(
+        context, "Spring campaign", (34, 35), "2026-03-24T14:00:00Z", "14:45", "none", 1
+    )
+    context.db.execute("UPDATE calendar_event SET organizer_id = 32 WHERE id = ?", other)
+    context.db.execute(
         "UPDATE calendar_attendee SET person_id = 32 WHERE event_id = ? AND person_id = 1", other
     )
-    desk.db.insert(
+    context.db.insert(
         "mail_message",
         id=380,
         thread=242,
@@ -29,7 +31,7 @@ def change(desk):
         unread=1,
         updated_at="2026-03-01T18:12:00Z",
     )
-    desk.db.insert(
+    context.db.insert(
         "mail_recipient",
         message_id=380,
         kind="to",
@@ -38,8 +40,8 @@ def change(desk):
     )
 
 
-def _meeting(desk, title, people, start, until, repeat, room):
-    event = desk.call(
+def _meeting(context, title, people, start, until, repeat, room):
+    event = context.call(
         "calendar_create",
         title=title,
         start=start,
@@ -49,5 +51,7 @@ def _meeting(desk, title, people, start, until, repeat, room):
         repeat=repeat,
         room=room,
     )["id"]
-    desk.db.execute("UPDATE calendar_attendee SET response = 'accepted' WHERE event_id = ?", event)
+    context.db.execute(
+        "UPDATE calendar_attendee SET response = 'accepted' WHERE event_id = ?", event
+    )
     return event

@@ -27,9 +27,9 @@ JAE = [
 ]
 
 
-def change(desk):
+def change(context):
     """Write the article and both calendars."""
-    article = desk.call(
+    article = context.call(
         "knowledge_create",
         title="Katrin's calendar",
         body=ARTICLE,
@@ -38,11 +38,11 @@ def change(desk):
         review_on="2026-12-31",
         tags=["calendar", "management"],
     )
-    desk.call("knowledge_publish", article=article["id"])
-    _date(desk, article["id"], "erik.pinto@fairlead.example", "2026-01-12T15:30:26Z")
+    context.call("knowledge_publish", article=article["id"])
+    _date(context, article["id"], "erik.pinto@fairlead.example", "2026-01-12T15:30:26Z")
     for organizer, meetings in ((2, KATRIN), (29, JAE)):
         for title, start, end, people, private in meetings:
-            desk.call(
+            context.call(
                 "calendar_create",
                 title=title,
                 start=f"2026-03-{start}:00Z",
@@ -52,18 +52,18 @@ def change(desk):
                 private=private,
                 organizer=organizer,
             )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE calendar_attendee SET response = 'accepted' WHERE person_id IN (2, 29)"
         " AND event_id > 326"
     )
 
 
-def _date(desk, article, author, when):
+def _date(context, article, author, when):
     """Let an article be as old as it would be."""
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
         when,
         author,

@@ -1,23 +1,23 @@
 """The author puts something more into what waits, without a word to anybody."""
 
 
-def change(desk):
+def change(context):
     """Save another version of it."""
-    case = desk.params["case"]
+    case = context.params["case"]
     number = case["article"]
-    last, body = desk.db.all(
+    last, body = context.db.all(
         "SELECT number, body FROM knowledge_version WHERE article_id = ?"
         " ORDER BY number DESC LIMIT 1",
         number,
     )[0].values()
-    desk.call(
+    context.call(
         "knowledge_edit",
         article=number,
         body=body.replace(case["ask_old"], case["ask"]),
         seen_version=last,
         note="Whom to ask, not decided yet either",
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET author = ? WHERE article_id = ? AND number = ?",
         case["mail"],
         number,

@@ -1,9 +1,9 @@
 """What readers see, and what waits."""
 
 
-def change(desk):
+def change(context):
     """Write both versions anew."""
-    case = desk.params["case"]
+    case = context.params["case"]
     number, author = case["article"], case["mail"]
     for version, exceptions, note in (
         (case["public"], case["exception"], ""),
@@ -13,7 +13,7 @@ def change(desk):
             f"## Rule\n{case['rule_old']}\n\n## Exceptions\n{exceptions}\n\n"
             f"## Who to ask\n{case['ask_old']}"
         )
-        desk.db.execute(
+        context.db.execute(
             "UPDATE knowledge_version SET body = ?, note = ?, author = ?"
             " WHERE article_id = ? AND number = ?",
             body,

@@ -21,9 +21,9 @@ _THIS_YEAR = (
 _LAST_YEAR = ("Hiro Tanabe", "Greta Sommer", "Kofi Petersen", "Hiro Tanabe")
 
 
-def change(desk):
+def change(context):
     """Write the plan as Greta would have, and let her keep it."""
-    book = desk.call("sheets_create_workbook", name="Engineer on duty", sheets=["2026", "2025"])
+    book = context.call("sheets_create_workbook", name="Engineer on duty", sheets=["2026", "2025"])
     for sheet, first, names in (
         ("2026", datetime.date(2026, 2, 23), _THIS_YEAR),
         ("2025", datetime.date(2025, 12, 1), _LAST_YEAR),
@@ -32,14 +32,14 @@ def change(desk):
             [str(first + datetime.timedelta(weeks=number)), name]
             for number, name in enumerate(names)
         ]
-        desk.call(
+        context.call(
             "sheets_write_range",
             workbook=book["id"],
             sheet=sheet,
             start="A1",
             rows=[["Week from", "Engineer"], *weeks],
         )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE sheets_workbook SET owner = 'greta.sommer@fairlead.example' WHERE id = ?",
         book["id"],
     )

@@ -26,17 +26,17 @@ _PAPERS = ((420, "Welcome to Fairlead 2023.md"), (421, "Welcome to Fairlead.md")
 _WRITTEN = "2026-02-16T10:00:00Z"
 
 
-def change(desk):
+def change(context):
     """Let the newcomer in, and write what colleagues would have written."""
-    case = desk.params["case"]
-    _newcomer(desk, case)
-    desk.call(
+    case = context.params["case"]
+    _newcomer(context, case)
+    context.call(
         "sheets_append_rows",
         workbook=20,
         sheet="Laptops",
         rows=[[asset, model, who, None, None, None] for asset, model, who in _SPARES],
     )
-    article = desk.call(
+    article = context.call(
         "knowledge_create",
         title="First day: what the office does",
         body=_CHECKLIST,
@@ -45,13 +45,13 @@ def change(desk):
         review_on="2026-12-01",
         tags=["onboarding"],
     )
-    desk.call("knowledge_publish", article=article["id"])
+    context.call("knowledge_publish", article=article["id"])
     for number, name in _PAPERS:
-        _paper(desk, number, name)
+        _paper(context, number, name)
 
 
-def _newcomer(desk, case):
-    desk.db.insert(
+def _newcomer(context, case):
+    context.db.insert(
         "contacts_person",
         id=160,
         name=case["name"],
@@ -68,12 +68,12 @@ def _newcomer(desk, case):
         updated_at=_WRITTEN,
     )
     for group in (1, case["team"], case["place"]):
-        desk.db.insert("contacts_member", group_id=group, person_id=160)
-    desk.db.insert("chat_member", channel_id=1, person_id=160)
+        context.db.insert("contacts_member", group_id=group, person_id=160)
+    context.db.insert("chat_member", channel_id=1, person_id=160)
 
 
-def _paper(desk, number, name):
-    desk.db.insert(
+def _paper(context, number, name):
+    context.db.insert(
         "files_item",
         id=number,
         kind="file",
@@ -83,7 +83,7 @@ def _paper(desk, number, name):
         created_at=_WRITTEN,
         updated_at=_WRITTEN,
     )
-    desk.db.insert(
+    context.db.insert(
         "files_version",
         item_id=number,
         number=1,

@@ -25,14 +25,14 @@ _MORE = (
 )
 
 
-def change(desk):
+def change(context):
     """Write what Finance and the accountant would have written."""
-    _publish(desk)
+    _publish(context)
     for workbook in (16, 17):
-        _write(desk, workbook, "I1", [["Reminded"]])
-    _write(desk, 17, "A33", [list(row) for row in _MORE])
+        _write(context, workbook, "I1", [["Reminded"]])
+    _write(context, 17, "A33", [list(row) for row in _MORE])
     names = "\n".join(f"- {invoice} ({customer})" for invoice, customer in _PAID)
-    desk.db.insert(
+    context.db.insert(
         "mail_message",
         id=380,
         thread=242,
@@ -43,7 +43,7 @@ def change(desk):
         sent_at="2026-03-02T07:40:00Z",
         updated_at="2026-03-02T07:40:00Z",
     )
-    desk.db.insert(
+    context.db.insert(
         "mail_recipient",
         message_id=380,
         kind="to",
@@ -52,12 +52,12 @@ def change(desk):
     )
 
 
-def _write(desk, workbook, start, rows):
-    desk.call("sheets_write_range", workbook=workbook, sheet="Invoices", start=start, rows=rows)
+def _write(context, workbook, start, rows):
+    context.call("sheets_write_range", workbook=workbook, sheet="Invoices", start=start, rows=rows)
 
 
-def _publish(desk):
-    article = desk.call(
+def _publish(context):
+    article = context.call(
         "knowledge_create",
         title="First reminder: the letter",
         body=LETTER,
@@ -66,12 +66,12 @@ def _publish(desk):
         review_on="2026-09-30",
         tags=["reminders", "templates"],
     )["id"]
-    desk.call("knowledge_publish", article=article)
+    context.call("knowledge_publish", article=article)
     when = "2025-10-07T12:31:44Z"
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET saved_at = ?, author = ? WHERE article_id = ?",
         when,
         "esther.conti@fairlead.example",

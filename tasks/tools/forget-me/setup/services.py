@@ -28,9 +28,9 @@ SHARES = [
 ]
 
 
-def change(desk):
+def change(context):
     """Write the article and the log, and share the files."""
-    article = desk.call(
+    article = context.call(
         "knowledge_create",
         title="Erasure requests",
         body=ARTICLE,
@@ -39,10 +39,10 @@ def change(desk):
         review_on="2026-08-31",
         tags=["privacy"],
     )
-    desk.call("knowledge_publish", article=article["id"])
-    _date(desk, article["id"], "nina.arnold@fairlead.example", "2025-09-01T07:58:52Z")
-    book = desk.call("sheets_create_workbook", name="Erasures", sheets=["Log"])
-    desk.call(
+    context.call("knowledge_publish", article=article["id"])
+    _date(context, article["id"], "nina.arnold@fairlead.example", "2025-09-01T07:58:52Z")
+    book = context.call("sheets_create_workbook", name="Erasures", sheets=["Log"])
+    context.call(
         "sheets_append_rows",
         workbook=book["id"],
         sheet="Log",
@@ -53,15 +53,15 @@ def change(desk):
         ],
     )
     for item, grantee, role in SHARES:
-        desk.call("files_share", item=item, grantee=grantee, role=role)
+        context.call("files_share", item=item, grantee=grantee, role=role)
 
 
-def _date(desk, article, author, when):
+def _date(context, article, author, when):
     """Let an article be as old as it would be."""
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
         when,
         author,

@@ -12,9 +12,9 @@ def _body(name, product, end, manager):
     )
 
 
-def change(desk):
+def change(context):
     """Send three, of which two come back; let Petra send one; leave three drafts."""
-    known = desk.db.value("SELECT max(id) FROM mail_message")
+    known = context.db.value("SELECT max(id) FROM mail_message")
     sent = (
         ("adele.hansen@harbourlane.example", "Adele Hansen", "Parcelhub", "7 April 2026",
          "Carlos Kim"),
@@ -24,8 +24,8 @@ def change(desk):
          "David Tan"),
     )  # fmt: skip
     for email, *rest in sent:
-        desk.call("mail_send", to=[email], subject=SUBJECT, body=_body(*rest))
-    desk.call(
+        context.call("mail_send", to=[email], subject=SUBJECT, body=_body(*rest))
+    context.call(
         "mail_send",
         sender="petra.faria@fairlead.example",
         to=["victor.aguilar@deltafreight.example"],
@@ -43,8 +43,8 @@ def change(desk):
          "Petra Faria"),
     )  # fmt: skip
     for email, *rest in drafts:
-        desk.call("mail_save_draft", to=[email], subject=SUBJECT, body=_body(*rest))
-    desk.db.execute(
+        context.call("mail_save_draft", to=[email], subject=SUBJECT, body=_body(*rest))
+    context.db.execute(
         "UPDATE mail_message SET updated_at = '2026-02-27T16:' || (id - ?1 + 10) || ':00Z',"
         " sent_at = CASE WHEN folder_id = 3 THEN NULL"
         " ELSE '2026-02-27T16:' || (id - ?1 + 10) || ':00Z' END WHERE id > ?1",

@@ -41,18 +41,18 @@ LINES = [
 ]
 
 
-def change(desk):
+def change(context):
     """Write the papers and begin the workbook."""
     for name, text, day in (
         ("Service credits 2025.md", OLD, "2025-01-09"),
         ("Service credits 2026.md", PAPER, "2026-01-08"),
     ):
-        paper = desk.call("files_create_file", name=name, folder=254, content=text)
-        desk.db.execute(
+        paper = context.call("files_create_file", name=name, folder=254, content=text)
+        context.db.execute(
             "UPDATE files_item SET owner = 'amira.haddad@fairlead.example', created_at = ?1,"
             " updated_at = ?1 WHERE id = ?2",
             f"{day}T08:30:00Z",
             paper["id"],
         )
-    book = desk.call("sheets_create_workbook", name="Service credits 2026", sheets=["Credits"])
-    desk.call("sheets_append_rows", workbook=book["id"], sheet="Credits", rows=LINES)
+    book = context.call("sheets_create_workbook", name="Service credits 2026", sheets=["Credits"])
+    context.call("sheets_append_rows", workbook=book["id"], sheet="Credits", rows=LINES)

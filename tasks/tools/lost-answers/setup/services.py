@@ -8,10 +8,10 @@ MAILS = (
 )
 
 
-def change(desk):
+def change(context):
     """Put them into the inbox."""
     for sender, number, amount, when, name in MAILS:
-        mail = desk.call(
+        mail = context.call(
             "mail_send",
             sender=sender,
             to=["erik.pinto@fairlead.example"],
@@ -19,25 +19,25 @@ def change(desk):
             body=f"Good morning,\n\nplease find our invoice {number} over EUR {amount}. Could you"
             f" confirm that you have it?\n\n{name}",
         )
-        desk.db.execute(
+        context.db.execute(
             "UPDATE mail_message SET sent_at = ?1, updated_at = ?1 WHERE id = ?2", when, mail["id"]
         )
-    _reported(desk)
+    _reported(context)
 
 
-def _reported(desk):
+def _reported(context):
     """Finance noted the mail of Nimbus on the day it came."""
-    row = desk.db.value(
+    row = context.db.value(
         "SELECT row FROM sheets_line WHERE workbook = 'Supplier payments 2026' AND a = 'R64820'"
     )
-    desk.call(
+    context.call(
         "sheets_write_range",
         workbook=19,
         sheet="Invoices",
         start=f"C{row}",
         rows=[["2026-02-26"]],
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE sheets_workbook SET updated_by = owner, updated_at = '2026-02-26T16:02:00Z'"
         " WHERE id = 19"
     )

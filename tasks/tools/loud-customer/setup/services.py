@@ -1,17 +1,17 @@
 """Two more tickets of Bluewater: one of a contact entered twice, and one that is urgent already."""
 
 
-def change(desk):
+def change(context):
     """Open both as of some days ago."""
-    lost = desk.call(
+    lost = context.call(
         "tickets_create",
         customer=152,
         subject="No shifts shown since the update",
         body="Hello,\n\nsince Thursday our people in Hamburg see an empty week.\n\nSilva, Ida",
         product="Rosterboard",
     )
-    _date(desk, lost, "2026-02-27T08:14:09Z", due="2026-02-28T08:14:09Z")
-    locked = desk.call(
+    _date(context, lost, "2026-02-27T08:14:09Z", due="2026-02-28T08:14:09Z")
+    locked = context.call(
         "tickets_create",
         customer=72,
         subject="Drivers cannot open the delivery notes",
@@ -19,12 +19,12 @@ def change(desk):
         product="Vaultdrive",
         priority="urgent",
     )
-    desk.call("tickets_assign", ticket=locked["id"], agent="greta")
-    _date(desk, locked, "2026-03-01T22:40:31Z", due="2026-03-02T00:40:31Z")
+    context.call("tickets_assign", ticket=locked["id"], agent="greta")
+    _date(context, locked, "2026-03-01T22:40:31Z", due="2026-03-02T00:40:31Z")
 
 
-def _date(desk, ticket, when, due):
-    desk.db.execute(
+def _date(context, ticket, when, due):
+    context.db.execute(
         "UPDATE tickets_ticket SET created_at = ?1, updated_at = ?1, due_at = ?2 WHERE id = ?3",
         when,
         due,

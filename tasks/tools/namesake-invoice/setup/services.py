@@ -16,9 +16,9 @@ through these; fill in the two numbers:
 Answer their mail, or write a new one with the subject "Invoice …" and its number."""
 
 
-def change(desk):
+def change(context):
     """Write the article."""
-    article = desk.call(
+    article = context.call(
         "knowledge_create",
         title="Invoices that come by mail",
         body=ARTICLE,
@@ -27,13 +27,13 @@ def change(desk):
         review_on="2026-10-31",
         tags=["invoices", "suppliers"],
     )
-    desk.call("knowledge_publish", article=article["id"])
-    desk.db.execute(
+    context.call("knowledge_publish", article=article["id"])
+    context.db.execute(
         "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2",
         "2025-11-18T09:40:12Z",
         article["id"],
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
         "2025-11-18T09:40:12Z",
         "amira.haddad@fairlead.example",

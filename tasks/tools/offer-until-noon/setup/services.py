@@ -1,10 +1,10 @@
 """The offer, and an older one of a colleague of Rita's."""
 
 
-def change(desk):
+def change(context):
     """Put both into the inbox."""
     _mail(
-        desk,
+        context,
         "r.cheng@terntravel.example",
         "Offer T-2190: Lisbon in May",
         "Dear Erik,\n\nnine people, flights and four nights: EUR 3,310. This holds until"
@@ -12,7 +12,7 @@ def change(desk):
         "2026-02-16T09:00:00Z",
     )
     _mail(
-        desk,
+        context,
         "r.kaiser@terntravel.example",
         "Offer T-2207: Lisbon in May",
         "Dear Erik,\n\nhere is another offer for the nine of you, flights"
@@ -22,14 +22,14 @@ def change(desk):
     )
 
 
-def _mail(desk, sender, subject, body, when):
-    mail = desk.call(
+def _mail(context, sender, subject, body, when):
+    mail = context.call(
         "mail_send",
         sender=sender,
         to=["erik.pinto@fairlead.example"],
         subject=subject,
         body=body,
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE mail_message SET sent_at = ?1, updated_at = ?1 WHERE id = ?2", when, mail["id"]
     )

@@ -17,9 +17,9 @@ _LONG_AGO, _LATELY = "2024-01-08", "2026-01-05"
 _AMIRA = "amira.haddad@fairlead.example"
 
 
-def change(desk):
+def change(context):
     """Write three Mondays for each product, and the lists."""
-    book = desk.call(
+    book = context.call(
         "sheets_create_workbook", name="Open tickets by Monday", sheets=[*_BEFORE, "Lists"]
     )["id"]
     for product, figures in _BEFORE.items():
@@ -27,9 +27,9 @@ def change(desk):
         for row, (day, numbers) in enumerate(zip(("09", "16", "23"), figures, strict=True), 2):
             change = f"=B{row}+C{row}-B{row - 1}-C{row - 1}" if row > 2 else None
             rows.append([f"2026-02-{day}", *numbers, change])
-        _write(desk, book, product, rows)
-    _write(desk, book, "Lists", _lists(desk.params["case"]["product"], desk.params["who"]))
-    desk.db.execute(
+        _write(context, book, product, rows)
+    _write(context, book, "Lists", _lists(context.params["case"]["product"], context.params["who"]))
+    context.db.execute(
         "UPDATE sheets_workbook SET owner = 'amira.haddad@fairlead.example' WHERE id = ?", book
     )
 
@@ -47,5 +47,5 @@ def _lists(product, who):
     ]
 
 
-def _write(desk, book, sheet, rows):
-    desk.call("sheets_write_range", workbook=book, sheet=sheet, start="A1", rows=rows)
+def _write(context, book, sheet, rows):
+    context.call("sheets_write_range", workbook=book, sheet=sheet, start="A1", rows=rows)

@@ -1,16 +1,16 @@
 """And another one, further down."""
 
 
-def change(desk):
+def change(context):
     """Push everything from row 20 on down by one."""
-    desk.call("sheets_insert_rows", workbook=17, sheet="Invoices", row=20)
-    desk.call(
+    context.call("sheets_insert_rows", workbook=17, sheet="Invoices", row=20)
+    context.call(
         "sheets_write_range",
         workbook=17,
         sheet="Invoices",
         start="A20",
         rows=[["INV-47110", "Delta Freight", "Vaultdrive", 30, "2026-01-24", "=E20+30", 1080]],
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE sheets_workbook SET updated_by = 'liam.jensen@fairlead.example' WHERE id = 17"
     )

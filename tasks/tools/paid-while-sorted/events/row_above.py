@@ -1,16 +1,16 @@
 """Liam enters an invoice that had been forgotten, between those of its day."""
 
 
-def change(desk):
+def change(context):
     """Push everything from row 9 on down by one."""
-    desk.call("sheets_insert_rows", workbook=17, sheet="Invoices", row=9)
-    desk.call(
+    context.call("sheets_insert_rows", workbook=17, sheet="Invoices", row=9)
+    context.call(
         "sheets_write_range",
         workbook=17,
         sheet="Invoices",
         start="A9",
         rows=[["INV-31313", "Vantage Fitness", "Ledgerly", 12, "2026-01-10", "=E9+30", 864]],
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE sheets_workbook SET updated_by = 'liam.jensen@fairlead.example' WHERE id = 17"
     )

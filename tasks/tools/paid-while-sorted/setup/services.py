@@ -10,10 +10,10 @@ LINES = (
 )
 
 
-def change(desk):
+def change(context):
     """Let Esther send it an hour ago."""
     lines = "\n".join(f"{number}  paid {day} 2026, in full" for number, day in LINES)
-    mail = desk.call(
+    mail = context.call(
         "mail_send",
         sender="esther.conti@fairlead.example",
         to=["erik.pinto@fairlead.example"],
@@ -22,6 +22,6 @@ def change(desk):
         " year.\n\nEsther",
     )
     when = "2026-03-02T08:05:00Z"
-    desk.db.execute(
+    context.db.execute(
         "UPDATE mail_message SET sent_at = ?1, updated_at = ?1 WHERE id = ?2", when, mail["id"]
     )

@@ -30,9 +30,9 @@ can annotate. Clara knows.
 David"""
 
 
-def change(desk):
+def change(context):
     """Write the rule, the paper and the mails."""
-    article = desk.call(
+    article = context.call(
         "knowledge_create",
         title="Papers about pay",
         body=RULE,
@@ -41,18 +41,18 @@ def change(desk):
         review_on="2026-09-30",
         tags=["salaries", "sharing"],
     )
-    desk.call("knowledge_publish", article=article["id"])
-    _date(desk, article["id"], "clara.kaiser@fairlead.example", "2025-10-14T08:21:40Z")
-    desk.call("files_create_file", name="Pay bands 2026.txt", folder=414, content=BANDS)
+    context.call("knowledge_publish", article=article["id"])
+    _date(context, article["id"], "clara.kaiser@fairlead.example", "2025-10-14T08:21:40Z")
+    context.call("files_create_file", name="Pay bands 2026.txt", folder=414, content=BANDS)
     _mail(
-        desk,
+        context,
         "clara.kaiser@fairlead.example",
         "Exception for Stack & Rowe",
         EXCEPTION,
         "2026-02-24T10:41:12Z",
     )
     _mail(
-        desk,
+        context,
         "d.desai@stackrowe.example",
         "Pay bands",
         WISH,
@@ -60,21 +60,21 @@ def change(desk):
     )
 
 
-def _mail(desk, sender, subject, body, when):
-    mail = desk.call(
+def _mail(context, sender, subject, body, when):
+    mail = context.call(
         "mail_send", to=["erik.pinto@fairlead.example"], subject=subject, body=body, sender=sender
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE mail_message SET sent_at = ?1, updated_at = ?1 WHERE id = ?2", when, mail["id"]
     )
 
 
-def _date(desk, article, author, when):
+def _date(context, article, author, when):
     """Let an article be as old as it would be."""
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
         when,
         author,

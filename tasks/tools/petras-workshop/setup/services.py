@@ -14,9 +14,9 @@ Between 9:30 and 17:30 in Lisbon, and 90 minutes at most: after that the air is 
   invitation."""
 
 
-def change(desk):
+def change(context):
     """Write both."""
-    article = desk.call(
+    article = context.call(
         "knowledge_create",
         title="Guests in Lisbon",
         body=ARTICLE,
@@ -25,9 +25,9 @@ def change(desk):
         review_on="2026-12-31",
         tags=["lisbon", "visitors"],
     )
-    desk.call("knowledge_publish", article=article["id"])
-    _date(desk, article["id"], "stefan.patel@fairlead.example", "2025-12-15T11:16:09Z")
-    desk.call(
+    context.call("knowledge_publish", article=article["id"])
+    _date(context, article["id"], "stefan.patel@fairlead.example", "2025-12-15T11:16:09Z")
+    context.call(
         "calendar_create",
         title="Contract templates",
         start="2026-03-05T13:00:00Z",
@@ -39,12 +39,12 @@ def change(desk):
     )
 
 
-def _date(desk, article, author, when):
+def _date(context, article, author, when):
     """Let an article be as old as it would be."""
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
         when,
         author,

@@ -20,16 +20,16 @@ _PICTURES = (
 )
 
 
-def change(desk):
+def change(context):
     """Lay the pictures down and let the customer ask."""
-    _item(desk, _FOLDER, "folder", "Screenshots", 254)
+    _item(context, _FOLDER, "folder", "Screenshots", 254)
     for number, (name, text) in enumerate(_PICTURES):
         data = _png(number)
         picture = "image:" + hashlib.sha256(data).hexdigest()[:12]
-        desk.db.insert("files_picture", name=picture, mime="image/png", data=data)
+        context.db.insert("files_picture", name=picture, mime="image/png", data=data)
         item = _FIRST + number
-        _item(desk, item, "file", name, _FOLDER)
-        desk.db.insert(
+        _item(context, item, "file", name, _FOLDER)
+        context.db.insert(
             "files_version",
             item_id=item,
             number=1,
@@ -38,8 +38,8 @@ def change(desk):
             author="bo.lindqvist@fairlead.example",
             saved_at=_WHEN,
         )
-    case = desk.params["case"]
-    desk.db.insert(
+    case = context.params["case"]
+    context.db.insert(
         "mail_message",
         id=380,
         thread=242,
@@ -51,7 +51,7 @@ def change(desk):
         unread=1,
         updated_at="2026-03-02T08:20:00Z",
     )
-    desk.db.insert(
+    context.db.insert(
         "mail_recipient",
         message_id=380,
         kind="to",
@@ -60,8 +60,8 @@ def change(desk):
     )
 
 
-def _item(desk, number, kind, name, folder):
-    desk.db.insert(
+def _item(context, number, kind, name, folder):
+    context.db.insert(
         "files_item",
         id=number,
         kind=kind,

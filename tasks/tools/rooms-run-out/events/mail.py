@@ -1,10 +1,10 @@
 """One of those invited cannot come at the early time."""
 
 
-def change(desk):
+def change(context):
     """Write so to the agent's mailbox."""
-    case = desk.params["case"]
-    desk.call(
+    case = context.params["case"]
+    context.call(
         "mail_send",
         sender=case["mail"],
         to=["erik.pinto@fairlead.example"],

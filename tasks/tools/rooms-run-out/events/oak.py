@@ -1,17 +1,17 @@
 """Somebody is quicker."""
 
 
-def change(desk):
+def change(context):
     """Let Marketing have Oak at the early time, unless it is taken."""
-    case = desk.params["case"]
-    taken = desk.db.value(
+    case = context.params["case"]
+    taken = context.db.value(
         "SELECT 1 FROM calendar_event WHERE room_id = 3 AND status = 'confirmed' AND start < ?"
         " AND end > ?",
         case["early_end"],
         case["early"],
     )
     if not taken:
-        desk.call(
+        context.call(
             "calendar_create",
             title="Photographs for the website",
             start=case["early"],

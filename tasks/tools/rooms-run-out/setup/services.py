@@ -1,10 +1,10 @@
 """Linden is somebody else's at the later time."""
 
 
-def change(desk):
+def change(context):
     """Book it for Engineering."""
-    case = desk.params["case"]
-    desk.call(
+    case = context.params["case"]
+    context.call(
         "calendar_create",
         title="Interviews",
         start=case["start"],

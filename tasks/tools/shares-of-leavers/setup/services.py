@@ -14,10 +14,10 @@ _SHARES = (
 )
 
 
-def change(desk):
+def change(context):
     """Enter the shares as they were given."""
     for item, grantee, role, when, until in _SHARES:
-        desk.db.insert(
+        context.db.insert(
             "files_share",
             item_id=item,
             grantee=grantee,

@@ -31,16 +31,16 @@ PAPERS = (
 )  # fmt: skip
 
 
-def change(desk):
+def change(context):
     """Save the papers, one version after the other, in the name of whose they are."""
     for day, (file, what, standing) in enumerate(PAPERS, 3):
-        saved = desk.call("files_write", file=file, content=f"{what}\n\n{standing}\n")
+        saved = context.call("files_write", file=file, content=f"{what}\n\n{standing}\n")
         when = f"2026-02-{day:02}T15:{2 * day + 7:02}:00Z"
-        desk.db.execute(
+        context.db.execute(
             "UPDATE files_version SET saved_at = ?, author = ? WHERE item_id = ? AND number = ?",
             when,
             saved["owner"],
             file,
             saved["version"],
         )
-        desk.db.execute("UPDATE files_item SET updated_at = ? WHERE id = ?", when, file)
+        context.db.execute("UPDATE files_item SET updated_at = ? WHERE id = ?", when, file)

@@ -25,9 +25,9 @@ and one mail to Bruno Haas, and to nobody else, with the subject `Identity check
 them."""
 
 
-def change(desk):
+def change(context):
     """Write and publish it."""
-    article = desk.call(
+    article = context.call(
         "knowledge_create",
         title="Who is on the line",
         body=ARTICLE,
@@ -36,16 +36,16 @@ def change(desk):
         review_on="2026-10-31",
         tags=["security", "callers"],
     )
-    desk.call("knowledge_publish", article=article["id"])
-    _date(desk, article["id"], "bruno.haas@fairlead.example", "2025-11-06T09:44:03Z")
+    context.call("knowledge_publish", article=article["id"])
+    _date(context, article["id"], "bruno.haas@fairlead.example", "2025-11-06T09:44:03Z")
 
 
-def _date(desk, article, author, when):
+def _date(context, article, author, when):
     """Let an article be as old as it would be."""
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
     )
-    desk.db.execute(
+    context.db.execute(
         "UPDATE knowledge_version SET saved_at = ?1, author = ?2 WHERE article_id = ?3",
         when,
         author,

@@ -29,14 +29,14 @@ _MAILS = (
 )
 
 
-def change(desk):
+def change(context):
     """Type the slips, deliver the letters."""
     for workbook, cell, value in _SLIPS:
-        desk.call(
+        context.call(
             "sheets_write_range", workbook=workbook, sheet="Invoices", start=cell, rows=[[value]]
         )
     for number, (sender, subject, sent, body) in enumerate(_MAILS):
-        desk.db.insert(
+        context.db.insert(
             "mail_message",
             id=380 + number,
             thread=242 + number,
@@ -47,7 +47,7 @@ def change(desk):
             sent_at=sent,
             updated_at=sent,
         )
-        desk.db.insert(
+        context.db.insert(
             "mail_recipient",
             message_id=380 + number,
             kind="to",

@@ -1,11 +1,11 @@
 """The formula that is wrong; two of the workbooks come with theirs."""
 
 
-def change(desk):
+def change(context):
     """Write it as a colleague would have done."""
-    case = desk.params["case"]
+    case = context.params["case"]
     if case["broken"]:
-        desk.call(
+        context.call(
             "sheets_write_range",
             workbook=case["workbook"],
             sheet=case["sheet"],

@@ -1,15 +1,15 @@
 """A few tickets that have both tags; as they come, none has."""
 
 
-def change(desk):
+def change(context):
     """Put the other tag on three of the tickets, at least one of those that count."""
-    case = desk.params["case"]
-    tagged = desk.db.all(
+    case = context.params["case"]
+    tagged = context.db.all(
         "SELECT t.id, t.created_at FROM tickets_ticket t JOIN tickets_tag g ON g.ticket_id = t.id"
         " WHERE g.tag = ? ORDER BY t.id",
         case["one"],
     )
     inside = [t["id"] for t in tagged if case["since"] <= t["created_at"] < case["until"]]
     outside = [t["id"] for t in tagged if t["id"] not in inside]
-    for number in (*desk.rng.sample(inside, 2), desk.rng.choice(outside)):
-        desk.db.insert("tickets_tag", ticket_id=number, tag=case["other"])
+    for number in (*context.rng.sample(inside, 2), context.rng.choice(outside)):
+        context.db.insert("tickets_tag", ticket_id=number, tag=case["other"])

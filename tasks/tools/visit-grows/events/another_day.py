@@ -1,9 +1,9 @@
 """They come a day later, and more of them."""
 
 
-def change(desk):
+def change(context):
     """Write so, in the same conversation."""
-    desk.call(
+    context.call(
         "mail_send",
         sender="mateo.rossi@granitepartners.example",
         to=["erik.pinto@fairlead.example"],

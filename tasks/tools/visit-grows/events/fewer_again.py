@@ -1,9 +1,9 @@
 """Half of them stay at home."""
 
 
-def change(desk):
+def change(context):
     """Write so."""
-    desk.call(
+    context.call(
         "mail_send",
         sender="mateo.rossi@granitepartners.example",
         to=["erik.pinto@fairlead.example"],

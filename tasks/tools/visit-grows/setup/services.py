@@ -1,9 +1,9 @@
 """The first mail about the visit."""
 
 
-def change(desk):
+def change(context):
     """Write it, as of Friday."""
-    mail = desk.call(
+    mail = context.call(
         "mail_send",
         sender="mateo.rossi@granitepartners.example",
         to=["erik.pinto@fairlead.example"],
@@ -13,6 +13,6 @@ def change(desk):
         " where in the house we shall go.\n\nBest wishes\nMateo",
     )
     when = "2026-02-27T14:20:00Z"
-    desk.db.execute(
+    context.db.execute(
         "UPDATE mail_message SET sent_at = ?1, updated_at = ?1 WHERE id = ?2", when, mail["id"]
     )

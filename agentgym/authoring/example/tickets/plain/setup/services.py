@@ -1,17 +1,18 @@
 """Runs before the agent comes; every episode then starts from what it left.
 
-`desk.call(tool, ...)` calls a tool, `desk.db` changes rows past the tools, `desk.gold(name, data)`
-leaves something for the checks. No time of day and no chance but `desk.now` and `desk.rng`.
+`context.call(tool, ...)` calls a tool, `context.db` changes rows past the tools and
+`context.gold(name, data)` leaves something for the checks. Take the time and random numbers
+from `context.now` and `context.rng` only.
 """
 
-from agentgym.services import Desk
+from agentgym.services import SetupContext
 
 CUSTOMER, TICKET, OTHER = 9001, 9001, 9002
 
 
-def change(desk: Desk) -> None:
+def change(context: SetupContext) -> None:
     """Add a customer with two tickets."""
-    desk.db.insert(
+    context.db.insert(
         "tickets_customer",
         id=CUSTOMER,
         name="Ada Quist",
@@ -26,7 +27,7 @@ def change(desk: Desk) -> None:
         (TICKET, "Invoice paid twice", paid),
         (OTHER, "Invoices by e-mail", "Please send my invoices by e-mail from now on."),
     ):
-        desk.db.insert(
+        context.db.insert(
             "tickets_ticket",
             id=ticket,
             customer_id=CUSTOMER,

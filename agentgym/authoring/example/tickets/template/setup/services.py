@@ -1,20 +1,21 @@
 """Runs before the agent comes; every episode then starts from what it left.
 
-`desk.call(tool, ...)` calls a tool, `desk.db` changes rows past the tools, `desk.gold(name, data)`
-leaves something for the checks. No time of day and no chance but `desk.now` and `desk.rng`.
+`context.call(tool, ...)` calls a tool, `context.db` changes rows past the tools and
+`context.gold(name, data)` leaves something for the checks. Take the time and random numbers
+from `context.now` and `context.rng` only.
 """
 
 from typing import Any
 
-from agentgym.services import Desk
+from agentgym.services import SetupContext
 
 CUSTOMER, TICKET, OTHER = 9001, 9001, 9002
 
 
-def change(desk: Desk) -> None:
+def change(context: SetupContext) -> None:
     """Add a customer with two tickets."""
-    case: Any = desk.params["case"]
-    desk.db.insert(
+    case: Any = context.params["case"]
+    context.db.insert(
         "tickets_customer",
         id=CUSTOMER,
         name=case["name"],
@@ -24,12 +25,12 @@ def change(desk: Desk) -> None:
         plan="business",
         since="2024-01-01",
     )
-    paid = f"I have paid {desk.params['amount']}.00 EUR twice. Please send one payment back."
+    paid = f"I have paid {context.params['amount']}.00 EUR twice. Please send one payment back."
     for ticket, subject, body in (
         (TICKET, "Invoice paid twice", paid),
         (OTHER, "Invoices by e-mail", "Please send my invoices by e-mail from now on."),
     ):
-        desk.db.insert(
+        context.db.insert(
             "tickets_ticket",
             id=ticket,
             customer_id=CUSTOMER,

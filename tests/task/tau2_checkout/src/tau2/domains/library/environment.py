@@ -13,7 +13,7 @@ DATA = Path(__file__).parents[4] / "data" / "tau2" / "domains" / "library"
 READS = ("find", "wait")
 
 
-class Desk:
+class SetupContext:
     """The agent's tools; the shelf maps a title to whoever has the book."""
 
     def __init__(self, shelf):
@@ -66,7 +66,7 @@ class Card:
 
 class Library:
     def __init__(self, shelf):
-        self.tools, self.user_tools = Desk(shelf), Card()
+        self.tools, self.user_tools = SetupContext(shelf), Card()
 
     def set_state(self, initialization_data, initialization_actions, message_history):
         self.tools.shelf.update((initialization_data or {}).get("agent_data") or {})

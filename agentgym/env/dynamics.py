@@ -1,0 +1,316 @@
+"""A living world: what a task does around the agent, in its calls and between its steps.
+
+Owns the order of things. In a call: a fault may strike. After a step: the clock advances, the
+milestones are looked at, and unless the episode is over the events that are due fire, in the
+order of the file. All of it depends on the actions and the seed, so that a replay repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from agentgym.env.clock import LogicalClock
+from agentgym.env.fault import Faults, InjectedFault
+from agentgym.env.fault_proxy import FaultProxy
+from agentgym.env.hosting import run_service_script
+from agentgym.env.script import complaint, run_script
+from agentgym.env.spec import EnvSpec
+from agentgym.errors import (
+    SandboxDiedError,
+    SandboxError,
+    TaskError,
+    UnsupportedError,
+    VerifierError,
+    close_matches,
+)
+from agentgym.manifest import locate, read_text, show_path
+from agentgym.protocols import Sandbox, SandboxProvider
+from agentgym.records import (
+    Action,
+    Capability,
+    CheckResult,
+    Observation,
+    Step,
+    StepEvent,
+    StepEventKind,
+)
+from agentgym.services.backend import Backend
+from agentgym.task.dynamics import EventManifest
+from agentgym.task.model import Instance, Task
+from agentgym.task.template import fill
+from agentgym.verify.milestones import Milestones, Moment, milestones_of
+from agentgym.verify.service_state import ServicesSeen
+
+FAILED = "failed in what the agent had left"
+"""Said of a script in the record of its event."""
+
+
+class Dynamics:
+    """The world of one episode.
+
+    Args:
+        instance: The task with its parameters.
+        milestones: What is looked at after every step, None where the rubric has none.
+        pristine: Starts another sandbox from the files as the setup left them.
+        services: The services before the first step, None where there are none.
+
+    Attributes:
+        clock: The logical clock.
+        services: The services as surfaces reach them, None where there are none.
+        acting: The tool that the agent has called last.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        milestones: Milestones | None,
+        pristine: Callable[[], Awaitable[Sandbox]],
+        services: Backend | None = None,
+    ) -> None:
+        manifest = instance.task.manifest
+        self._services = services
+        self.services = None if services is None else FaultProxy(services, self)
+        self._start = None if services is None else services.snapshot()
+        self.clock = LogicalClock(manifest.clock.begins)
+        self._instance, self._milestones, self._pristine = instance, milestones, pristine
+        self._faults = Faults(instance.task.id, manifest.fault, instance.seed)
+        self._waiting = list(manifest.event)
+        self._ran: list[tuple[EventManifest, str, str]] = []
+        self._step_events: list[StepEvent] = []
+        self.acting = ""
+
+    def close(self) -> None:
+        """Look at no milestone any more."""
+        if self._milestones is not None:
+            self._milestones.close()
+
+    @property
+    def latched(self) -> Mapping[str, CheckResult]:
+        """What the milestones have come to, by checkpoint id."""
+        return self._milestones.results() if self._milestones is not None else {}
+
+    def note(self, event: StepEvent) -> None:
+        """Take down what has happened elsewhere in the present step."""
+        self._step_events.append(event)
+
+    def take_events(self) -> tuple[StepEvent, ...]:
+        """Return what has fired since this was last asked, in order."""
+        happened, self._step_events = tuple(self._step_events), []
+        return happened
+
+    async def begin(self, sandbox: Sandbox) -> str:
+        """Do what is due before the first step.
+
+        Returns:
+            What the agent is told of it, empty where nothing is.
+
+        Raises:
+            TaskError: The script of an event fails, whatever the agent has done.
+            SandboxError: The sandbox died.
+        """
+        if self._milestones is not None:
+            await self._milestones.observe(sandbox, Moment(-1, services=self.services_seen()))
+        return await self._fire(sandbox, 0)
+
+    def services_seen(self) -> ServicesSeen | None:
+        """Return what there is to see of the services now, None where there are none."""
+        if self._services is None or self._start is None:
+            return None
+        return ServicesSeen.of(self._start, self._services)
+
+    def _advance_clock(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        if self._services is not None:
+            self._services.now = str(self.clock)
+
+    async def call(
+        self, action: Action, execute: Callable[[Action], Awaitable[Observation]]
+    ) -> Observation:
+        """Execute a legal call, unless a fault strikes it."""
+        self.acting = action.tool
+        injected = self.next_fault(action.tool)
+        if injected is None:
+            return await execute(action)
+        true = await execute(action) if injected.fault.is_executed else None
+        return injected.answer(true, self.note_fault(injected))
+
+    def next_fault(self, tool: str) -> InjectedFault | None:
+        """Count one more call of a tool and return what strikes it."""
+        return self._faults.next_call(tool)
+
+    def note_fault(self, injected: InjectedFault) -> str:
+        """Take down that a fault has struck, and return its message with the slots filled."""
+        fault = injected.fault
+        self._step_events.append(StepEvent(StepEventKind.FAULT, fault.id, injected.detail))
+        self._advance_clock(injected.delay_s)
+        where = show_path(self._instance.task.folder / "task.toml")
+        return fill(fault.message or "", self._instance.params, where)
+
+    async def advance(
+        self,
+        sandbox: Sandbox,
+        earlier: Sequence[Step],
+        step: Step,
+        *,
+        answer: str | None,
+        gave_up: str | None,
+        over: bool,
+    ) -> str:
+        """Let the time of one step pass.
+
+        Args:
+            sandbox: Where the episode happens.
+            earlier: Its steps before this one.
+            step: This one.
+            answer: Given to ``submit``.
+            gave_up: Given to ``give_up``.
+            over: The episode is: nothing fires any more.
+
+        Returns:
+            What the agent is told of what fired, empty where nothing is.
+
+        Raises:
+            TaskError: The script of an event fails, whatever the agent has done.
+            SandboxError: The sandbox died; as SandboxEndedError by the guest's own doing.
+        """
+        self._advance_clock(self._instance.task.manifest.clock.step_s)
+        if self._milestones is not None:
+            seen = self.services_seen()
+            moment = Moment(step.index, (*earlier, step), answer, gave_up, seen)
+            await self._milestones.observe(sandbox, moment)
+        return "" if over else await self._fire(sandbox, step.index + 1)
+
+    async def _fire(self, sandbox: Sandbox, steps: int) -> str:
+        told = []
+        for event in [event for event in self._waiting if self._is_due(event, steps)]:
+            self._waiting.remove(event)
+            detail = str(self.clock)
+            if event.run is not None:
+                detail += await self._run(event, event.run, sandbox)
+            if event.announce is not None:
+                where = show_path(self._instance.task.folder / "task.toml")
+                text = fill(event.announce, self._instance.params, where)
+                told.append(f"[notification] {text}")
+                detail += ", announced"
+            self._step_events.append(StepEvent(StepEventKind.EVENT, event.id, detail))
+        return "\n".join(told)
+
+    def _is_due(self, event: EventManifest, steps: int) -> bool:
+        if event.at_step is not None:
+            return steps >= event.at_step
+        if event.after_s is not None:
+            return self.clock.elapsed_s >= event.after_s
+        return self._milestones is not None and event.when in self._milestones.reached
+
+    async def _run(self, event: EventManifest, script: str, sandbox: Sandbox) -> str:
+        """Run an event's script and return what the record says of it."""
+        self._ran.append((event, script, str(self.clock)))
+        failure = await self._execute(sandbox, self._services, *self._ran[-1])
+        if not failure:
+            return f", ran {script}"
+        if all(ran.when is None for ran, _, _ in self._ran):
+            try:
+                await self._dry_run()
+            except SandboxError as error:
+                # No agent has been in that sandbox, so that its failure is not the agent's.
+                raise SandboxDiedError(f"no dry run of the events: {error}") from error
+        return f", {script} {FAILED}"
+
+    async def _dry_run(self) -> None:
+        """Run all scripts so far, in order, where no agent has been.
+
+        One that waited for a milestone may build on what an agent did, so that its failing here
+        would prove nothing: nobody may dry_run those.
+        """
+        untouched = await self._pristine()
+        services = None
+        if self._services is not None:
+            services = Backend(self._services.services, self._start)
+        try:
+            for event, script, now in self._ran:
+                own = await self._execute(untouched, services, event, script, now)
+                if own:
+                    raise TaskError(complaint(self._instance, event, script, own))
+        finally:
+            if services is not None:
+                services.close()
+            await untouched.close()
+
+    async def _execute(
+        self,
+        sandbox: Sandbox,
+        services: Backend | None,
+        event: EventManifest,
+        script: str,
+        now: str,
+    ) -> str:
+        """Run a script where it belongs and return what went wrong, empty where nothing did."""
+        if not script.endswith(".py"):
+            return await run_script(sandbox, self._instance, event, script, now)
+        assert services is not None, "check_dynamics has seen to it"
+        services.now = now
+        return run_service_script(services, self._instance, event.id, script)
+
+
+def check_dynamics(
+    task: Task, spec: EnvSpec, tools: Sequence[str], provider: SandboxProvider
+) -> None:
+    """Make sure that what a task's world refers to is there.
+
+    Raises:
+        TaskError: A fault is one of a tool that there is not, an event waits for a milestone
+            that the rubric does not have, or a script is for services or a sandbox that the
+            environment does not have; names file and line.
+        UnsupportedError: The task has milestones and the provider cannot look into a sandbox.
+    """
+    for index, fault in enumerate(task.manifest.fault):
+        if fault.tool not in tools:
+            raise _wrong(task, ("fault", index, "tool"), fault.tool, "tool", tools)
+    for index, event in enumerate(task.manifest.event):
+        _check_script(task, spec, event.run or "", ("event", index, "run"))
+    if task.services_setup is not None:
+        _check_script(task, spec, "setup/services.py", ())
+    if task.setup is not None:
+        _check_script(task, spec, "setup/setup.sh", ())
+    try:
+        known = milestones_of(task)
+    except VerifierError:
+        # Grading says what is wrong with the rubric.
+        return
+    for index, event in enumerate(task.manifest.event):
+        if event.when is not None and event.when not in known:
+            raise _wrong(task, ("event", index, "when"), event.when, "milestone", known)
+    if known and Capability.LOOK not in provider.capabilities:
+        raise UnsupportedError(
+            f"{task.id} has checkpoints with when = 'every_step', and sandbox {provider.name!r} "
+            "cannot be looked into while it runs; choose another with --sandbox"
+        )
+
+
+def _check_script(task: Task, spec: EnvSpec, script: str, at: tuple[str | int, ...]) -> None:
+    wanted, there = (
+        ("services", spec.services)
+        if script.endswith(".py")
+        else (
+            "sandbox",
+            spec.sandbox,
+        )
+    )
+    if script and there is None and task.foreign is None:
+        path = task.folder / (script if not at else "task.toml")
+        line = f":{locate(read_text(path, TaskError), at)}" if at else ""
+        raise TaskError(
+            f"{show_path(path)}{line}: {script} needs {wanted}, and environment "
+            f"{task.manifest.env!r} has none; expected {wanted} = '…' in its env.toml"
+        )
+
+
+def _wrong(
+    task: Task, at: tuple[str | int, ...], name: str, kind: str, known: Sequence[str]
+) -> TaskError:
+    path = task.folder / "task.toml"
+    line = locate(read_text(path, TaskError), at)
+    close = close_matches(name, known, limit=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
+    field = ".".join(map(str, at))
+    return TaskError(f"{show_path(path)}:{line}: {field}: no {kind} named {name!r}; {hint}")

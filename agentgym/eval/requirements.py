@@ -1,0 +1,115 @@
+"""What tasks need before they run: commands of the host, and the images of their recipes.
+
+Sandboxes built on the host's ``/usr`` have the host's commands: a missing one is found by
+looking, before a sandbox is started. Package names are Debian's and Ubuntu's.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from agentgym import catalogue
+from agentgym.env.resolved_task import build_task, stand_ins
+from agentgym.env.spec import load_env_spec
+from agentgym.errors import AgentGymError
+from agentgym.sandbox.build.builder import Builds, Tell
+from agentgym.sandbox.recipe import load_plan
+from agentgym.task.debian_packages import install_command
+from agentgym.task.load import find_task
+from agentgym.task.model import Task
+
+GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCommand:
+    """A command that is not there, the tasks that need it, and how to add it."""
+
+    command: str
+    tasks: tuple[str, ...]
+
+    @property
+    def wanted_by(self) -> str:
+        """Who needs it, in words."""
+        more = len(self.tasks) - 1
+        others = f" and {more} more" if more else ""
+        return f"needed by {self.tasks[0]}{others}"
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return install_command([self.command])
+
+
+def missing_commands(tasks: Sequence[Task]) -> list[MissingCommand]:
+    """Return the commands these tasks need and the host's ``/usr`` does not have, by name.
+
+    A task whose recipe has an image of its own finds its commands there.
+    """
+    on_host = functools.cache(_runs_on_host)
+    wanted: dict[str, list[str]] = {}
+    for task in tasks:
+        for command in task.manifest.needs:
+            if shutil.which(command, path=GUEST_PATH) is None and on_host(task.manifest.env):
+                wanted.setdefault(command, []).append(task.id)
+    return [MissingCommand(command, tuple(ids)) for command, ids in sorted(wanted.items())]
+
+
+def _runs_on_host(env: str) -> bool:
+    try:
+        recipe = load_env_spec(env).sandbox
+        return recipe is not None and load_plan(recipe) is None
+    except AgentGymError:
+        # Whoever loads the environment says what is wrong with it.
+        return False
+
+
+def used_fallbacks(task_ids: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return, for tasks where it is so, which recipe stands for what could not be had."""
+    found = {}
+    for task_id in task_ids:
+        if catalogue.path_of(task_id) is not None:
+            # Of one that cannot be read its episodes tell.
+            with suppress(AgentGymError):
+                if used := stand_ins(find_task(task_id)):
+                    found[task_id] = used
+    return found
+
+
+def build_images(task_ids: Iterable[str], tell: Tell) -> dict[str, str]:
+    """Build what these tasks need and this machine does not have yet.
+
+    Returns:
+        Why a task in a foreign format cannot run, by task: the others go on without it.
+
+    Raises:
+        AgentGymError: A recipe of ours cannot be built or read.
+    """
+    tasks, failed = [], {}
+    for task_id in task_ids:
+        try:
+            tasks.append(find_task(task_id))
+        except AgentGymError as error:
+            if catalogue.path_of(task_id) is None:
+                raise
+            failed[task_id] = str(error)
+    return failed | build_images_of(tasks, tell)
+
+
+def build_images_of(tasks: Iterable[Task], tell: Tell) -> dict[str, str]:
+    """Build as `build_images` does, for tasks that are loaded already."""
+    failed = {}
+    with Builds(tell) as builds:
+        for task in tasks:
+            try:
+                build_task(task, builds, tell)
+            except AgentGymError as error:
+                if task.foreign is None:
+                    raise
+                tell(f"{task.id} cannot run: {error}")
+                failed[task.id] = str(error)
+    return failed

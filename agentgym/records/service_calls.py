@@ -1,0 +1,162 @@
+"""What is asked of stateful services, what they answer, and what that changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, TypeAlias
+
+from agentgym.errors import ServiceError
+from agentgym.records.values import Json
+
+Actor: TypeAlias = Literal["agent", "user", "world", "setup"]
+"""Who calls a service: the agent, the simulated user, an event of the task, or its setup."""
+
+RowChangeKind: TypeAlias = Literal["added", "changed", "removed"]
+
+_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to a call.
+
+    Attributes:
+        result_json: What was returned, as JSON text; empty where the call failed.
+        error: Why it failed.
+        images: Names of the pictures in the result.
+    """
+
+    result_json: str = ""
+    error: ServiceError | None = None
+    images: tuple[str, ...] = ()
+
+    @property
+    def result(self) -> Any:
+        """What was returned; a copy of its own."""
+        return json.loads(self.result_json) if self.result_json else None
+
+    @property
+    def json(self) -> str:
+        """The envelope that all transports send: ``{"result": …}`` or ``{"error": {…}}``."""
+        if self.error is None:
+            return f'{{"result":{self.result_json}}}'
+        error = self.error
+        return json.dumps(
+            {"error": {"code": error.code, "message": error.message, "field": error.field}}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RowRef:
+    """A row that a call changed.
+
+    Attributes:
+        table: Name of the table.
+        rowid: Its rowid.
+        kind: Whether it was added, changed or removed.
+    """
+
+    table: str
+    rowid: int
+    kind: RowChangeKind
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One call.
+
+    Attributes:
+        sequence: Counted from 0.
+        now: Logical time, ISO 8601 in UTC.
+        actor: Who called.
+        tool: Name of the tool as it was called.
+        arguments_json: The arguments; cut where they are very long.
+        result_json: What was returned, cut likewise; empty where the call failed.
+        code: Code of the error; empty where there is none.
+        error: What the caller was told.
+        field: The argument that the error is about.
+        raised: For ``internal``: the exception in the service's code, for its author.
+        before: Hash of the state before the call.
+        after: And after.
+        changed: The rows that differ.
+    """
+
+    sequence: int
+    now: str
+    actor: Actor
+    tool: str
+    arguments_json: str
+    result_json: str
+    code: str
+    error: str
+    field: str
+    raised: str
+    before: str
+    after: str
+    changed: tuple[RowRef, ...]
+
+    @property
+    def arguments(self) -> Any:
+        """The arguments as they were given."""
+        return json.loads(self.arguments_json)
+
+    @property
+    def result(self) -> Any:
+        """What was returned, None where the call failed."""
+        return json.loads(self.result_json) if self.result_json else None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call was answered without an error."""
+        return not self.code
+
+    def to_json(self) -> dict[str, Json]:
+        """Return a JSON object of the fields."""
+        changed: list[Json] = [[row.table, row.rowid, row.kind] for row in self.changed]
+        return {**{name: getattr(self, name) for name in _FIELDS}, "changed": changed}
+
+
+_FIELDS: Final = tuple(f.name for f in fields(AuditEntry) if f.name != "changed")
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """A row that is not the same in two states.
+
+    Attributes:
+        table: Name of the table.
+        key: Its primary key, or its rowid where it has none.
+        kind: Added, changed or removed.
+        before: The columns that differ (every column of a removed row); None for an added row.
+        after: The same of the later state; None for a removed row.
+        row: Every column that counts, as it is in the later state, or was in the earlier where the
+            row was removed.
+        rowids: Its rowid in the earlier and in the later state, as far as it is in them; one
+            where both are the same.
+    """
+
+    table: str
+    key: tuple[Any, ...]
+    kind: RowChangeKind
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    row: Mapping[str, Any]
+    rowids: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """Return a line: ``tickets_ticket 17: status 'open' → 'closed'``."""
+        name = f"{self.table} {', '.join(map(str, self.key))}"
+        if self.before is not None and self.after is not None:
+            after = self.after
+            parts = [f"{c} {_short(v)} → {_short(after[c])}" for c, v in self.before.items()]
+            return f"{name}: {', '.join(parts)}"
+        row = self.after if self.before is None else self.before
+        parts = [f"{column} {_short(value)}" for column, value in (row or {}).items()]
+        return f"{name} {self.kind}: {', '.join(parts)}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,213 @@
+"""Brings an environment to step k of a recorded episode by executing its actions again.
+
+Resume, verification and branches all stand on this one mechanism. A sandbox's memory cannot be
+stored, its inputs can: equal actions in an equal world give equal observations. Text that a
+clock or a process table writes is masked before it is compared (docs/replay.md).
+"""
+
+from __future__ import annotations
+
+import os.path
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from agentgym.env.environment import Environment
+from agentgym.env.episode import Transition
+from agentgym.record import codec
+from agentgym.record.step_events import events_to_json
+from agentgym.record.store import EpisodeRow, RunStore
+from agentgym.record.volatile.masking import Masking, command_of
+from agentgym.record.volatile.numbers import excused
+from agentgym.record.volatile.times import Period
+from agentgym.records import Action, Image, Observation, Step
+
+_LEAD, _EXCERPT = 20, 80
+_DIFF_LINES, _DIFF_CHARS = 3, 160
+_DIFFED_CHARS = 200_000
+_SEEN = ("effect", "text", "data", "image")
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Something that differs between a record and its re-execution.
+
+    Attributes:
+        step: Index of the step, -1 for what belongs to none.
+        field: What differs: ``events``, ``effect``, ``text``, ``data``, ``image`` or ``end``
+            of a step;
+            before them ``prepared setup``, ``params`` and ``first.text`` (…), after them
+            ``status``, ``state_hash``, ``score`` and ``outcome``.
+        recorded: What the record holds, shortened to the neighbourhood of the difference.
+        seen: What was seen now, shortened alike.
+        diff: Of a text: the first lines that differ, ``- `` recorded and ``+ `` seen now.
+    """
+
+    step: int
+    field: str
+    recorded: str
+    seen: str
+    diff: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f"step {self.step}: {self.field}" if self.step >= 0 else f"{self.field}:"
+        return f"{where} was {self.recorded}, is now {self.seen}"
+
+    @property
+    def is_in_text(self) -> bool:
+        """Whether only what was seen differs, so that the state may agree all the same."""
+        return self.step >= 0 and self.field in _SEEN
+
+
+@dataclass(frozen=True, slots=True)
+class Reexecution:
+    """Where a re-execution got to.
+
+    Attributes:
+        observation: What the agent sees there.
+        transition: The last step taken, None where there was none.
+        divergence: The first difference that is not in text alone, if any.
+        texts: The first difference of each step whose observation differs.
+    """
+
+    observation: Observation
+    transition: Transition | None = None
+    divergence: Divergence | None = None
+    texts: tuple[Divergence, ...] = ()
+
+    @property
+    def first(self) -> Divergence | None:
+        """The first difference of any kind."""
+        found = [*filter(None, [self.divergence]), *self.texts[:1]]
+        return min(found, key=lambda one: one.step, default=None)
+
+
+async def reexecute(
+    env: Environment,
+    first: Observation,
+    row: EpisodeRow,
+    steps: Sequence[Step],
+    *,
+    recorded_in: Sequence[Period],
+    strict: bool,
+) -> Reexecution:
+    """Execute recorded actions in an environment that was just reset.
+
+    Args:
+        env: Reset with the episode's seed.
+        first: What the reset showed.
+        row: The recorded episode.
+        steps: Its steps, from the first to where the environment shall be brought.
+        recorded_in: When the episode was recorded: times within are volatile.
+        strict: Stop at the first divergence that is not in text alone instead of going on.
+    """
+    masking = Masking((), tuple(env.task.manifest.replay.volatile_text))
+    trail = Reexecution(first, None, _differs_at_start(row, env, first, masking))
+    for step in steps:
+        if strict and trail.divergence:
+            break
+        transition = await env.step(step.decision, recorded=step.events)
+        seen = transition.observation
+        now = Period(env.began_s, time.time())
+        masking = replace(masking.after(command_of(step.action)), periods=(*recorded_in, now))
+        difference = compare(step.index, step.observation, seen, masking, step.action)
+        texts = trail.texts if difference is None else (*trail.texts, difference)
+        divergence = trail.divergence or _happened_otherwise(step, env.steps[-1])
+        over = transition.verdict is not None
+        if over and step is not steps[-1]:
+            divergence = divergence or Divergence(step.index, "end", "goes on", "over")
+        trail = Reexecution(seen, transition, divergence, texts)
+        if over:
+            break
+    return trail
+
+
+def recorded_periods(store: RunStore, row: EpisodeRow) -> tuple[Period, ...]:
+    """Return when an episode was recorded, or nothing if the record does not say."""
+    ending = store.endings.find(row.id)
+    if ending is None:
+        return ()
+    return (Period(ending.began_s, time.time() if ending.ended_s is None else ending.ended_s),)
+
+
+def compare(
+    index: int, recorded: Observation, seen: Observation, masking: Masking, action: Action
+) -> Divergence | None:
+    """Return the first field in which two observations of an action differ, volatile text apart."""
+    if codec.observation_hash(recorded) == codec.observation_hash(seen):
+        return None
+    a, b = masking.observation(recorded), masking.observation(seen)
+    if a.text != b.text and excused(a.text, b.text, command_of(action)):
+        b = replace(b, text=a.text)
+    if codec.observation_hash(a) == codec.observation_hash(b):
+        return None
+    for field, left, right in (
+        ("effect", a.effect.value, b.effect.value),
+        ("text", a.text, b.text),
+        ("data", codec.canonical(a.data), codec.canonical(b.data)),
+    ):
+        if left != right:
+            diff = _first_lines(a.text, b.text)
+            return Divergence(index, field, *_excerpts(left, right), diff)
+    return Divergence(index, "image", *_pixels(a.image, b.image))
+
+
+def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:
+    """Compare the events and faults of a step; they explain what differs in what was seen."""
+    if recorded.events == seen.events:
+        return None
+    was, now = (codec.canonical(events_to_json(step.events)) for step in (recorded, seen))
+    return Divergence(recorded.index, "events", *_excerpts(was, now))
+
+
+def _differs_at_start(
+    row: EpisodeRow, env: Environment, first: Observation, masking: Masking
+) -> Divergence | None:
+    if row.first is None or env.instance is None:
+        return None
+    if row.prepared and row.prepared != env.prepared:
+        # Another version of the task or of the programs it was set up with, or a setup that differs
+        # from run to run.
+        return Divergence(-1, "prepared setup", row.prepared[:12], env.prepared[:12])
+    was, now = codec.canonical(row.params), codec.canonical(env.instance.params)
+    if was != now:
+        return Divergence(-1, "params", *_excerpts(was, now))
+    difference = compare(-1, row.first, first, masking, Action(""))
+    return difference and replace(difference, field=f"first.{difference.field}")
+
+
+def _first_lines(recorded: str, seen: str) -> tuple[str, ...]:
+    """Return the first lines in which two texts differ."""
+    if recorded == seen:
+        return ()
+    was, now = (text[:_DIFFED_CHARS].splitlines() for text in (recorded, seen))
+    same = len(os.path.commonprefix([was, now]))
+    return tuple(
+        f"{sign} {line[:_DIFF_CHARS]}"
+        for sign, lines in (("-", was), ("+", now))
+        for line in lines[same : same + _DIFF_LINES]
+    )
+
+
+def _excerpts(recorded: str, seen: str) -> tuple[str, str]:
+    """Cut two texts to the neighbourhood of their first difference."""
+    start = max(0, len(os.path.commonprefix([recorded, seen])) - _LEAD)
+
+    def cut(text: str) -> str:
+        head, tail = "…" * (start > 0), "…" * (len(text) > start + _EXCERPT)
+        return f"{head}{text[start : start + _EXCERPT]!r}{tail}"
+
+    return cut(recorded), cut(seen)
+
+
+def _pixels(a: Image | None, b: Image | None) -> tuple[str, str]:
+    if a is None or b is None or a.shape != b.shape:
+        return _size(a), _size(b)
+    changed = int(np.any(a != b, axis=-1).sum())
+    return _size(a), f"{changed} pixels different"
+
+
+def _size(image: Image | None) -> str:
+    return "no image" if image is None else f"{image.shape[1]}x{image.shape[0]} pixels"

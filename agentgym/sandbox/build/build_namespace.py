@@ -1,0 +1,290 @@
+"""What happens inside the namespaces of one build operation; `worker.py` starts it there.
+
+It reads one JSON request and exits with the status of the command it ran, or with 125 and a last
+line that says why. It is process 1 of a process namespace and all its mounts are its own, so
+that nothing it started or mounted outlives it, however it ends. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import copying, debian, host_network, tarlayer
+
+FAILED = 125
+_RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND = 1, 2, 4, 8, 32, 4096
+_DETACH = 2
+_PR_CAPBSET_DROP = 24
+_NEW_MOUNTS = 0x00020000
+# What dpkg and people's build commands need: those of `docker build` but the making of devices.
+_CAPABILITIES = {0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 29, 31}
+_LENT = "/run/agentgym-build"
+_POLICY = "/usr/sbin/policy-rc.d"
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    """Serve one request from standard input."""
+    request = json.loads(sys.stdin.read())
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.umask(0o022)
+    try:
+        status = _OPERATIONS[request.pop("op")](**request)
+    except (OSError, tarfile.TarError, ValueError) as error:
+        print(f"{error}", flush=True)
+        status = FAILED
+    # Whatever is left below this process dies with it: there is nothing to wait for.
+    os._exit(status)
+
+
+# --- operations ------------------------------------------------------------------------------
+
+
+def unpack(file: str, folder: str) -> int:
+    """Make a layer directory of a blob."""
+    tarlayer.unpack(file, folder)
+    return 0
+
+
+def remove(folder: str) -> int:
+    """Remove a folder and all in it, whoever owns it."""
+    return subprocess.run(["rm", "-rf", "--", folder], check=False).returncode
+
+
+def bootstrap(upper: str, output: str, **options: Any) -> int:
+    """Make a Debian."""
+    began = time.time()
+    os.mkdir(upper, 0o755)
+    status = debian.bootstrap(upper, **options)
+    for name in ("proc", "sys"):
+        _libc.umount2(f"{upper}/{name}".encode(), _DETACH)
+    if status == 0:
+        debian.tidy(upper, options["suite"], options["mirror"])
+        tarlayer.pack(upper, output, began=began)
+    return status
+
+
+def copy(lowers: list[str], upper: str, output: str, files: str, **where: Any) -> int:
+    """Put the files of a tar into the image."""
+    began = time.time()
+    with tarfile.open(files, "r:") as archive, _overlay(lowers, upper) as root, _inside(root):
+        copying.place(archive, **where)
+    tarlayer.pack(upper, output, began=began)
+    return 0
+
+
+def workdir(lowers: list[str], upper: str, output: str, path: str) -> int:
+    """Make a folder where it is absent."""
+    began = time.time()
+    with _overlay(lowers, upper) as root, _inside(root):
+        os.makedirs(path, 0o755, exist_ok=True)
+    tarlayer.pack(upper, output, began=began)
+    return 0
+
+
+def run(
+    lowers: list[str],
+    upper: str,
+    output: str,
+    argv: list[str],
+    env: Mapping[str, str],
+    cwd: str,
+    user: str,
+) -> int:
+    """Run a command in the image, with the host's network."""
+    made: list[str] = []
+    with _overlay(lowers, upper) as root:
+        lent = _furnish(root, made)
+        child = os.fork()
+        if child == 0:
+            _become(root, argv, {**env, **lent}, cwd, user)
+        status = _wait(child)
+    # The overlay is unmounted: what was only a place for a mount is taken out of the layer.
+    for path in reversed(made):
+        with contextlib.suppress(OSError):
+            (os.rmdir if os.path.isdir(upper + path) else os.unlink)(upper + path)
+    if status == 0:
+        tarlayer.pack(upper, output)
+    return status
+
+
+_OPERATIONS: dict[str, Callable[..., int]] = {
+    "unpack": unpack,
+    "remove": remove,
+    "bootstrap": bootstrap,
+    "copy": copy,
+    "workdir": workdir,
+    "run": run,
+}
+
+
+# --- the root of a step ----------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _overlay(lowers: list[str], upper: str) -> Iterator[str]:
+    """Mount an overlay of layers, topmost first, over which `upper` takes what is written."""
+    root, work = "merged", "work"
+    for folder in (root, work):
+        shutil.rmtree(folder, ignore_errors=True)
+        os.mkdir(folder, 0o755)
+    os.mkdir(upper, 0o755)
+    # Relative and short, for the options of a mount fit one page.
+    options = f"userxattr,volatile,lowerdir={':'.join(lowers)},upperdir={upper},workdir={work}"
+    _mount("overlay", root, "overlay", _NODEV, options)
+    try:
+        yield os.path.abspath(root)
+    finally:
+        _libc.umount2(root.encode(), _DETACH)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _inside(root: str) -> Iterator[None]:
+    """Make `root` the root of this process: no link in it leads out of it."""
+    outside, here = os.open("/", os.O_RDONLY), os.open(".", os.O_RDONLY)
+    os.chroot(root)
+    os.chdir("/")
+    try:
+        yield
+    finally:
+        os.fchdir(outside)
+        os.chroot(".")
+        os.fchdir(here)
+        os.close(outside)
+        os.close(here)
+
+
+def _furnish(root: str, made: list[str]) -> dict[str, str]:
+    """Mount what a command needs around it; returns the variables that show it the network.
+
+    Args:
+        root: The mounted overlay.
+        made: Gets the paths that exist only to be mounted on or to keep services quiet.
+    """
+    for path in ("/proc", "/dev", "/run", _LENT):
+        if not os.path.isdir(root + path):
+            os.mkdir(root + path, 0o755)
+            made.append(path)
+    _mount("proc", f"{root}/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
+    # Root of the host writes these, whatever its capabilities.
+    for name in ("sys", "sysrq-trigger", "irq", "bus", "fs"):
+        path = f"{root}/proc/{name}"
+        if os.path.exists(path):
+            _mount(path, path, "", _BIND)
+            _mount("", path, "", _BIND | _REMOUNT | _RDONLY | _NOSUID | _NODEV | _NOEXEC)
+    _devices(f"{root}/dev")
+    _mount("tmpfs", root + _LENT, "tmpfs", _NOSUID | _NODEV, "mode=755,size=16m")
+    lent = host_network.lay(Path(root + _LENT), _LENT, Path(root))
+    with _inside(root):
+        _cover("/etc/resolv.conf", f"{_LENT}/resolv.conf", made)
+        if os.path.exists(f"{_LENT}/sources.list"):
+            for listed in host_network.replaced_sources(Path("/")):
+                _cover(str(listed), os.devnull, made)
+        if os.path.isdir("/var/lib/dpkg") and not os.path.lexists(_POLICY):
+            _write(_POLICY, "#!/bin/sh\nexit 101\n", 0o755)
+            made.append(_POLICY)
+    return lent
+
+
+def _devices(folder: str) -> None:
+    _mount("tmpfs", folder, "tmpfs", _NOSUID | _NOEXEC, "mode=755,size=64m")
+    for name in ("null", "zero", "full", "random", "urandom", "tty"):
+        _write(f"{folder}/{name}", "", 0o666)
+        _mount(f"/dev/{name}", f"{folder}/{name}", "", _BIND)
+        # It is the host's own: it may be written to, and its mode may not be changed.
+        flags = _BIND | _REMOUNT | _RDONLY | _NOSUID | _NOEXEC
+        _mount("", f"{folder}/{name}", "", flags)
+    for name in ("pts", "shm"):
+        os.mkdir(f"{folder}/{name}")
+    os.chmod(f"{folder}/shm", 0o1777)
+    _mount("devpts", f"{folder}/pts", "devpts", _NOSUID | _NOEXEC, "newinstance,ptmxmode=0666")
+    os.symlink("pts/ptmx", f"{folder}/ptmx")
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        os.symlink(f"/proc/self/fd{target}", f"{folder}/{name}")
+
+
+def _cover(path: str, source: str, made: list[str]) -> None:
+    """Bind a file over a path, where something can stand there."""
+    path = os.path.realpath(path)
+    if not os.path.isdir(os.path.dirname(path)) or not os.path.exists(source):
+        return
+    if not os.path.exists(path):
+        _write(path, "", 0o644)
+        made.append(path)
+    _mount(source, path, "", _BIND)
+
+
+def _write(path: str, text: str, mode: int) -> None:
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    arguments = (source.encode(), target.encode(), kind.encode(), flags, options.encode())
+    if _libc.mount(*arguments) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"cannot mount {kind or source}: {os.strerror(code)}", target)
+
+
+# --- the command -----------------------------------------------------------------------------
+
+
+def _become(root: str, argv: list[str], env: dict[str, str], cwd: str, user: str) -> None:
+    """Become the command; never returns."""
+    try:
+        _leave_host(root)
+        account = copying.account(user)
+        os.chdir(cwd)
+        os.setsid()
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for capability in range(64):
+            if capability not in _CAPABILITIES:
+                _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+        os.setgroups(account.groups)
+        os.setgid(account.gid)
+        os.setuid(account.uid)
+        os.execvpe(argv[0], argv, {"HOME": account.home, **env})
+    except OSError as error:
+        print(f"{argv[0]}: cannot be run: {error}", flush=True)
+    finally:
+        os._exit(127)
+
+
+def _leave_host(root: str) -> None:
+    """Have nothing but the image in sight: out of a mere chroot, root finds a way."""
+    os.chdir(root)
+    if _libc.unshare(_NEW_MOUNTS) or _libc.pivot_root(b".", b".") or _libc.umount2(b".", _DETACH):
+        raise OSError(ctypes.get_errno(), "cannot leave the host's root")
+    os.chdir("/")
+
+
+def _wait(child: int) -> int:
+    """Reap everything until the command has ended, then end what it left running."""
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            break
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+    code = os.waitstatus_to_exitcode(status)
+    return 128 - code if code < 0 else code

@@ -1,0 +1,376 @@
+"""An MCP server as its client sees it: where it is, what it offers, and a session with it.
+
+The official SDK speaks the protocol (2024-11-05 to 2026-07-28). Owned here: a process of its own
+for every session, in an empty folder, ended with all it started; deadlines; one kind of error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import math
+import os
+import shlex
+import shutil
+import string
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from agentgym.errors import ConfigError, SurfaceEndedError, SurfaceError
+from agentgym.installation import missing_extra
+from agentgym.surfaces.inherited import inherited_variables
+
+try:
+    import anyio
+    import httpx2
+    from jsonschema import Draft202012Validator
+    from mcp import Client, MCPError, StdioServerParameters
+    from mcp import types as types
+    from mcp.client.streamable_http import streamable_http_client
+
+    from agentgym.surfaces.mcp_schema import adapt_result
+    from agentgym.surfaces.transport import BoundedTransport, over_stdio
+except ImportError as error:
+    raise missing_extra("mcp", "mcp") from error
+
+_CLOSE_S: Final = 15.0
+"""The SDK ends a server within about seven seconds: a wait, SIGTERM, a wait, SIGKILL."""
+
+_CONNECT_S: Final = 30.0
+_PAGES: Final = 100
+_MOST_TOOLS: Final = 1_000
+_MOST_CHECKED: Final = 200_000
+"""Characters of a result that is compared with what its tool promises."""
+_STDERR_BYTES: Final = 2_000
+_ALL_TOGETHER: Final = """
+"$@"
+echo "[ended with status $?]" >&2
+kill -0 $PPID 2>/dev/null || rm -rf -- "$0"
+kill -KILL 0
+"""
+"""Run as the leader of a process group: whatever of the group outlives the server ends with it.
+
+Its folder is removed here only if this process was killed and cannot do so itself.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is and how long it may take.
+
+    Attributes:
+        command: Starts it, on this machine and with this user's rights; empty where it is a URL.
+        url: Of its streamable HTTP endpoint; empty where it is a command.
+        env: Variables of the command beside PATH, HOME, TMPDIR and those of `inherited`; ``$NAME``
+            stands for a variable of this process.
+        headers: Headers of every HTTP request, likewise.
+        start_s: Seconds until it must have answered the handshake and told its tools.
+        call_s: Seconds a call may take.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    start_s: float = 60.0
+    call_s: float = 60.0
+
+    def __str__(self) -> str:
+        return self.url or shlex.join(self.command)
+
+
+def read_place(text: str) -> tuple[tuple[str, ...], str]:
+    """Return the command or the URL that a user wrote in one string, the other one empty.
+
+    Example:
+        >>> read_place("uvx mcp-server-time --local-timezone 'Europe/Paris'")
+        (('uvx', 'mcp-server-time', '--local-timezone', 'Europe/Paris'), '')
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if text.startswith(("http://", "https://")):
+        return (), text
+    try:
+        command = tuple(shlex.split(text))
+    except ValueError as error:
+        raise ConfigError(f"mcp: {text!r} is no command line: {error}") from None
+    if not command:
+        raise ConfigError("mcp: expected a command or a URL (http://…), got nothing")
+    return command, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a server says of itself and its tools when it is asked."""
+
+    name: str
+    instructions: str
+    tools: tuple[types.Tool, ...]
+
+
+@functools.cache
+def offer_of(address: Address) -> Offer:
+    """Return what a server offers. It is started for that once in a process, then ended.
+
+    May be called where an event loop runs, which then waits for as long as the server takes.
+
+    Raises:
+        SurfaceError: It cannot be started, or does not answer in time.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="agentgym-mcp") as aside:
+        return aside.submit(asyncio.run, _ask(address)).result()
+
+
+async def _ask(address: Address) -> Offer:
+    session = Session(address)
+    await session.open()
+    try:
+        return await session.offer()
+    finally:
+        await session.close()
+
+
+class Session:
+    """One client session, held by a task of its own; what awaits it may be any task of the loop.
+
+    Args:
+        address: Where the server is.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._scope = anyio.CancelScope()
+        self._ready = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._client: Client | None = None
+        self._holder: asyncio.Task[None] | None = None
+        self._failure = self._said = ""
+        self._folder: TemporaryDirectory[str] | None = None
+        self._promises: dict[str, dict[str, Any] | None] = {}
+
+    async def open(self) -> None:
+        """Start the server, or connect to it, and shake hands.
+
+        Raises:
+            ConfigError: There is no such program, or a variable that it needs is not set.
+            SurfaceError: It cannot be reached or does not answer in time.
+        """
+        transport = self._transport()
+        self._holder = asyncio.create_task(self._hold(transport), name=f"mcp {self._address}")
+        try:
+            await self._ready.wait()
+        except BaseException:
+            await self.close()
+            raise
+        if self._client is None:
+            await self.close()
+            raise self._broken(f"cannot be used: {self._failure}")
+
+    async def offer(self) -> Offer:
+        """Ask what there is.
+
+        Raises:
+            SurfaceError: No usable answer came in time.
+        """
+        client, tools = self._live(), []
+        cursor: str | None = None
+        try:
+            with anyio.fail_after(self._address.start_s):
+                for _ in range(_PAGES):
+                    page = await client.list_tools(cursor=cursor)
+                    tools += page.tools
+                    if len(tools) > _MOST_TOOLS:
+                        raise self._broken(f"offers more than {_MOST_TOOLS} tools")
+                    cursor = page.next_cursor
+                    if not cursor:
+                        break
+        except TimeoutError:
+            raise self._broken(f"told no tools within {self._address.start_s:g} s") from None
+        except (MCPError, ValueError) as error:
+            raise self._broken(f"its tools cannot be listed: {error}") from error
+        self._promises = {tool.name: tool.output_schema for tool in tools}
+        # The SDK would check results against the server's own schemas, whose patterns may be
+        # made to run for ever.
+        setattr(client.session, "validate_tool_result", self._keep_promise)  # noqa: B010
+        info = client.server_info
+        return Offer(info.name if info else "", client.instructions or "", tuple(tools))
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        """Call a tool.
+
+        Raises:
+            TimeoutError: It took too long; the session goes on.
+            Refusal: The server answered with an error instead of a result.
+            SurfaceEndedError: The server that was started for this session has ended.
+            SurfaceError: A server that others share is gone.
+        """
+        client = self._live()
+        try:
+            return await client.call_tool(
+                tool, dict(arguments), read_timeout_seconds=self._address.call_s
+            )
+        except MCPError as error:
+            if error.code == types.REQUEST_TIMEOUT:
+                raise TimeoutError from error
+            if error.code == types.CONNECTION_CLOSED or await self._is_lost(error):
+                raise self._gone(f"is gone: {error}") from error
+            raise Refusal(str(error)) from error
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            raise self._gone("is gone") from error
+        except (ValueError, RuntimeError, RecursionError) as error:
+            # What came is not of the protocol, or not what the tool itself promises.
+            raise Refusal(f"the server's answer cannot be used: {error}") from error
+
+    async def _keep_promise(self, name: str, result: types.CallToolResult) -> None:
+        """Compare a result with what its tool promises, as far as that can be checked quickly.
+
+        Raises:
+            RuntimeError: It is something else.
+        """
+        promised = self._promises.get(name)
+        if promised is None or (schema := adapt_result(promised)) is None:
+            return
+        if result.structured_content is None:
+            raise RuntimeError(f"tool {name[:80]} promises structured content and returned none")
+        if len(json.dumps(result.structured_content)) > _MOST_CHECKED:
+            return
+        found = next(Draft202012Validator(schema).iter_errors(result.structured_content), None)
+        if found is not None:
+            said = f"{found.json_path[:200]}: {found.message[:400]}"
+            raise RuntimeError(f"tool {name[:80]} returned other content than it promises: {said}")
+
+    async def close(self) -> None:
+        """End the session and the server's process, with all that it started. Never raises."""
+        self._leaving.set()
+        if self._holder is not None:
+            done, _ = await asyncio.wait([self._holder], timeout=_CLOSE_S)
+            if not done:
+                self._scope.cancel()
+                await asyncio.wait([self._holder], timeout=_CLOSE_S)
+        self._client = None
+
+    async def _hold(self, transport: AbstractAsyncContextManager[Any]) -> None:
+        """Enter and leave the client in one task, as its cancel scopes demand."""
+        self._scope.deadline = anyio.current_time() + self._address.start_s
+        try:
+            with self._scope:
+                async with Client(transport) as client:
+                    self._scope.deadline = math.inf
+                    self._client = client
+                    self._ready.set()
+                    await self._leaving.wait()
+            if self._scope.cancelled_caught:
+                self._failure = f"no answer to the handshake within {self._address.start_s:g} s"
+        except Exception as error:  # noqa: BLE001 - whatever a transport raises
+            self._failure = _cause(error)
+        finally:
+            self._said = self._last_words()
+            if self._folder is not None:
+                self._folder.cleanup()
+            self._ready.set()
+
+    async def _is_lost(self, error: MCPError) -> bool:
+        """Whether the server has forgotten the session: then nothing is a valid request."""
+        if error.code != types.INVALID_REQUEST:
+            return False
+        try:
+            await self.offer()
+        except SurfaceError:
+            return True
+        return False
+
+    def _live(self) -> Client:
+        if self._client is None:
+            raise SurfaceError(f"MCP server {self._address}: the session is closed; open it first")
+        return self._client
+
+    def _gone(self, what: str) -> SurfaceError:
+        """Return the error for a session that broke off in a call.
+
+        A server of this session alone has met nobody but this agent, whose calls ended it.
+        """
+        if self._address.url:
+            return self._broken(what)
+        return SurfaceEndedError(str(self._broken(what)))
+
+    def _broken(self, what: str) -> SurfaceError:
+        return SurfaceError(f"MCP server {self._address} {what}{self._last_words()}")
+
+    # --- its process ---
+
+    def _transport(self) -> AbstractAsyncContextManager[Any]:
+        if self._address.url:
+            return _over_http(self._address.url, _filled(self._address.headers))
+        given = _filled(self._address.env)
+        name, *arguments = self._address.command
+        program = shutil.which(name, path=given.get("PATH", os.environ.get("PATH")))
+        if program is None:
+            raise ConfigError(
+                f"mcp: no program named {name!r} on PATH; install it, or name its path"
+            )
+        self._folder = TemporaryDirectory(prefix="agentgym-mcp-", ignore_cleanup_errors=True)
+        home, temporary = Path(self._folder.name, "home"), Path(self._folder.name, "tmp")
+        home.mkdir()
+        temporary.mkdir()
+        started = StdioServerParameters(
+            command="/bin/sh",
+            args=["-c", _ALL_TOGETHER, self._folder.name, os.path.abspath(program), *arguments],
+            env={**inherited_variables(), "HOME": str(home), "TMPDIR": str(temporary), **given},
+            cwd=home,
+        )
+        return over_stdio(started, Path(self._folder.name, "stderr"))
+
+    def _last_words(self) -> str:
+        """Return the end of what the server wrote to its standard error."""
+        path = None if self._folder is None else Path(self._folder.name, "stderr")
+        if path is None or not path.exists():
+            return self._said
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _STDERR_BYTES))
+            said = file.read(_STDERR_BYTES).decode("utf-8", "replace").strip()
+        return f"; its last words:\n{said}" if said else ""
+
+
+class Refusal(Exception):
+    """The server refused a call; the text says why."""
+
+
+@asynccontextmanager
+async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+    # A stream may be silent for as long as a call takes, which has a deadline of its own.
+    patient = httpx2.Timeout(_CONNECT_S, read=None)
+    async with (
+        httpx2.AsyncClient(
+            headers=dict(headers), timeout=patient, transport=BoundedTransport()
+        ) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+def _filled(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return names and values in which ``$NAME`` is replaced by a variable of this process."""
+    filled = {}
+    for name, value in pairs:
+        try:
+            filled[name] = string.Template(value).substitute(os.environ)
+        except (KeyError, ValueError) as error:
+            raise ConfigError(
+                f"mcp: {name} = {value!r}: expected the names of variables that are set, "
+                f"got {error}; set it, or write $$ for a dollar sign"
+            ) from None
+    return filled
+
+
+def _cause(error: BaseException) -> str:
+    """Return what went wrong in words: task groups wrap it, sometimes twice."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__

@@ -1,0 +1,137 @@
+"""The `services` surface: the tools of an environment's stateful services, called in process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from agentgym.errors import ConfigError, NotFoundError, SurfaceError
+from agentgym.protocols import Services, Site
+from agentgym.records import (
+    Action,
+    Effect,
+    Image,
+    Json,
+    Observation,
+    Reply,
+    SurfaceConfig,
+    ToolSpec,
+)
+from agentgym.surfaces.aside import aside
+from agentgym.surfaces.truncation import bounded, bounded_data, pixels, readable
+
+
+class ServicesSurface:
+    """A Surface over live services.
+
+    Args:
+        config: The tools; the option `tools` picks some of them by globs.
+
+    Raises:
+        ConfigError: There are no services, an option is unknown, or a glob picks nothing.
+    """
+
+    name = "services"
+    pictures = True
+
+    def __init__(self, config: SurfaceConfig) -> None:
+        self._tools = chosen_tools(config, self.name)
+        self._services: Services | None = None
+
+    async def open(self, site: Site) -> None:
+        """Attach to the services of a site."""
+        self._services = site.services
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """Return the tools of the services, in their order."""
+        return self._tools
+
+    async def call(self, action: Action) -> Observation:
+        """Execute a schema-valid call; what the service refuses is an observation."""
+        # A call may take as long as its budget allows, and other episodes share the loop.
+        services = self._live()
+        return await aside(lambda: _called(services, action))
+
+    async def observe(self) -> Observation:
+        """Return the logical time."""
+        return Observation(self._live().now)
+
+    async def save(self) -> Mapping[str, Json]:
+        """Return nothing: all that is known stands in the services."""
+        return {}
+
+    async def load(self, state: Mapping[str, Json]) -> None:
+        """Take over nothing."""
+
+    async def close(self) -> None:
+        """Let go of the services."""
+        self._services = None
+
+    def _live(self) -> Services:
+        if self._services is None:
+            raise SurfaceError("no services are attached; expected an open site that has some")
+        return self._services
+
+
+def _called(services: Services, action: Action) -> Observation:
+    before = services.hash
+    reply = services.call(action.tool, action.arguments)
+    return observation_of(reply, services, changed=services.hash != before)
+
+
+def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observation:
+    """Return what an agent sees of a reply.
+
+    Args:
+        reply: The answer of a service.
+        services: Who keeps its pictures; the first that can be shown is the observation's image.
+        changed: The state is another one than before.
+    """
+    if reply.error is not None:
+        error = reply.error
+        text = f"error: {error.code}: {error}"
+        return Observation(bounded(text), data=json.loads(reply.json), effect=Effect.ERROR)
+    return Observation(
+        bounded(readable(reply.result)),
+        image=first_picture(reply.images, services),
+        data=bounded_data("result", reply.result),
+        effect=Effect.CHANGED if changed else Effect.NO_CHANGE,
+    )
+
+
+def first_picture(names: Iterable[str], services: Services) -> Image | None:
+    """Return the first of some named pictures that can be shown, None where none can."""
+    pictures = (services.picture(name) for name in names)
+    shown = (pixels(picture.data) for picture in pictures if picture is not None)
+    return next((picture for picture in shown if picture is not None), None)
+
+
+def chosen_tools(config: SurfaceConfig, surface: str) -> tuple[ToolSpec, ...]:
+    """Return the tools of services that a surface offers: those that its option `tools` picks.
+
+    Args:
+        config: The tools and the options.
+        surface: Name of the surface.
+
+    Raises:
+        ConfigError: There are no services, an option is unknown, or a glob picks nothing.
+    """
+    options = dict(config.options)
+    globs = options.pop("tools", ["*"])
+    if options:
+        unknown = NotFoundError(f"option of surface.{surface}", min(options), ["tools"])
+        raise ConfigError(str(unknown))
+    if not isinstance(globs, Sequence) or isinstance(globs, str):
+        raise ConfigError(f"surface.{surface}.tools: expected a list of globs, got {globs!r}")
+    if not config.service_tools:
+        raise ConfigError(f"surface {surface!r} needs services: add services = '…' to env.toml")
+    names = [tool.name for tool in config.service_tools]
+    for glob in globs:
+        if not any(fnmatchcase(name, str(glob)) for name in names):
+            raise ConfigError(f"surface.{surface}.tools: {glob!r} picks no tool of {len(names)}")
+    return tuple(
+        tool
+        for tool in config.service_tools
+        if any(fnmatchcase(tool.name, str(glob)) for glob in globs)
+    )

@@ -1,0 +1,163 @@
+"""The living part of a task: the tables `[clock]`, `[[event]]` and `[[fault]]` of `task.toml`.
+
+Owns what they may say. What they do to an episode is in `agentgym.env.dynamics`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from agentgym.manifest import Manifest
+
+UNTOUCHABLE = ("submit", "give_up")
+"""Tools that never fail: an agent can always end its episode."""
+
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+
+Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+Text: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
+
+
+def _time(value: str) -> str:
+    try:
+        if _TIME.fullmatch(value) and datetime.fromisoformat(value).tzinfo is not None:
+            return value
+    except ValueError:
+        pass
+    raise ValueError(f"expected a time in UTC such as '2026-03-02T09:00:00Z', got {value!r}")
+
+
+def _script(value: str) -> str:
+    parts = PurePosixPath(value).parts
+    if len(parts) < 2 or parts[0] != "events" or ".." in parts:
+        raise ValueError(f"expected a script below events/, e.g. 'events/rotate.sh', got {value!r}")
+    return value
+
+
+class ClockManifest(Manifest):
+    """The `[clock]` table: a time that only steps and slow answers move.
+
+    Attributes:
+        start: When every episode begins.
+        step_s: How long a step takes, whatever it really took.
+    """
+
+    start: Annotated[str, AfterValidator(_time)] = "2026-03-02T09:00:00Z"
+    step_s: float = Field(default=60.0, gt=0, le=1e9)
+
+    @property
+    def begins(self) -> datetime:
+        """`start` as a time in UTC."""
+        return datetime.fromisoformat(self.start).astimezone(UTC)
+
+
+class EventManifest(Manifest):
+    """An `[[event]]` table: a change of the world that the agent did not make.
+
+    Attributes:
+        id: Unique among the task's events and faults.
+        at_step: Fires after so many steps; 0 is right after the reset.
+        after_s: Fires once so many seconds of the logical clock have passed.
+        when: Fires after the step at which this milestone first held.
+        run: A script of the task folder, run as root in the guest; one that ends in ``.py``
+            changes the services instead, from the host.
+        timeout_s: How long it may take.
+        announce: What the agent is told of it; absent: nothing.
+    """
+
+    id: Id
+    at_step: int | None = Field(default=None, ge=0)
+    after_s: float | None = Field(default=None, ge=0)
+    when: Id | None = None
+    run: Annotated[str, AfterValidator(_script)] | None = None
+    timeout_s: float = Field(default=30.0, gt=0)
+    announce: Text | None = None
+
+    @model_validator(mode="after")
+    def _one_trigger(self) -> EventManifest:
+        triggers = {"at_step": self.at_step, "after_s": self.after_s, "when": self.when}
+        given = [name for name, value in triggers.items() if value is not None]
+        if len(given) != 1:
+            seen = " and ".join(given) or "none"
+            raise ValueError(f"expected exactly one of at_step, after_s and when, got {seen}")
+        if self.run is None and self.announce is None:
+            raise ValueError("it does nothing: expected run = 'events/…', announce = '…' or both")
+        return self
+
+
+class FaultKind(StrEnum):
+    """What is wrong with an answer."""
+
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    SLOW = "slow"
+    GARBLED = "garbled"
+    PARTIAL = "partial"
+
+
+class Point(StrEnum):
+    """Whether the tool did what it was asked to before it failed."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class FaultManifest(Manifest):
+    """A `[[fault]]` table: calls of a tool that fail through nobody's fault.
+
+    Attributes:
+        id: Unique among the task's events and faults.
+        tool: Whose calls.
+        calls: Which of them, counted from 1.
+        rate: Or the chance of each of them, drawn from the seed.
+        at_most: Of those drawn, how many at most.
+        kind: What is wrong with the answer.
+        point: Before the commit (not executed) or after it (executed, the answer is lost).
+        message: What an error or a timeout says.
+        delay_s: What a slow answer takes on the logical clock.
+    """
+
+    id: Id
+    tool: Text
+    calls: tuple[Annotated[int, Field(ge=1)], ...] | None = None
+    rate: float | None = Field(default=None, gt=0, le=1)
+    at_most: int | None = Field(default=None, ge=1)
+    kind: FaultKind
+    point: Point | None = None
+    message: Text | None = None
+    delay_s: float | None = Field(default=None, gt=0, le=1e9)
+
+    @property
+    def is_executed(self) -> bool:
+        """Whether the tool does its work all the same."""
+        if self.kind in (FaultKind.ERROR, FaultKind.TIMEOUT):
+            return self.point is Point.AFTER
+        return True
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> FaultManifest:
+        if self.tool in UNTOUCHABLE:
+            raise ValueError(f"expected a tool of a surface, got {self.tool!r}: it never fails")
+        if (self.calls is None) == (self.rate is None):
+            raise ValueError("expected either calls = [2, 5] or rate = 0.2")
+        if self.calls is not None and (not self.calls or self.at_most is not None):
+            raise ValueError("expected the numbers of calls, and at_most only beside rate")
+        if self.calls is not None and len(set(self.calls)) < len(self.calls):
+            raise ValueError("expected distinct numbers of calls, got one of them twice")
+        if self.kind in (FaultKind.ERROR, FaultKind.TIMEOUT):
+            if self.delay_s is not None:
+                raise ValueError(f"expected delay_s only of a slow answer, not of {self.kind!s}")
+            return self
+        if self.point is Point.BEFORE:
+            raise ValueError(f"expected no point: what is {self.kind!s} has been executed")
+        if self.message is not None:
+            raise ValueError(f"expected no message: what is {self.kind!s} says what the tool says")
+        if self.delay_s is not None and self.kind is not FaultKind.SLOW:
+            raise ValueError(f"expected delay_s only of a slow answer, not of {self.kind!s}")
+        return self

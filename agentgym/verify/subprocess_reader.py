@@ -1,0 +1,88 @@
+"""Read hostile files in a separate process with limits on time and memory.
+
+An agent can craft a database, a picture or an office document that makes its parser hang, exhaust
+memory or crash. A reader is a module of a pack with ``answer(order, folder)``. It runs in its own
+process, and any failure of that process counts as the agent's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import GuestFileError
+from agentgym.records import Json
+
+_BOOT = """
+import json, resource, runpy, sys
+memory, seconds = int(sys.argv[2]), int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+resource.setrlimit(resource.RLIMIT_FSIZE, (memory, memory))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+reader = runpy.run_path(sys.argv[1])
+try:
+    answer = {"answer": reader["answer"](json.load(sys.stdin), sys.argv[4])}
+except BaseException as error:
+    answer = {"fault": f"{type(error).__name__}: {error}"[:500]}
+json.dump(answer, sys.stdout)
+"""
+_MEMORY_BYTES = 2**30
+_ANSWER_BYTES = 16 * 2**20
+
+
+def ask(
+    reader: Path,
+    order: Mapping[str, Json],
+    files: Mapping[str, bytes],
+    *,
+    what: str,
+    timeout_s: float = 10.0,
+) -> Any:
+    """Return the answer of a reader about some files.
+
+    Args:
+        reader: The module.
+        order: The question.
+        files: Contents by name; they lie in the folder that is passed to the reader.
+        what: Description of the files, for messages.
+        timeout_s: Time limit of the reader, in seconds.
+
+    Raises:
+        GuestFileError: The reader raised, crashed, took too long or too much memory, or
+            answered more than 16 MiB.
+    """
+    with tempfile.TemporaryDirectory(prefix="agentgym-reader-") as folder:
+        for name, data in files.items():
+            Path(folder, name).write_bytes(data)
+        limits = [str(_MEMORY_BYTES), str(int(timeout_s) + 1)]
+        argv = [sys.executable, "-IB", "-c", _BOOT, str(reader), *limits, folder]
+        with tempfile.TemporaryFile() as told:  # a pipe would fill this process's memory
+            try:
+                done = subprocess.run(
+                    argv,
+                    input=json.dumps(order).encode(),
+                    stdout=told,
+                    stderr=subprocess.DEVNULL,
+                    timeout=timeout_s,
+                )
+            except subprocess.TimeoutExpired:
+                raise GuestFileError(f"{what}: reading it takes over {timeout_s:g} s") from None
+            size = told.seek(0, os.SEEK_END)
+            told.seek(0)
+            text = told.read() if size <= _ANSWER_BYTES else b""
+    if done.returncode != 0:
+        raise GuestFileError(f"{what}: its reader ended with exit code {done.returncode}")
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        raise GuestFileError(f"{what}: its reader gave no answer, or too long a one") from None
+    if "fault" in answer:
+        raise GuestFileError(f"{what}: {answer['fault']}")
+    return answer["answer"]
