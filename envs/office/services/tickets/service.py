@@ -209,7 +209,7 @@ class Tickets(_Rules):
 
     @writes
     def assign(self, ticket: int, agent: str | None, version: int | None = None) -> Ticket:
-        """Give a ticket to an agent, or to nobody.
+        """Assign a ticket to an agent, or remove the assignment.
 
         Args:
             ticket: Number of the ticket.
