@@ -12,20 +12,21 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from agentgym.chat.answers import ErrorAnswer, refuse_error_answers
 from agentgym.chat.completion import (
+    MOST_CHARACTERS,
     Completion,
     CutOffError,
     ErrorReplyError,
+    OverlongReplyError,
     ReplyError,
     encodable,
-    read_events,
     read_json,
 )
 from agentgym.chat.refusals import Refusal, read_refusal
+from agentgym.chat.stream import EventStream
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:  # Importing it takes half a second, and most runs ask no endpoint.
@@ -36,8 +37,8 @@ CONNECT_S = 10.0
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 16.0
 MAX_REPLY_BYTES = 64 * 2**20
+"""Of a stream, which takes some hundred bytes for each token."""
 _TRANSIENT = frozenset({408, 409, 425, 429})
-_STREAM_END = re.compile(rb"\ndata: ?\[DONE\]\s*$")
 # openai 2 is built on httpx and openai 3 on httpx2; the names are the same in both.
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "UnsupportedProtocol"})
 
@@ -158,6 +159,9 @@ class Endpoint:
             max_retries=0,
             # A connection that does not come about is told from a reply that does not end.
             timeout=openai.Timeout(None, connect=min(CONNECT_S, timeout_s * 0.9)),
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"response": [refuse_error_answers]}
+            ),
         )
 
     async def complete(self, request: Mapping[str, Any]) -> Completion:
@@ -216,50 +220,60 @@ class Endpoint:
         create = self._client.chat.completions.with_streaming_response.create
         try:
             async with create(**request) as response:
-                streamed = "text/event-stream" in response.headers.get("content-type", "")
-                body = await self._read(response)
-        except openai.APIStatusError as error:
-            raise self._refused(error) from error
+                return await self._read(response)
+        except ErrorAnswer as answer:
+            raise self._refused(answer) from answer
         except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, ErrorAnswer):
+                raise self._refused(error.__cause__) from error
             raise self._unconnected(error) from error
-        try:
-            return read_events(body) if streamed else read_json(body)
+        except OverlongReplyError as error:
+            raise EndlessReplyError(f"{self._url}: the reply is too long: {error}") from error
         except ErrorReplyError as error:
             raise self._errored(error) from error
         except ReplyError as error:
             cut_off = isinstance(error, CutOffError)
             raise _AttemptError(f"{self._url}: {error}", transient=cut_off) from error
 
-    async def _read(self, response: openai.AsyncAPIResponse[Any]) -> bytes:
-        """Read a body to its end, or to the end mark of a stream that is left open."""
-        body = bytearray()
+    async def _read(self, response: openai.AsyncAPIResponse[Any]) -> Completion:
+        """Read a reply to its end, or to the end mark of a stream that is left open.
+
+        Raises:
+            ReplyError: It is no reply.
+        """
+        streamed = "text/event-stream" in response.headers.get("content-type", "")
+        body, stream, size = bytearray(), EventStream(), 0
+        most = MAX_REPLY_BYTES if streamed else MOST_CHARACTERS
         try:
             async for chunk in response.iter_bytes():
-                body += chunk
-                if len(body) > MAX_REPLY_BYTES or _STREAM_END.search(body[-64:]):
+                size += len(chunk)
+                if size > most:
+                    raise OverlongReplyError(f"more than {most} bytes")
+                if streamed:
+                    stream.feed(chunk)
+                else:
+                    body += chunk
+                if stream.over:
                     break
+        except ReplyError:
+            raise
         except Exception as error:  # two HTTP libraries, many ways to break off
-            message = f"{self._url}: the reply broke off after {len(body)} bytes: {error}"
+            message = f"{self._url}: the reply broke off after {size} bytes: {error}"
             raise _AttemptError(message, transient=True) from error
-        if len(body) > MAX_REPLY_BYTES:
-            raise EndlessReplyError(
-                f"{self._url}: the reply is longer than {MAX_REPLY_BYTES} bytes"
-            )
-        return bytes(body)
+        return stream.complete() if streamed else read_json(bytes(body))
 
-    def _refused(self, error: openai.APIStatusError) -> Exception:
+    def _refused(self, answer: ErrorAnswer) -> Exception:
         """Classify an answer with an error status."""
-        status, said = error.status_code, _server_message(error)
-        message = f"{self._url} answered {status}: {said}"
-        if refusal := _as_dialogue_error(status, error.body, said, message):
+        status = answer.status
+        message = f"{self._url} answered {status}: {answer.said}"
+        if refusal := _as_dialogue_error(status, answer.body, answer.said, message):
             return refusal
         if status in (401, 403):
             message += f"; check {self._address.key_from}"
         if status == 404:
             message += f"; check the model's name and {self._address.url_from}"
         transient = status in _TRANSIENT or status >= 500
-        wait_s = _retry_after_s(error)
-        return _AttemptError(message, transient=transient, wait_s=wait_s, status=status)
+        return _AttemptError(message, transient=transient, wait_s=answer.wait_s, status=status)
 
     def _errored(self, error: ErrorReplyError) -> Exception:
         """Classify an error that came in place of a reply, under a good status."""
@@ -292,23 +306,3 @@ def _as_dialogue_error(
     if refusal is Refusal.CONTENT:
         return ContentFilterError(message, status)
     return None
-
-
-def _server_message(error: openai.APIStatusError) -> str:
-    """Return what the server said, without the wrapping that differs between servers."""
-    body = error.body
-    said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
-    text = " ".join(str(said or error.message).split())
-    return text if len(text) <= 500 else text[:500] + "…"
-
-
-def _retry_after_s(error: openai.APIStatusError) -> float | None:
-    """Read the Retry-After header: seconds, or an HTTP date (RFC 9110, 10.2.3)."""
-    header = error.response.headers.get("retry-after", "")
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", header.strip()):
-        return float(header)
-    try:
-        when = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    return max((when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
