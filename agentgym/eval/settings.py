@@ -30,7 +30,7 @@ class Settings:
         agentgym: Version that started the run.
         started: When, in ISO 8601.
         offline: Sandboxes have no network, whatever a task allows.
-        stand_ins: By task, what stood for what could not be had: image to recipe.
+        image_fallbacks: By task, what stood for what could not be had: image to recipe.
         isolated: Whether the provider declares that its sandboxes are.
         judge: Spec of who decides what checks ask a judge; empty where none does.
         user: Spec of who plays the users that tasks have; empty where none has one.
@@ -50,7 +50,7 @@ class Settings:
     agentgym: str = ""
     started: str = ""
     offline: bool = False
-    stand_ins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    image_fallbacks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     isolated: bool = True
     judge: str = ""
     user: str = ""

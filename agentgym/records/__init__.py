@@ -9,8 +9,6 @@ from agentgym.records.acting import (
     Briefing,
     Decision,
     Effect,
-    Image,
-    Json,
     Nudge,
     Observation,
     Step,
@@ -36,6 +34,7 @@ from agentgym.records.computers import (
     Snapshot,
     Usage,
 )
+from agentgym.records.generations import Generation, TokenTrace
 from agentgym.records.grades import (
     Contract,
     Grading,
@@ -59,6 +58,7 @@ from agentgym.records.service_calls import (
     RowChangeKind,
     RowRef,
 )
+from agentgym.records.values import Image, Json
 from agentgym.records.verdicts import (
     CheckpointResult,
     CheckResult,
@@ -95,6 +95,7 @@ __all__ = [
     "ExecResult",
     "Exhibit",
     "FileStat",
+    "Generation",
     "SurfaceConfig",
     "Grading",
     "StepEvent",
@@ -122,6 +123,7 @@ __all__ = [
     "Snapshot",
     "Step",
     "StepGrade",
+    "TokenTrace",
     "TokenUsage",
     "ToolSpec",
     "Trajectory",

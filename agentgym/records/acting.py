@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentgym.errors import ActionError
+from agentgym.records.generations import Generation
+from agentgym.records.values import Image, Json
 from agentgym.records.worlds import StepEvent
-
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Image: TypeAlias = NDArray[np.uint8]
-else:  # Importing numpy costs more time than the rest of a command's start.
-    Image = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +161,8 @@ class Decision:
         usage: Tokens this decision cost.
         reply: The raw assistant message, so that a resumed agent can rebuild its dialogue.
         nudges: The replies that came before a usable one, in order.
+        generations: What the model generated for this decision, rejected completions first; empty
+            if nothing was (the call is one more of an earlier reply), None if it is not known.
     """
 
     action: Action
@@ -176,6 +170,7 @@ class Decision:
     usage: TokenUsage = TokenUsage()
     reply: Json = None
     nudges: tuple[Nudge, ...] = ()
+    generations: tuple[Generation, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

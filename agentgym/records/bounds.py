@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Final
 
-from agentgym.records.acting import Action, Decision, Json, Nudge, TokenUsage
+from agentgym.records.acting import Action, Decision, Nudge, TokenUsage
+from agentgym.records.generations import Generation, TokenTrace
+from agentgym.records.values import Json
 
 MAX_DEPTH: Final = 64
 """How deep lists and objects may be nested."""
@@ -28,6 +30,10 @@ MAX_TOKENS: Final = 2**53 - 1
 """Tokens that one decision may say it cost."""
 
 _MAX_NUDGES, _MAX_NUDGE_CHARACTERS = 16, 20_000
+_MAX_GENERATIONS, _MAX_GENERATED_TOKENS = 17, 2**22
+_MAX_WORD: Final = 500
+"""Characters of a finish reason or of the name of a policy's version."""
+
 _MAX_BITS: Final = 1024
 """Of an integer: what JSON readers elsewhere take for a number at all."""
 
@@ -113,7 +119,44 @@ def flaw_of_decision(decision: Decision) -> str:
             return f"nudges has a {type(nudge).__name__}; expected only Nudge"
         if not isinstance(nudge.said, str) or not isinstance(nudge.told, str):
             return "nudges has a Nudge whose fields are not text"
+    return flaw_of_generations(decision.generations)
+
+
+def flaw_of_generations(generations: object) -> str:
+    """Return what no record could hold of a decision's generations, or an empty text."""
+    if generations is None:
+        return ""
+    if not isinstance(generations, tuple):
+        return f"generations is a {type(generations).__name__}; expected a tuple of Generation"
+    if len(generations) > _MAX_GENERATIONS:
+        return f"generations has {len(generations)} items; expected at most {_MAX_GENERATIONS}"
+    tokens = 0
+    for generation in generations:
+        if not isinstance(generation, Generation):
+            return f"generations has a {type(generation).__name__}; expected only Generation"
+        if flaw := _flaw_of_generation(generation):
+            return f"generations has a Generation whose {flaw}"
+        trace = generation.tokens
+        tokens += sum(len(a) for a in (trace.prompt_ids, trace.completion_ids) if a is not None)
+    if tokens > _MAX_GENERATED_TOKENS:
+        return f"generations has {tokens:,} tokens; expected at most {_MAX_GENERATED_TOKENS:,}"
     return ""
+
+
+def _flaw_of_generation(generation: Generation) -> str:
+    if not isinstance(generation.tokens, TokenTrace):
+        return f"tokens is a {type(generation.tokens).__name__}; expected a TokenTrace"
+    for name in ("finish_reason", "policy_version"):
+        word = getattr(generation, name)
+        if word is not None and not (isinstance(word, str) and len(word) <= _MAX_WORD):
+            return f"{name} is not None or text of at most {_MAX_WORD} characters"
+    if not isinstance(generation.rejected, bool):
+        return f"rejected is a {type(generation.rejected).__name__}; expected a bool"
+    sampling = generation.sampling
+    if sampling is not None and not isinstance(sampling, Mapping):
+        return f"sampling is a {type(sampling).__name__}; expected an object or None"
+    flaw = flaw_of(sampling)
+    return f"sampling is out of bounds: {flaw}" if flaw else ""
 
 
 def flaw_of_usage(usage: TokenUsage) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 
 class CheckStatus(StrEnum):
@@ -98,7 +99,7 @@ class Verdict:
     bonus: float | None = None
     uncontrollable: tuple[str, ...] = ()
     verifier: str = ""
-    words: str = ""
+    words: Literal["", "judged", "not judged"] = ""
 
     @property
     def scored(self) -> bool:
