@@ -1,7 +1,7 @@
 """agentgym: real computers for LLM agents, and verdicts that can be trusted.
 
-The names below are the public ones, for users and for catalogues alike. Importing registers the
-tasks on the search path with Gymnasium, once that is imported, and does nothing else.
+The names below are the public ones, for users and for catalogues. Importing this package registers
+the tasks on the search path with Gymnasium once that is imported, and does nothing else.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first asked for: commands begin sooner without most of them."""
+    """Import a name on first use, because most commands start faster without most of them."""
     if name not in _HOME:
         raise AttributeError(f"module 'agentgym' has no attribute {name!r}")
     from importlib import import_module

@@ -1,7 +1,7 @@
-"""Error answers of an HTTP server, read within bounds: the openai SDK reads them to their end.
+"""Reads error answers of an HTTP server within a bound, which the openai SDK does not set.
 
-The bound is a response hook of the SDK's HTTP client. What the hook raises reaches the caller
-as it is from openai 3, and from openai 2 as the cause of a connection error.
+The bound is a response hook of the SDK's HTTP client. An exception of the hook reaches the caller
+unchanged with openai 3, and as the cause of a connection error with openai 2.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 ERROR_BYTES = 2**20
-"""How much of an error answer is read."""
+"""Largest part of an error answer that is read, in bytes."""
 
 _CHARS = 500
 
@@ -23,9 +23,9 @@ class ErrorAnswer(Exception):
     """A server answered with an error status.
 
     Attributes:
-        status: Of the answer.
-        body: Its ``error`` object or its whole body, as JSON, else as text.
-        wait_s: How long the server asks to wait, None if it does not say.
+        status: HTTP status of the answer.
+        body: The answer's ``error`` object or its whole body, as JSON if it parses, else as text.
+        wait_s: Seconds that the server asks to wait; None if it does not say.
     """
 
     def __init__(self, status: int, body: object, wait_s: float | None) -> None:
@@ -34,7 +34,7 @@ class ErrorAnswer(Exception):
 
     @property
     def said(self) -> str:
-        """What the server said, without the wrapping that differs between servers."""
+        """Message of the server, without the wrapping that differs between servers."""
         body = self.body
         said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
         text = " ".join(str(said or f"Error code: {self.status}").split())
@@ -42,10 +42,10 @@ class ErrorAnswer(Exception):
 
 
 async def refuse_error_answers(response: Any) -> None:
-    """Raise for an answer with an error status; a hook for responses of an HTTP client.
+    """Raise for an answer with an error status; a response hook of an HTTP client.
 
     Raises:
-        ErrorAnswer: The status is an error's.
+        ErrorAnswer: The status is an error status.
     """
     if response.status_code < 400:
         return

@@ -1,6 +1,6 @@
-"""Chat-completion replies read into records: whole bodies, and the parts of event streams.
+"""Parses chat-completion replies: whole bodies, and the events of streams.
 
-Follows OpenAI's chat-completions API and what compatible servers add to it: reasoning text
+It follows OpenAI's chat-completions API and the additions of compatible servers: reasoning text
 under two names, nulls for absent fields, streams without a ``[DONE]``.
 """
 
@@ -18,13 +18,13 @@ from agentgym.records import Json, TokenUsage
 _MOST_TOKENS = 2**40
 
 MOST_CHARACTERS = 8 * 2**20
-"""Bytes of a body, or characters of what a stream spells."""
+"""Longest body in bytes, or longest streamed message in characters."""
 
 MOST_CALLS = 1000
-"""Tool calls of one reply."""
+"""Largest number of tool calls in one reply."""
 
 _MOST_PARTS = 200_000
-"""Objects and lists of a body: small ones take a hundred times their text in memory."""
+"""Largest number of objects and lists in a body: small ones take 100 times their text in memory."""
 
 
 class ReplyError(ValueError):
@@ -36,14 +36,14 @@ class CutOffError(ReplyError):
 
 
 class OverlongReplyError(ReplyError):
-    """The reply is longer than any model's, which is the model's doing."""
+    """The reply is longer than any model's reply; the model is at fault."""
 
 
 class ErrorReplyError(ReplyError):
     """An error came in place of a reply.
 
     Attributes:
-        error: What the body says of it.
+        error: The body's description of the error.
     """
 
     def __init__(self, message: str, error: object) -> None:
@@ -60,7 +60,7 @@ class Function(BaseModel):
 
 
 class ToolCall(BaseModel):
-    """A call, or in a stream the part of one that a chunk carries."""
+    """A call or, in a stream, the part of a call that one chunk carries."""
 
     model_config = ConfigDict(extra="allow")
     index: int | None = None
@@ -69,7 +69,7 @@ class ToolCall(BaseModel):
 
 
 class Message(BaseModel):
-    """An assistant message as the server sent it; fields of its own are kept."""
+    """An assistant message as the server sent it; unknown fields are kept."""
 
     model_config = ConfigDict(extra="allow")
     content: str | None = None
@@ -80,7 +80,7 @@ class Message(BaseModel):
 
     @classmethod
     def read(cls, value: object) -> Message:
-        """Read a message, its lone surrogates replaced."""
+        """Read a message and replace its lone surrogates."""
         return cls.model_validate(encodable(value))
 
     def to_json(self) -> dict[str, Json]:
@@ -113,12 +113,12 @@ class _Body(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply of the model and what it cost.
+    """One reply of the model and its token usage.
 
     Attributes:
-        message: Empty where the server sent none, as some do for a call that they cannot read.
+        message: Empty if the server sent no message, as some do for a call that they cannot read.
         usage: Tokens of the request and the reply.
-        finish_reason: Why the reply ended, empty if the server does not say.
+        finish_reason: Reason why the reply ended; empty if the server does not say.
     """
 
     message: Message
@@ -131,9 +131,9 @@ class Part:
     """One event of a stream.
 
     Attributes:
-        delta: What it adds to the message.
-        usage: Tokens so far, None if it does not say.
-        finish_reason: Why the reply ended, empty before.
+        delta: Part that it adds to the message.
+        usage: Tokens so far; None if the event does not say.
+        finish_reason: Reason why the reply ended; empty before its end.
     """
 
     delta: Message
@@ -145,8 +145,8 @@ def read_json(body: bytes) -> Completion:
     """Read the body of a reply that was not streamed.
 
     Raises:
-        ReplyError: It is not a chat completion.
-        OverlongReplyError: It is longer than a reply can be.
+        ReplyError: The body is not a chat completion.
+        OverlongReplyError: The body is longer than a reply can be.
     """
     if body.count(b"{") + body.count(b"[") > _MOST_PARTS:
         raise OverlongReplyError(f"more than {_MOST_PARTS} brackets")
@@ -165,7 +165,7 @@ def read_part(data: bytes) -> Part:
     """Read one event of a stream.
 
     Raises:
-        ReplyError: It is not part of a chat completion.
+        ReplyError: The event is not part of a chat completion.
     """
     if data.count(b"{") + data.count(b"[") > _MOST_PARTS:
         raise OverlongReplyError(f"more than {_MOST_PARTS} brackets")
@@ -208,5 +208,5 @@ def _read(body: bytes, clean: Callable[[Any], Any]) -> _Body:
 def _token_usage(usage: _Usage) -> TokenUsage:
     details = usage.prompt_tokens_details or _PromptDetails()
     counts = (usage.prompt_tokens, usage.completion_tokens, details.cached_tokens)
-    # A count that makes no sense is the server's, and must not be held against the model.
+    # A senseless count is the server's fault and must not count against the model.
     return TokenUsage(*(min(max(count or 0, 0), _MOST_TOKENS) for count in counts))

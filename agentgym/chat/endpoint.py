@@ -1,7 +1,7 @@
-"""One OpenAI-compatible endpoint: a request in, a complete reply or an `EndpointError` out.
+"""One OpenAI-compatible endpoint: it takes a request and returns a reply or raises `EndpointError`.
 
-The openai SDK speaks to the server; retries and the deadline are ours, because the SDK neither
-retries a stream that breaks off nor ends one that never does.
+The openai SDK speaks to the server. Retries and the deadline are implemented here, because the SDK
+neither retries a stream that breaks off nor ends a stream that does not end.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ CONNECT_S = 10.0
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 16.0
 MAX_REPLY_BYTES = 64 * 2**20
-"""Of a stream, which takes some hundred bytes for each token."""
+"""Longest stream in bytes; a stream takes some hundred bytes for each token."""
 _TRANSIENT = frozenset({408, 409, 425, 429})
 # openai 2 is built on httpx and openai 3 on httpx2; the names are the same in both.
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "UnsupportedProtocol"})
 
 
 class EndpointError(Exception):
-    """No reply could be had; who asked knows whose failure that is.
+    """The endpoint gave no usable reply; the caller decides whose failure that is.
 
     Attributes:
-        status: Of the HTTP answer that refused the request, None where there was none.
+        status: Status of the HTTP answer that refused the request; None without such an answer.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -56,7 +56,7 @@ class EndpointError(Exception):
 
 
 class DialogueError(EndpointError):
-    """The endpoint works, and what the dialogue or the model says keeps it from a reply."""
+    """The endpoint works; the content of the dialogue or of the reply prevents a usable reply."""
 
 
 class ContextLengthError(DialogueError):
@@ -68,11 +68,11 @@ class ContentFilterError(DialogueError):
 
 
 class EndlessReplyError(DialogueError):
-    """The reply is too long, or was not over by the deadline."""
+    """The reply is too long, or was not complete by the deadline."""
 
 
 class _AttemptError(Exception):
-    """One attempt failed; `transient` says whether another may succeed."""
+    """One attempt failed; `transient` tells whether another may succeed."""
 
     def __init__(
         self,
@@ -90,13 +90,13 @@ class _AttemptError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an endpoint is, and the key that opens it.
+    """The address of an endpoint and its key.
 
     Attributes:
         url: Without a slash at its end.
-        key: Sent as the bearer token.
-        url_from: The variable that messages name when the address may be wrong.
-        key_from: The same for the key.
+        key: Key that is sent as the bearer token.
+        url_from: Variable that messages name if the address may be wrong.
+        key_from: Variable that messages name if the key may be wrong.
     """
 
     url: str
@@ -109,13 +109,13 @@ class Address:
         """Read ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``; a local endpoint needs no key.
 
         Args:
-            who: Who needs an endpoint, for the message: ``"agent 'openai'"``.
-            own: Prefix of variables that come before those two: ``AGENTGYM_JUDGE`` stands for
-                ``AGENTGYM_JUDGE_BASE_URL`` and ``AGENTGYM_JUDGE_API_KEY``. A key is never sent
-                to an endpoint that was named beside another one.
+            who: The component that needs an endpoint, for the message: ``"agent 'openai'"``.
+            own: Prefix of variables that take precedence: ``AGENTGYM_JUDGE`` stands for
+                ``AGENTGYM_JUDGE_BASE_URL`` and ``AGENTGYM_JUDGE_API_KEY``. A key is never sent to
+                an endpoint that was set together with another key.
 
         Raises:
-            ConfigError: They name no usable endpoint.
+            ConfigError: The variables name no usable endpoint.
         """
         names = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
         if own and os.environ.get(f"{own}_BASE_URL", "").strip():
@@ -140,9 +140,9 @@ class Endpoint:
     """A client of one endpoint.
 
     Args:
-        address: Where to connect.
+        address: Address to connect to.
         timeout_s: Seconds that one reply may take, retries included.
-        retries: Attempts after the first, where the failure may pass.
+        retries: Attempts after the first, if the failure may pass.
     """
 
     def __init__(self, address: Address, *, timeout_s: float, retries: int) -> None:
@@ -157,7 +157,7 @@ class Endpoint:
             base_url=address.url,
             api_key=address.key,
             max_retries=0,
-            # A connection that does not come about is told from a reply that does not end.
+            # A failed connection is told apart from a reply that does not end.
             timeout=openai.Timeout(None, connect=min(CONNECT_S, timeout_s * 0.9)),
             http_client=openai.DefaultAsyncHttpxClient(
                 event_hooks={"response": [refuse_error_answers]}
@@ -169,9 +169,9 @@ class Endpoint:
 
         Raises:
             ContextLengthError: The server says that the dialogue is too long.
-            ContentFilterError: The server refuses what the dialogue says.
-            EndlessReplyError: The reply is too long, or was not over by the deadline.
-            EndpointError: No reply could be had: refused, unusable, or the server kept failing.
+            ContentFilterError: The server refuses the content of the dialogue.
+            EndlessReplyError: The reply is too long, or was not complete by the deadline.
+            EndpointError: The server refused, sent an unusable reply, or kept failing.
         """
         request = encodable(request)
         attempt = 1
@@ -198,7 +198,7 @@ class Endpoint:
         await self._client.close()
 
     async def _wait(self, failure: _AttemptError, attempt: int, deadline: asyncio.Timeout) -> None:
-        """Wait before the next attempt, or raise where there should be none."""
+        """Wait before the next attempt, or raise if there should be no other attempt."""
         if not failure.transient:
             raise EndpointError(str(failure), failure.status) from failure
         if attempt > self._retries:
@@ -239,7 +239,7 @@ class Endpoint:
         """Read a reply to its end, or to the end mark of a stream that is left open.
 
         Raises:
-            ReplyError: It is no reply.
+            ReplyError: The body is not a reply.
         """
         streamed = "text/event-stream" in response.headers.get("content-type", "")
         body, stream, size = bytearray(), EventStream(), 0
@@ -276,7 +276,7 @@ class Endpoint:
         return _AttemptError(message, transient=transient, wait_s=answer.wait_s, status=status)
 
     def _errored(self, error: ErrorReplyError) -> Exception:
-        """Classify an error that came in place of a reply, under a good status."""
+        """Classify an error that came in place of a reply, with a success status."""
         code = error.error.get("code") if isinstance(error.error, Mapping) else None
         status = code if type(code) is int else None
         message = f"{self._url}: {error}"
@@ -284,7 +284,7 @@ class Endpoint:
         return refusal or _AttemptError(message, transient=False, status=status)
 
     def _unconnected(self, error: openai.APIConnectionError) -> _AttemptError:
-        """Classify a connection that failed; one that never stood is not tried again."""
+        """Classify a failed connection; one that was never established is not retried."""
         cause = error.__cause__ or error
         if type(cause).__name__ in _NEVER_CONNECTED:
             message = (

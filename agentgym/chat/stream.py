@@ -1,4 +1,4 @@
-"""A streamed reply put together as it comes: nothing is kept but the message that it spells.
+"""Assembles a streamed reply as it arrives and keeps only the resulting message.
 
 Server-sent events (WHATWG HTML, 9.2) with the chunks of OpenAI's chat-completions API.
 """
@@ -20,7 +20,7 @@ from agentgym.chat.completion import (
 from agentgym.records import TokenUsage
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
-"""What a stream sends in pieces, tool calls apart."""
+"""Fields that a stream sends in pieces, besides tool calls."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class EventStream:
     """Reads an event stream piece by piece.
 
     Attributes:
-        over: The end mark was seen.
+        over: Whether the end mark was seen.
     """
 
     def __init__(self) -> None:

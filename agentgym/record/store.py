@@ -33,6 +33,8 @@ from agentgym.records import (
     TokenUsage,
 )
 
+__all__ = ["EpisodePlan", "EpisodeRow", "RunStore"]
+
 _EPISODES = """
 WITH sums AS (
     SELECT episode, COUNT(*) AS steps, TOTAL(prompt_tokens) AS prompt,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeAlias
+
+Words: TypeAlias = Literal["", "judged", "not judged"]
+"""Whether a judge was asked about the messages that a rubric reads; empty if it reads none."""
 
 
 class CheckStatus(StrEnum):
@@ -99,7 +102,7 @@ class Verdict:
     bonus: float | None = None
     uncontrollable: tuple[str, ...] = ()
     verifier: str = ""
-    words: Literal["", "judged", "not judged"] = ""
+    words: Words = ""
 
     @property
     def scored(self) -> bool:
