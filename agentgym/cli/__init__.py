@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import traceback
 
@@ -21,6 +22,7 @@ def main() -> None:
     """Run the `agentgym` command."""
     from agentgym.cli.app import app
 
+    _end_with_the_terminal()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # otherwise a caller has replaced the stream
             stream.reconfigure(errors="replace")
@@ -38,6 +40,12 @@ def main() -> None:
         sys.exit(1)
     finally:
         _flush()
+
+
+def _end_with_the_terminal() -> None:
+    """Have SIGHUP do what SIGTERM does: let go of sandboxes. Under `nohup` it stays ignored."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
 
 
 def complain(error: AgentGymError) -> None:
