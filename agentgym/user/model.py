@@ -134,7 +134,7 @@ class ModelUser:
             raise UserError(f"user {self._model}: {error}") from error
 
     async def _turn_of_what_fits(self) -> UserTurn:
-        """Take a turn; if the assistant wrote too much for the model, send its messages' beginnings.
+        """Take a turn; if the assistant wrote too much for the model, send the beginnings.
 
         The assistant determines how much it writes. If even the beginnings are too long, the user
         leaves, as a person would. Only a part that does not fit by itself is a failure of the
