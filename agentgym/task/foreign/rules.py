@@ -19,7 +19,7 @@ AGENT_LOGS = "/logs/agent"
 
 @dataclass(frozen=True, slots=True)
 class Healthcheck:
-    """A command that must exit with 0 before the agent begins; fields as in Docker's HEALTHCHECK."""
+    """A command that must exit with 0 before the agent begins; fields are Docker's HEALTHCHECK."""
 
     command: str
     interval_s: float = 5.0
