@@ -21,6 +21,7 @@ import os
 import runpy
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -457,7 +458,7 @@ def _removed(path: str, levels: int, above: int | None = None) -> bool:
 def op_stat(
     layers: list[str], binds: dict[str, str], path: str, follow: bool, opaque: str = OPAQUE
 ) -> object:
-    """Return [kind, mode, size, target, mtime_s] of a path, or None."""
+    """Return what `describe` says of a path, or None."""
     found = Stack(layers, binds, opaque).lookup(path, follow)
     return describe(found[0][0], found[1]) if found else None
 
@@ -493,12 +494,40 @@ def op_walk(
 
 
 def describe(host: str, info: os.stat_result) -> list[object]:
-    """Return [kind, mode, size, target, mtime_s]."""
+    """Return [kind, mode, size, target, mtime_s, acl, default_acl]."""
     tests = ((stat.S_ISDIR, "dir"), (stat.S_ISLNK, "link"), (stat.S_ISREG, "file"))
     kind = next((name for test, name in tests if test(info.st_mode)), "other")
     target = os.readlink(host) if kind == "link" else ""
-    return [kind, stat.S_IMODE(info.st_mode), info.st_size, target, info.st_mtime]
+    acl = acl_text(host, "system.posix_acl_access") if kind in ("dir", "file") else ""
+    default = acl_text(host, "system.posix_acl_default") if kind == "dir" else ""
+    mode = stat.S_IMODE(info.st_mode)
+    return [kind, mode, info.st_size, target, info.st_mtime, acl, default]
 
+
+def acl_text(path: str, attribute: str) -> str:
+    """Return an access control list in short form, ``u::rwx,g::r-x,o::---``; empty without one.
+
+    The attribute's layout is that of the kernel's ``posix_acl_xattr.h``, version 2.
+    """
+    try:
+        value = os.getxattr(path, attribute, follow_symlinks=False)
+    except OSError:  # it has none, or its file system knows none
+        return ""
+    if value[:4] != struct.pack("<I", 2):
+        return ""
+    entries = struct.iter_unpack("<HHI", value[4 : 4 + (len(value) - 4) // 8 * 8])
+    return ",".join(
+        f"{_ACL_TAGS.get(tag, '?')}:{number if tag in _ACL_NAMED else ''}:{_rights(may)}"
+        for tag, may, number in entries
+    )
+
+
+def _rights(may: int) -> str:
+    return "".join(sign if may & bit else "-" for sign, bit in (("r", 4), ("w", 2), ("x", 1)))
+
+
+_ACL_TAGS = {0x01: "u", 0x02: "u", 0x04: "g", 0x08: "g", 0x10: "m", 0x20: "o"}
+_ACL_NAMED = (0x02, 0x08)
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "stat": op_stat,

@@ -1,7 +1,7 @@
-"""The surface contract: what every Surface must do over any site.
+"""The surface contract: requirements on every Surface over any site.
 
-Each check is a coroutine function taking a fresh, unopened surface and an open site; it
-raises AssertionError where the contract is broken::
+Each check is a coroutine function that takes a fresh, unopened surface and an open site; it raises
+AssertionError if the contract is broken::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     async def test_contract(check, site):
@@ -44,7 +44,7 @@ def _sound(observation: Observation) -> None:
 
 @_check
 async def tools_are_described(surface: Surface, site: Site) -> None:
-    """Names are unique, schemas say which arguments there are, both are known before opening."""
+    """Names are unique, schemas list all arguments, and both are known before opening."""
     tools = surface.tools()
     names = [tool.name for tool in tools]
     assert (
@@ -63,12 +63,12 @@ async def tools_are_described(surface: Surface, site: Site) -> None:
 
 @_check
 async def any_legal_call_is_answered(surface: Surface, site: Site) -> None:
-    """Whatever the schema admits gives a sound observation and no exception."""
+    """Any arguments that fit the schema give a sound observation and no exception."""
     await surface.open(site)
     rng = np.random.default_rng(7)
     for _ in range(_SAMPLES):
         action = sample_call(surface.tools(), rng)
-        # A drawn deadline may be long; these calls are to end soon.
+        # A drawn deadline may be long, but these calls should end soon.
         if "timeout_s" in action.arguments:
             action = type(action)(action.tool, {**action.arguments, "timeout_s": 1.0})
         _sound(await surface.call(action))
@@ -78,7 +78,7 @@ async def any_legal_call_is_answered(surface: Surface, site: Site) -> None:
 
 @_check
 async def what_is_saved_can_be_loaded(surface: Surface, site: Site) -> None:
-    """`save` gives JSON; a surface that loads it saves the same again."""
+    """`save` gives JSON; a surface that loads it gives the same JSON again."""
     await surface.open(site)
     state = await surface.save()
     json.dumps(state, allow_nan=False)
@@ -90,7 +90,7 @@ async def what_is_saved_can_be_loaded(surface: Surface, site: Site) -> None:
 
 @_check
 async def closing_is_final_and_repeatable(surface: Surface, site: Site) -> None:
-    """Closing twice is fine, also unopened; a closed surface says that it is closed."""
+    """Closing twice is allowed, also unopened; a closed surface reports that it is closed."""
     await surface.close()
     await surface.open(site)
     await surface.close()

@@ -32,7 +32,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A directory of a `MemoryTree`; needed only where it is empty or its mode matters."""
+    """A directory of a `MemoryTree`; needed only if it is empty or its mode matters."""
 
     mode: int = 0o755
 
@@ -46,7 +46,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Something that is neither file, directory nor link, such as a FIFO."""
+    """An entry that is not a file, directory or link, such as a FIFO."""
 
     mode: int = 0o644
 
@@ -58,7 +58,7 @@ class MemoryTree:
     """A FileTree over a mapping from absolute paths to entries.
 
     Args:
-        entries: Text and bytes are files of mode 0644; missing parents are made.
+        entries: Text and bytes become files of mode 0644; missing parents are created.
 
     Example:
         >>> MemoryTree({"/srv/a": "hi", "/srv/b": Link("a")}).read("/srv/b")
@@ -80,7 +80,7 @@ class MemoryTree:
             self._names.setdefault(posixpath.dirname(path), []).append(posixpath.basename(path))
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
-        """Return what is at a path, or None where nothing is."""
+        """Return the entry at a path, or None if the path does not exist."""
         entry = self.entries.get(self._real(path, follow))
         match entry:
             case None:
@@ -124,7 +124,7 @@ class MemoryTree:
                 yield from self.walk(child)
 
     def _real(self, path: str, follow: bool) -> str:
-        """Resolve links inside the root; an empty string for a loop."""
+        """Resolve links inside the root; return an empty string for a loop."""
         todo = [part for part in path.split("/") if part not in ("", ".")]
         real, links = "/", 0
         while todo:
@@ -172,10 +172,10 @@ def evidence(
     judge: Judge | None = None,
     services: ServicesSeen | None = None,
 ) -> EpisodeEvidence:
-    """Make the evidence of an episode that began with `before` and ended with `after`.
+    """Return the evidence of an episode that began with `before` and ended with `after`.
 
-    It has no clean room: a check that executes something needs a sandbox. It has a judge and
-    services (see `play_services`) only where they are given.
+    It has no clean room, since a check that executes something needs a sandbox. It has a judge and
+    services (see `play_services`) only if they are given.
 
     Example:
         >>> seen = evidence({"/srv/report.txt": "10.0.0.7"}, gold={"ip": b"10.0.0.7"})
@@ -209,13 +209,13 @@ def play_services(
     rows: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     seed: int = 1,
 ) -> ServicesSeen:
-    """Return what services hold and list after some calls, which are really made.
+    """Return the state and the audit of services after some calls, which are really made.
 
     Args:
-        services: Whose they are, as `agentgym.services.find_services` finds them.
-        calls: Actor, tool and arguments; one may be refused.
+        services: The service folder, as `agentgym.services.find_services` finds it.
+        calls: Actor, tool and arguments of each call; a call may be refused.
         rows: Rows that the setup adds to the seeded data, by table.
-        seed: Of the data.
+        seed: Seed of the data.
 
     Raises:
         ServiceError: A row cannot be added.

@@ -13,23 +13,23 @@ HEADER = """\
 # Check packs
 
 Written by `agentgym verifier calibrate --markdown docs/verifiers.md`; a test compares. A rubric
-names a check with `use = "pack.function"` and gives it its arguments in `with`. What an agent left
-that is absent, hostile or too large is a fail. What is wrong in a rubric's arguments is an error of
-the rubric's author. How a rubric, a pack and calibration cases are written is said in
-[architecture.md](architecture.md).
+names a check with `use = "pack.function"` and passes its arguments in `with`. If the agent's work
+is missing, hostile or too large, the check fails. If the rubric's arguments are wrong, the check is
+in error. [architecture.md](architecture.md) describes how to write a rubric, a pack and calibration
+cases.
 """
 
 _RATES = """\
-## How often they are wrong
+## Error rates
 
-Every pack has cases whose verdict is known, near misses on both sides, in its `calibration.toml`. A
-false positive is a pass where a fail is right. In brackets is the 95% interval (Wilson) that so
-many cases allow. Mistakes counted here are known limits, listed below the table; any other makes
-`agentgym verifier calibrate` fail. A dash: the check asks a judge, and how often that errs depends
-on the model; `agentgym verifier calibrate judge --judge openai:MODEL` measures yours
-([judging.md](judging.md)).
-The last column is what of the evidence the check looked at: the trace, the audit, the state of the
-files, gold, a clean room.
+Every pack has cases with a known verdict in its `calibration.toml`, many of them near misses. A
+false positive is a pass that should have been a fail. The 95% interval (Wilson) for the number of
+cases is in brackets. The mistakes counted here are known limits, listed below the table. Any other
+mistake makes `agentgym verifier calibrate` fail. A dash means that the check asks a judge, whose
+error rate depends on the model; `agentgym verifier calibrate judge --judge openai:MODEL` measures
+yours ([judging.md](judging.md)).
+The last column names the evidence that the check looked at: the trace, the audit, the state of the
+files, gold files, a clean room.
 """
 
 
