@@ -1,4 +1,4 @@
-"""JSON values and images, the types that every other record is made of."""
+"""JSON values and images, the types that the other records are built from."""
 
 from __future__ import annotations
 
