@@ -1,6 +1,6 @@
 """The records that travel between layers: frozen dataclasses, units in the names.
 
-Nothing here does I/O and nothing here knows a concrete task, sandbox or agent. Text from
+This package does no I/O and does not depend on a concrete task, sandbox or agent. Text from
 outside becomes a record once, at the boundary that reads it.
 """
 
