@@ -1,13 +1,14 @@
-"""The user that a model plays: the same file, the same tools, free words.
+"""A user played by a model: the same file and tools as the scripted one, in free words.
 
-Owns one turn: what the model is sent, its own calls before it answers, what is taken for an
-answer. A turn that was recorded is not asked for again: its calls are made again and its words
-enter the dialogue, so that what comes later is asked as if all had been one episode.
+It implements one turn: the messages sent to the model, the user's own calls before the answer, and
+the validation of the answer. A recorded turn is not asked for again: its calls are repeated and its
+words enter the dialogue, so that later turns are asked as in one uninterrupted episode.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -16,7 +17,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentgym.chat.completion import Message
-from agentgym.chat.endpoint import Address, ContextLengthError, Endpoint, EndpointError
+from agentgym.chat.endpoint import (
+    Address,
+    ContextLengthError,
+    Endpoint,
+    EndpointError,
+    may_be_content,
+)
 from agentgym.chat.spec import read_model
 from agentgym.chat.toolcalls import (
     ChatMessage,
@@ -34,16 +41,17 @@ from agentgym.user.prompt import ANSWER, ANSWER_TOOL, Answer, part_of
 from agentgym.user.slots import Slots
 
 ASKS = 3
-"""Unusable replies in a turn, after which there is no answer to be had."""
+"""Unusable replies in a turn after which the user fails."""
 
 MOST_CALLS = 8
-"""Calls of their own tools in a turn."""
+"""Largest number of calls of the user's own tools in a turn."""
 
 _BEGINNINGS = 1_000
-"""Characters that are left of each message, where the whole dialogue is too long for the model."""
+"""Characters kept of each message, if the whole dialogue is too long for the model."""
 
 _CUT = " […]"
 _TOO_MUCH = "This is far more than I can read. I am leaving this chat."
+_WITHHELD = "(The assistant wrote something that cannot be shown to you.)"
 _BEGINNING = "(The chat begins. You write first.)"
 EXAMPLE = "openai:gpt-x?temperature=0"
 PREFIX = "AGENTGYM_USER"
@@ -51,10 +59,10 @@ HOW = f"name its endpoint with {PREFIX}_BASE_URL or OPENAI_BASE_URL"
 
 
 class Options(BaseModel):
-    """What may follow the model's name, as in ``openai:gpt-x?temperature=0``.
+    """The options after the model's name, as in ``openai:gpt-x?temperature=0``.
 
     Attributes:
-        temperature: Of sampling; the server's default where absent.
+        temperature: Sampling temperature; the server's default if absent.
         timeout_s: Seconds one reply may take, retries included.
         turn_s: Seconds a whole turn may take.
         retries: Attempts after the first, on 429, 5xx and broken connections.
@@ -67,6 +75,14 @@ class Options(BaseModel):
     retries: int = Field(4, ge=0)
 
 
+class _UnansweredError(Exception):
+    """The endpoint works and gives no usable answer; what the assistant wrote may be the cause."""
+
+    def __init__(self, cause: EndpointError | UserError) -> None:
+        self.cause = cause
+        super().__init__(str(cause))
+
+
 class ModelUser:
     """Lets a model play a user, e.g. ``ModelUser("gpt-x?temperature=0", script, instance)``.
 
@@ -75,11 +91,11 @@ class ModelUser:
 
     Args:
         argument: The model and its options.
-        script: Who they are.
+        script: Description of the user.
         instance: The task with its parameters.
 
     Raises:
-        ConfigError: No model, or an unknown option.
+        ConfigError: The model is missing, or an option is unknown.
     """
 
     def __init__(self, argument: str, script: UserScript, instance: Instance) -> None:
@@ -88,9 +104,11 @@ class ModelUser:
         self._slots = Slots(instance.params, show_path(instance.task.folder / FILE))
         self._endpoint: Endpoint | None = None
         self._dialogue: list[ChatMessage] = []
+        # Those of this turn, also of attempts at it that came to no answer.
+        self._calls: list[UserCall] = []
 
     def problems(self) -> Sequence[Problem]:
-        """Say whether the model can be asked at all."""
+        """Return the reasons why the model cannot be asked, if any."""
         try:
             address_of_model()
         except ConfigError as error:
@@ -98,14 +116,14 @@ class ModelUser:
         return ()
 
     async def start(self, world: UserWorld) -> str:
-        """Begin; the opening is the file's own."""
+        """Begin the conversation; the opening comes from the user's file."""
         self._world = world
         self._tools = [tool for tool in world.tools if _is_picked(tool, self._script.reach)]
         part = part_of(self._script, self._slots, has_tools=bool(self._tools))
         opening = self._slots.text(self._script.opening or "")
         self._dialogue = [{"role": "system", "content": part}]
         if opening:
-            # Some servers want somebody to have spoken before the one they play does.
+            # Some servers require a user message before the first assistant message.
             self._dialogue.append({"role": "user", "content": _BEGINNING})
             self._say(Answer(text=opening))
         return opening
@@ -114,9 +132,10 @@ class ModelUser:
         """Answer a message; see `agentgym.protocols.User`.
 
         Raises:
-            UserError: No answer within the deadline, or none that can be used.
+            UserError: The model gave no usable answer within the deadline.
         """
         self._dialogue.append({"role": "user", "content": message})
+        self._calls = []
         if recorded is not None:
             for call in recorded.calls:
                 await self._do(Action(call.tool, call.arguments))
@@ -124,7 +143,7 @@ class ModelUser:
             return recorded
         try:
             async with asyncio.timeout(self._options.turn_s):
-                return await self._turn_of_what_fits()
+                return await self._provoked_turn()
         except TimeoutError as error:
             raise UserError(
                 f"user {self._model}: no answer within {self._options.turn_s:g} s; a slow model "
@@ -133,36 +152,42 @@ class ModelUser:
         except (EndpointError, ConfigError) as error:
             raise UserError(f"user {self._model}: {error}") from error
 
-    async def _turn_of_what_fits(self) -> UserTurn:
-        """Take a turn; if the assistant wrote too much for the model, it reads the beginnings.
+    async def _provoked_turn(self) -> UserTurn:
+        """Take a turn; if the assistant's text prevents an answer, send less of it.
 
-        How much it writes is the assistant's doing. If even the beginnings are too long, the user
-        leaves as a person does who is sent books. Only a part that does not fit on its own is a
-        failure of the user.
+        The assistant determines what it writes: a text that is too long, that a filter refuses or
+        that makes the model babble must not leave the episode unscored. The model gets the
+        beginnings, then a note in place of the last message. If even the beginnings are too long,
+        the user leaves, as a person would. A model that does not answer the note either has
+        failed by itself.
         """
         try:
             return await self._turn()
-        except ContextLengthError as error:
-            if not self._shorten():
-                raise
-            too_long = error
+        except _UnansweredError as error:
+            first = error
+        if self._shorten():
+            with contextlib.suppress(_UnansweredError):
+                return await self._turn()
+        if isinstance(first.cause, ContextLengthError):
+            if self._written() < len(str(self._dialogue[0]["content"])):
+                raise first.cause
+            self._say(Answer(text=_TOO_MUCH, leave=True))
+            return UserTurn(_TOO_MUCH, True, tuple(self._calls))
+        self._messages()[-1]["content"] = _WITHHELD
         try:
             return await self._turn()
-        except ContextLengthError:
-            if self._written() < len(str(self._dialogue[0]["content"])):
-                raise too_long from None
-            self._say(Answer(text=_TOO_MUCH, leave=True))
-            return UserTurn(_TOO_MUCH, True)
+        except _UnansweredError:
+            raise first.cause from None
 
     def _messages(self) -> list[ChatMessage]:
-        """Return what the assistant wrote, in the dialogue."""
+        """Return the assistant's messages in the dialogue."""
         return [message for message in self._dialogue if message["role"] == "user"]
 
     def _written(self) -> int:
         return sum(len(str(message["content"])) for message in self._messages())
 
     def _shorten(self) -> bool:
-        """Cut the assistant's messages to their beginnings; False if there is nothing to cut."""
+        """Cut the assistant's messages to their beginnings; return False if they cannot be cut."""
         long = [m for m in self._messages() if len(str(m["content"])) > _BEGINNINGS + len(_CUT)]
         for message in long:
             message["content"] = str(message["content"])[:_BEGINNINGS] + _CUT
@@ -174,7 +199,7 @@ class ModelUser:
             await self._endpoint.close()
 
     async def _turn(self) -> UserTurn:
-        calls: list[UserCall] = []
+        calls = self._calls
         corrections: list[ChatMessage] = []
         problems: list[str] = []
         while len(problems) < ASKS and len(calls) <= MOST_CALLS:
@@ -192,7 +217,7 @@ class ModelUser:
             calls.append(UserCall(action.tool, action.arguments))
             await self._do(action)
         why = f"it was last told: {problems[-1]}" if problems else f"{len(calls)} calls instead"
-        raise UserError(f"user {self._model} gave no usable answer; {why}")
+        raise _UnansweredError(UserError(f"user {self._model} gave no usable answer; {why}"))
 
     async def _ask(self, corrections: Sequence[ChatMessage]) -> Message:
         request: dict[str, Any] = {
@@ -206,7 +231,12 @@ class ModelUser:
             address = address_of_model()
             options = self._options
             self._endpoint = Endpoint(address, timeout_s=options.timeout_s, retries=options.retries)
-        return (await self._endpoint.complete(request)).message
+        try:
+            return (await self._endpoint.complete(request)).message
+        except EndpointError as error:
+            if may_be_content(error):
+                raise _UnansweredError(error) from error
+            raise
 
     def _chosen(self, message: Message) -> Action:
         action = usable_calls(message)[0]
@@ -241,13 +271,13 @@ def read_options(argument: str) -> tuple[str, Options]:
     """Read ``MODEL?option=value``.
 
     Raises:
-        ConfigError: No model, or an unknown option.
+        ConfigError: The model is missing, or an option is unknown.
     """
     return read_model(argument, Options, who="user 'openai'", example=EXAMPLE)
 
 
 def address_of_model() -> Address:
-    """Return where the model is.
+    """Return the address of the model's endpoint.
 
     Raises:
         ConfigError: The environment names no usable endpoint.
