@@ -166,9 +166,9 @@ class OpenAIAgent:
             made.append(self._generation(completion, rejected=False))
             reply = message.to_json()
             return Decision(first, _thought(message), usage, reply, tuple(nudges), tuple(made))
-        error = _unusable(self._model, nudges, usage)
-        error.generations = tuple(made)
-        raise error
+        failure = _unusable(self._model, nudges, usage)
+        failure.generations = tuple(made)
+        raise failure
 
     def _generation(self, completion: Completion, *, rejected: bool) -> Generation:
         return Generation(

@@ -71,7 +71,7 @@ class TokenCollector:
         if ids is not None and logprobs is not None and len(ids) != len(logprobs):
             logprobs = None
         told = ids if ids is not None else logprobs
-        mask = None if told is None else [True] * len(told)
+        mask: Any = None if told is None else [True] * len(told)
         return TokenTrace(prompt, ids, logprobs, mask)
 
 
@@ -98,7 +98,8 @@ def _kept(name: str, values: list[Any] | None) -> Any:
     if values is None:
         return None
     try:
-        return getattr(TokenTrace(**{name: values}), name)
+        given: dict[str, Any] = {name: values}
+        return getattr(TokenTrace(**given), name)
     except ValueError:
         return None
 
