@@ -17,6 +17,7 @@ import pytest
 from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
 from agentgym.records import Change, ChangeKind, FileStat
+from agentgym.verify import manifest
 from agentgym.verify.manifest import differing_files, list_files
 
 NOW = 1_795_000_000
@@ -186,9 +187,19 @@ def test_a_damaged_or_hostile_file_is_compared_as_it_is(tmp_path, data):
     assert differing(make, tmp_path / "again", data, data + b"x") is None
 
 
-def test_files_beyond_the_budget_are_compared_as_they_are(tmp_path):
+def test_of_a_bomb_only_the_time_in_the_header_is_left_out(tmp_path):
     def make(root, at):
-        for number in range(40):
-            (root / f"{number:02}").write_text(f"{at}" + " " * (200 << 10))
+        (root / "x.gz").write_bytes(gzip.compress(bytes(64 << 20), mtime=at))
 
-    assert differing(make, tmp_path) is None
+    assert differing(make, tmp_path) == ("/x.gz",)
+
+
+@pytest.mark.parametrize(("most_bytes", "found"), [(100, ("/0", "/1")), (15, None)])
+def test_files_beyond_the_budget_are_compared_as_they_are(tmp_path, monkeypatch, most_bytes, found):
+    monkeypatch.setattr(manifest, "MASKED_BYTES", most_bytes)
+
+    def make(root, at):
+        for number in range(2):
+            (root / f"{number}").write_text(f"{at}")
+
+    assert differing(make, tmp_path) == found
