@@ -17,7 +17,7 @@ from agentgym.errors import AgentError, AgentGymError, PolicyError, RecordError
 from agentgym.protocols import Agent
 from agentgym.record.recorder import Recorder
 from agentgym.record.store import RunStore
-from agentgym.records import CheckStatus, Observation, Step, TokenUsage, Verdict
+from agentgym.records import CheckStatus, Generation, Observation, Step, TokenUsage, Verdict
 from agentgym.rollout.keeping import StateKeeping
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
@@ -123,6 +123,7 @@ class Rollout:
         self._on_step = on_step
         self._began = time.monotonic()
         self._refused = TokenUsage()
+        self._refused_generations: tuple[Generation, ...] | None = ()
 
     def record(self, store: RunStore, episode_id: int, first: Observation | None) -> Recorder:
         """Mark an episode as running in what the environment was reset to."""
@@ -168,6 +169,7 @@ class Rollout:
                 error=result.error,
                 audit=self._env.audit,
                 refused=self._refused,
+                generations=self._refused_generations,
             )
         return result
 
@@ -178,15 +180,21 @@ class Rollout:
             self._note(f"truncated after {len(self._env.steps)} steps: {end}")
             return Ending(await self._env.finish(), truncated=True)
         except PolicyError as end:
-            self._refused = _spent(end)
+            self._refuse(end)
             self._note(f"the policy failed after {len(self._env.steps)} steps: {end}", end.detail)
             verdict = await self._env.finish()
             return Ending(verdict, str(end) if verdict.scored else "")
         except AgentError as end:
-            self._refused = _spent(end)
+            self._refuse(end)
             if end.detail:
                 self._note(f"the agent failed after {len(self._env.steps)} steps", end.detail)
             raise
+
+    def _refuse(self, end: AgentError) -> None:
+        """Take down the replies that led to no step."""
+        self._refused = end.usage if isinstance(end.usage, TokenUsage) else TokenUsage()
+        known = end.generations
+        self._refused_generations = known if isinstance(known, tuple) else None
 
     def _note(self, *parts: str) -> None:
         if self.recorder is not None:
@@ -228,10 +236,6 @@ def failed(error: Exception) -> Ending:
         return Ending(Verdict(f"error:{error.boundary}", outcome=False, score=0.0), str(error))
     verdict = Verdict(f"error:{AgentGymError.boundary}", outcome=False, score=0.0)
     return Ending(verdict, f"{type(error).__name__}: {error}")
-
-
-def _spent(error: AgentError) -> TokenUsage:
-    return error.usage if isinstance(error.usage, TokenUsage) else TokenUsage()
 
 
 def _complaint(verdict: Verdict) -> str:
