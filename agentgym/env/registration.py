@@ -107,8 +107,8 @@ def _free_play(
         raise ConfigError("make: answer needs instruction, which asks for it")
     options = {"mcp": _place(mcp)}
     if instruction is None:
-        (surface,) = load_env_spec("mcp").with_options(options).make_surfaces()
-        said: str = getattr(surface, "instructions", "")
+        (kind,) = load_env_spec("mcp").with_options(options).make_surface_kinds()
+        said: str = getattr(kind, "instructions", "")
         instruction = f"{FREE}\n{said}".strip()
     return lay_down("mcp", instruction=instruction, answer=answer, options=options)
 
