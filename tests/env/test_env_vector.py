@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from fake_environment import WORDS, make_fake
+from fake_environment import WORDS, FakeEnvironment, make_fake
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")

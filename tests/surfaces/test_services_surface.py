@@ -7,7 +7,7 @@ from hybrid_desk import write_desk
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import ConfigError, SurfaceError
 from agentgym.protocols import Site
-from agentgym.records import Action, Effect, Observation, Recipe, SurfaceConfig
+from agentgym.records import Action, Effect, Recipe, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.services import Backend, find_services
@@ -73,7 +73,7 @@ async def test_what_a_service_says_is_what_is_seen(services, backend):
     assert (seen.effect, seen.text) == (Effect.CHANGED, "null")
     # Done again it is done already.
     assert (await surface.call(Action("shelf_finish", {"item": 1}))).effect is Effect.NO_CHANGE
-    assert await surface.observe() == Observation("")
+    assert (await surface.observe()).text == ""
 
 
 async def test_long_results_and_large_pictures_are_shown_in_part(services, backend):

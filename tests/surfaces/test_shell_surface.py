@@ -3,7 +3,7 @@
 import pytest
 
 from agentgym.protocols import Site
-from agentgym.records import Action, Effect, Limits, Observation, Recipe, SurfaceConfig
+from agentgym.records import Action, Effect, Limits, Recipe, SurfaceConfig
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.surfaces.shell import ShellKind
 from agentgym.testing.surface import CHECKS
@@ -152,7 +152,7 @@ async def test_it_begins_where_the_recipe_says_and_again_so(tmp_path):
     for _ in range(2):
         sandbox = await provider.start(Recipe("host", workdir="/srv"))
         surface = await kind.attach(Site(sandbox))
-        assert (await surface.observe()) == Observation("")
+        assert (await surface.observe()).text == ""
         assert (await surface.call(Action("bash", {"command": "pwd"}))).text == "/srv\n"
         await surface.call(Action("write_file", {"path": "note", "content": "here"}))
         assert await sandbox.read_file("/srv/note") == b"here"
