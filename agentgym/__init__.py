@@ -1,7 +1,7 @@
 """agentgym: real computers for LLM agents, and verdicts that can be trusted.
 
-The names below are the public ones, for users and for catalogues alike. Importing registers the
-tasks on the search path with Gymnasium, once that is imported, and does nothing else.
+The names below are the public ones, for users and for catalogues. Importing this package registers
+the tasks on the search path with Gymnasium once that is imported, and does nothing else.
 """
 
 from __future__ import annotations
@@ -9,26 +9,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentgym.env.gymnasium_ids import register_with_gymnasium
-from agentgym.errors import AgentGymError, GuestFileError, VerifierError
-from agentgym.protocols import Agent, Evidence, FileTree, Room, Sandbox, SandboxProvider, Surface
-from agentgym.records import (
-    Action,
-    Briefing,
-    CheckResult,
-    CheckStatus,
-    Decision,
-    ExecResult,
-    Observation,
-    Step,
-    ToolSpec,
-    Verdict,
-)
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.registration import make
     from agentgym.env.wrappers import ByteText, DiscreteCalls
+    from agentgym.errors import AgentGymError, GuestFileError, VerifierError
     from agentgym.eval.evaluation import evaluate
+    from agentgym.protocols import (
+        Agent,
+        Evidence,
+        FileTree,
+        Room,
+        Sandbox,
+        SandboxProvider,
+        Surface,
+    )
+    from agentgym.records import (
+        Action,
+        Briefing,
+        CheckResult,
+        CheckStatus,
+        Decision,
+        ExecResult,
+        Observation,
+        Step,
+        ToolSpec,
+        Verdict,
+    )
 
 __version__ = "0.1.0"
 
@@ -60,22 +68,31 @@ __all__ = [
     "make",
 ]
 
-_LAZY = {
-    "ByteText": "agentgym.env.wrappers",
-    "DiscreteCalls": "agentgym.env.wrappers",
-    "Environment": "agentgym.env.environment",
-    "evaluate": "agentgym.eval.evaluation",
-    "make": "agentgym.env.registration",
+_HOMES = {
+    "agentgym.env.environment": ("Environment",),
+    "agentgym.env.registration": ("make",),
+    "agentgym.env.wrappers": ("ByteText", "DiscreteCalls"),
+    "agentgym.errors": ("AgentGymError", "GuestFileError", "VerifierError"),
+    "agentgym.eval.evaluation": ("evaluate",),
+    "agentgym.protocols": (
+        *("Agent", "Evidence", "FileTree", "Room", "Sandbox", "SandboxProvider", "Surface"),
+    ),
+    "agentgym.records": (
+        *("Action", "Briefing", "CheckResult", "CheckStatus", "Decision", "ExecResult"),
+        *("Observation", "Step", "ToolSpec", "Verdict"),
+    ),
 }
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the names that bring much with them when they are first asked for."""
-    if name not in _LAZY:
+    """Import a name on first use, because most commands start faster without most of them."""
+    if name not in _HOME:
         raise AttributeError(f"module 'agentgym' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_LAZY[name]), name)
+    found = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return found
 
 
 def __dir__() -> list[str]:

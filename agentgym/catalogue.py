@@ -1,9 +1,9 @@
-"""The search path and what is found there: envs, tasks, verifiers and sandboxes by name.
+"""The search path, and the envs, tasks, verifiers and sandboxes found on it by name.
 
 A catalogue grows by adding a folder. Bundled folders come first, then imported ones, then those of
 AGENTGYM_PATH, then those of the working directory. A name belongs to the first of these that has
-it: a folder that lies about elsewhere replaces it only if AGENTGYM_SHADOW asks for that. Among the
-entries of AGENTGYM_PATH, which the user put in order, the last one counts.
+it; a folder elsewhere replaces it only if AGENTGYM_SHADOW names it. Among the entries of
+AGENTGYM_PATH, which the user put in order, the last one wins.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MARKERS: dict[Kind, str] = {
     "verifiers": "checks.py",
     "sandboxes": "recipe.toml",
 }
-"""The file that makes a folder one of ours: other programs keep an `envs` or `tasks` folder too."""
+"""The file that marks a folder as agentgym's: other programs keep `envs` or `tasks` as well."""
 
 _TASK_FILES = ("task.toml", "task.yaml")
 
@@ -59,12 +59,23 @@ def search_path() -> tuple[Path, ...]:
 
 def _roots() -> dict[Path, str]:
     """Return the folders of the search path, with the name of what put each there."""
+    imported, here = None, ""
+    with suppress(ConfigError):  # the code that needs the cache reports the error
+        imported = imported_dir() if imported_dir().is_dir() else None
+    with suppress(FileNotFoundError):  # the working directory may have been deleted
+        here = os.getcwd()
+    return _resolved(imported, os.environ.get("AGENTGYM_PATH", ""), here)
+
+
+@functools.lru_cache(maxsize=64)
+def _resolved(imported: Path | None, entries: str, here: str) -> dict[Path, str]:
+    """Return the folders of a search path; every episode asks for them several times."""
     package = Path(__file__).resolve().parent
     in_wheel = package / "_catalogues"
     roots = [(in_wheel if in_wheel.is_dir() else package.parent, "bundled")]
-    with suppress(ConfigError):  # who needs the cache is told
-        roots += [(imported_dir(), "imported")] if imported_dir().is_dir() else []
-    for entry in filter(None, os.environ.get("AGENTGYM_PATH", "").split(os.pathsep)):
+    if imported is not None:
+        roots.append((imported, "imported"))
+    for entry in filter(None, entries.split(os.pathsep)):
         root = Path(entry).expanduser()
         if not root.is_dir():
             raise ConfigError(
@@ -72,8 +83,8 @@ def _roots() -> dict[Path, str]:
                 "correct the path or take it out of AGENTGYM_PATH"
             )
         roots.append((root, "AGENTGYM_PATH"))
-    with suppress(FileNotFoundError):  # the working directory may have been deleted
-        roots.append((Path.cwd(), "working directory"))
+    if here:
+        roots.append((Path(here), "working directory"))
     found: dict[Path, str] = {}
     for root, origin in roots:
         found.setdefault(root.resolve(), origin)
@@ -85,9 +96,9 @@ _named: set[Path] = set()
 
 
 def keep_private(folder: Path) -> None:
-    """Take note of a folder of a task, which may lie outside of every catalogue."""
+    """Remember a task's folder, which may lie outside every catalogue, as private."""
     resolved = folder.resolve()
-    # Of the host, guests see /usr alone; thousands of other folders need not be kept.
+    # Guests see only /usr of the host; thousands of other folders need not be remembered.
     if resolved.is_relative_to("/usr"):
         _named.add(resolved)
 
@@ -111,7 +122,7 @@ def private_folders() -> tuple[Path, ...]:
 
 
 def cache_dir() -> Path:
-    """Return where this user's prepared tasks and layers are kept; it may not exist yet.
+    """Return the folder of this user's prepared tasks and layers; it may not exist yet.
 
     Raises:
         ConfigError: AGENTGYM_CACHE is relative to a working directory that is gone.
@@ -134,7 +145,7 @@ def imported_dir() -> Path:
     """Return the catalogue that `agentgym suite import` writes; it may not exist yet.
 
     Raises:
-        ConfigError: As `cache_dir`.
+        ConfigError: For the same reason as `cache_dir`.
     """
     return cache_dir() / "imported"
 
@@ -142,9 +153,9 @@ def imported_dir() -> Path:
 def folders(kind: Kind) -> dict[str, Path]:
     """Return every folder of a catalogue by name, sorted.
 
-    The name of a task is its id, ``suite/name-vN``; one whose `task.toml` states no version is
-    listed as ``suite/name``, so that loading it can say what is wrong. Folders that may not
-    replace another of their name are left out; `find` tells of them.
+    The name of a task is its id, ``suite/name-vN``. A task whose `task.toml` states no version is
+    listed as ``suite/name``, so that loading it can report the error. Folders that may not
+    replace another of their name are left out; `find` reports them.
     """
     found = {name: _choose(kind, name, there)[0] for name, there in _places(kind).items()}
     if kind == "tasks":
@@ -167,12 +178,12 @@ def find(kind: Kind, name: str) -> Path:
     """Return the folder with a name.
 
     Raises:
-        NotFoundError: No folder on the search path has it.
+        NotFoundError: No folder on the search path has the name.
         ConfigError: Several have it, and the last may not replace the others.
     """
     stem = re.sub(r"-v\d+$", "", name) if kind == "tasks" else name
     if stem.count("/") == (kind == "tasks") and ".." not in stem:
-        # Looking into one folder of each root, not into all: gradings ask for every check.
+        # It looks into one folder of each root, not into all, because gradings look up every check.
         roots = [root / kind / stem for root in search_path()]
         if there := [folder for folder in roots if (folder / _MARKERS[kind]).exists()]:
             folder = sole(kind, stem, there)
@@ -185,15 +196,15 @@ def find(kind: Kind, name: str) -> Path:
 
 
 def sole(kind: Kind, name: str, there: Sequence[Path]) -> Path:
-    """Return which of the folders of one name counts.
+    """Return the folder that counts among those of one name.
 
     Args:
-        kind: What they are.
-        name: Theirs, a task's without its version.
+        kind: Kind of the folders.
+        name: Name of the folders, a task's without its version.
         there: The folders, in the order of the search path; at least one.
 
     Raises:
-        ConfigError: One would replace another of this name, and nobody asked for that.
+        ConfigError: A folder would replace another of this name without permission.
     """
     chosen, refused = _choose(kind, name, there)
     if refused is not None:
@@ -206,14 +217,14 @@ def sole(kind: Kind, name: str, there: Sequence[Path]) -> Path:
 
 
 def _choose(kind: Kind, name: str, there: Sequence[Path]) -> tuple[Path, Path | None]:
-    """Return the folder that counts, and one that may not replace it, if there is one."""
+    """Return the folder that counts, and one that may not replace it or None."""
     chosen = there[0]
     for folder in there[1:]:
         if _asked_to_shadow(kind, name):
             _tell(kind, name, folder, chosen)
         elif _origin(folder) != "AGENTGYM_PATH" or _origin(chosen) != "AGENTGYM_PATH":
             if _same(chosen, folder):
-                continue  # a checkout of what is installed
+                continue  # a checkout of the installed package
             return chosen, folder
         chosen = folder
     return chosen, None
@@ -281,7 +292,7 @@ def match_tasks(pattern: str) -> list[str]:
 
 
 def path_of(name: str) -> Path | None:
-    """Return the folder where a name is that of a folder and not of something in a catalogue.
+    """Return the folder that a path names; None if the name is one of a catalogue.
 
     A path begins with ``/``, ``./``, ``../`` or ``~``, or is ``.`` or ``..``.
     """
@@ -294,7 +305,7 @@ def _tasks_below(folder: Path) -> list[str]:
     """Return the paths of a task folder, or of the task folders in it, sorted.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: The folder holds no task.
     """
     if _is_task(folder):
         return [str(folder)]
@@ -310,7 +321,7 @@ def _is_task(folder: Path) -> bool:
 
 
 def _version(folder: Path) -> str:
-    """Return ``-vN`` as the folder's task.toml states it, or nothing."""
+    """Return ``-vN`` as the folder's task.toml states it, or an empty text."""
     try:
         stated = _VERSION.search((folder / "task.toml").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):

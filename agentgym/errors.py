@@ -7,20 +7,20 @@
     ├── PluginError          an entry point cannot be loaded or breaks its contract
     ├── TaskError            a task folder, template or setup is broken
     ├── SandboxError         the sandbox cannot start, died, or refused an operation
-    │   ├── SandboxDiedError     nothing answers any more
-    │   │   └── SandboxEndedError    the guest's own doing; its files can still be judged
+    │   ├── SandboxDiedError     the supervisor does not answer any more
+    │   │   └── SandboxEndedError    the guest caused it; its files can still be judged
     │   ├── SandboxTimeoutError  it did not answer before the deadline
     │   ├── SandboxLimitError    a declared limit was reached
     │   ├── GuestFileError       a guest path is absent, of the wrong kind or too large
-    │   └── UnsupportedError     the provider lacks the capability asked for
+    │   └── UnsupportedError     the provider lacks the capability
     ├── SurfaceError         a surface cannot be opened or driven
-    │   ├── SurfaceEndedError  what it acts on ended under the agent; the episode is judged
+    │   ├── SurfaceEndedError  the program behind it ended; the episode is judged
     │   └── ActionError      the action is not a legal tool call (the agent's fault)
     ├── ServiceError         a service refused a call or is itself broken; carries a code
     ├── VerifierError        a check, rubric or judge is broken
-    ├── AgentError           the agent cannot be asked (endpoint down); not the policy's doing
-    │   └── PolicyError          the policy's own doing; the episode ends and is judged as it stands
-    ├── UserError            the simulated user failed; never the agent's doing
+    ├── AgentError           the agent cannot be asked (endpoint down); not the policy's fault
+    │   └── PolicyError          the policy failed; the episode ends and is judged as it is
+    ├── UserError            the simulated user failed; never the agent's fault
     ├── RecordError          a run folder is unreadable, locked or of another version
     └── ReplayError          a recorded episode cannot be re-executed
 
@@ -47,13 +47,13 @@ class ConfigError(AgentGymError):
 
 
 class NotFoundError(ConfigError):
-    """A name that nothing answers to.
+    """A name that is not known.
 
     Args:
-        kind: What was looked for, as a noun: ``"task"``, ``"agent"``.
+        kind: Kind of thing that was looked up, as a noun: ``"task"``, ``"agent"``.
         name: The name as the user typed it.
         known: The names that would have been accepted.
-        hint: A last sentence with the next step, where the close match is not enough.
+        hint: A last sentence with the next step, if the close match is not enough.
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
@@ -68,12 +68,12 @@ class NotFoundError(ConfigError):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes without the names it was compared to."""
+        """Pickle without the names it was compared to."""
         return _revive, (NotFoundError, str(self), vars(self))
 
 
 class MissingExtraError(ConfigError):
-    """Something optional is needed and not installed.
+    """An optional package or program is needed and not installed.
 
     Args:
         what: The missing package or program.
@@ -86,7 +86,7 @@ class MissingExtraError(ConfigError):
         super().__init__(f"{what} is not installed; run: {install}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes."""
+        """Pickle by the constructor's arguments."""
         return MissingExtraError, (self.what, self.install)
 
 
@@ -139,7 +139,7 @@ class SurfaceError(AgentGymError):
 
 
 class SurfaceEndedError(SurfaceError):
-    """What the surface acts on came to an end under the agent: the episode is judged as it is."""
+    """The program behind the surface ended during the episode, which is judged as it is."""
 
 
 class ActionError(SurfaceError):
@@ -151,9 +151,9 @@ class ServiceError(AgentGymError):
 
     Args:
         code: ``not_found``, ``invalid``, ``conflict``, ``forbidden``, ``unavailable``, or
-            ``internal`` where the service itself is at fault.
+            ``internal`` if the service itself is at fault.
         message: What was seen, what was expected, and the next step.
-        field: The argument it is about.
+        field: The argument that the error concerns.
     """
 
     boundary = "service"
@@ -165,7 +165,7 @@ class ServiceError(AgentGymError):
         super().__init__(f"{field}: {message}" if field else message)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes."""
+        """Pickle by the constructor's arguments."""
         return ServiceError, (self.code, self.message, self.field)
 
 
@@ -178,12 +178,12 @@ class VerifierError(AgentGymError):
 class AgentError(AgentGymError):
     """The agent cannot be asked, through no fault of its policy: its endpoint is down.
 
-    The episode stays unscored. The engine believes this class only where agentgym's own code
-    raised it: see `agentgym.rollout.blame`.
+    The episode stays unscored. The engine accepts this class only from agentgym's own code: see
+    `agentgym.rollout.blame`.
 
     Attributes:
-        detail: What the record keeps beside the message: a traceback, or the unusable replies.
-        usage: The `TokenUsage` of a decision that did not come about; None if it cost nothing.
+        detail: Text that the record keeps with the message: a traceback, or the unusable replies.
+        usage: The `TokenUsage` of a decision that was not made; None if it cost nothing.
     """
 
     boundary = "agent"
@@ -194,7 +194,7 @@ class AgentError(AgentGymError):
 class PolicyError(AgentError):
     """The policy failed: no usable reply, a dialogue too long, a bug of the agent's own.
 
-    The episode ends and is judged as it stands.
+    The episode ends and is judged in the state it has.
     """
 
 
@@ -228,7 +228,7 @@ def _revive(
 def close_matches(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """Return the known names closest to a mistyped one, best first.
 
-    A name is also close when it only lacks the suite or the version: ``git-repair`` finds
+    A name that only lacks the suite or the version is close, too: ``git-repair`` finds
     ``terminal/git-repair-v1``.
     """
     names = sorted(set(known))

@@ -1,7 +1,7 @@
-"""How this copy of agentgym was installed, and the command that adds an extra to it.
+"""The origin of this copy of agentgym, and the command that adds an extra to it.
 
 The distribution is called `agentgym-suite`; the distribution named `agentgym` on the package index
-belongs to somebody else. Where the copy came from is read from `direct_url.json` (PEP 610).
+belongs to another project. The origin of a copy is read from `direct_url.json` (PEP 610).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _EXTRA: Final = re.compile(r"""\bextra\s*==\s*["']([^"']+)["']""")
 
 
 def missing_extra(what: str, extra: str) -> MissingExtraError:
-    """Return the error for a package that an extra would have brought.
+    """Return the error for a package that an extra installs.
 
     Args:
         what: The missing package.
-        extra: The extra of `agentgym-suite` that has it.
+        extra: The extra of `agentgym-suite` that includes it.
     """
     return MissingExtraError(what, install_line(extra))
 
@@ -44,7 +44,7 @@ def install_line(extra: str) -> str:
 
 
 def arguments(extra: str) -> str:
-    """Return what the installer is given to add an extra to this copy, quoted for a shell."""
+    """Return the installer's arguments that add an extra to this copy, quoted for a shell."""
     name = f"{DISTRIBUTION}[{extra}]"
     copy = _installed()
     if copy is None:
@@ -55,8 +55,8 @@ def arguments(extra: str) -> str:
         return shlex.quote(name)
     folder = _local(origin["url"])
     if folder is not None and ("vcs_info" in origin or not folder.exists()):
-        # What it was installed from is gone, or is a repository of this machine, which not every
-        # pip takes beside an extra. So the packages themselves are named.
+        # The origin is gone, or is a repository of this machine, which not every pip accepts with
+        # an extra. So the packages themselves are named.
         return " ".join(map(shlex.quote, _requirements(copy).get(extra, [name])))
     if "dir_info" in origin and folder is not None:
         editable = "-e " if origin["dir_info"].get("editable") else ""
@@ -65,7 +65,7 @@ def arguments(extra: str) -> str:
 
 
 def absent_extras() -> dict[str, list[str]]:
-    """Return the extras of this copy of which a package is absent, with those packages.
+    """Return the extras of this copy that lack a package, with those packages.
 
     The result is empty if this copy has no metadata.
     """
@@ -80,7 +80,7 @@ def absent_extras() -> dict[str, list[str]]:
 
 
 def _installed() -> Distribution | None:
-    """Return the metadata of the copy that is running; None if another copy has it or none does."""
+    """Return the metadata of the running copy; None if another copy has it or it is missing."""
     try:
         found = distribution(DISTRIBUTION)
     except PackageNotFoundError:
@@ -106,7 +106,7 @@ def _checkout() -> Path | None:
 
 
 def _installer() -> str:
-    """Return `pip install` of the environment that is running, however it can be reached."""
+    """Return the `pip install` command of the running environment, whichever tool it has."""
     python = Path(sys.executable)
     pip = shutil.which("pip")
     if pip is not None and Path(pip).parent == python.parent:
@@ -122,7 +122,7 @@ def _local(url: str) -> Path | None:
 
 
 def _reference(origin: Mapping[str, Any]) -> str:
-    """Return a direct URL as PEP 508 takes it: the same commit, the same subdirectory."""
+    """Return a direct URL in the form of PEP 508: the same commit, the same subdirectory."""
     url = quote(str(origin["url"]), safe="%:/@?&=+,;~!$()")  # pip leaves blanks in that of a clone
     if source := origin.get("vcs_info"):
         url = f"{source['vcs']}+{url}@{source['commit_id']}"
@@ -130,7 +130,7 @@ def _reference(origin: Mapping[str, Any]) -> str:
 
 
 def _requirements(copy: Distribution) -> dict[str, list[str]]:
-    """Return what each extra adds, as requirements without their markers."""
+    """Return the requirements that each extra adds, without their markers."""
     found: dict[str, list[str]] = {}
     for line in copy.requires or ():
         requirement, _, marker = line.partition(";")

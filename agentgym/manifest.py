@@ -1,11 +1,12 @@
-"""TOML files into frozen pydantic models; every complaint names file, line and field.
+"""Reads TOML files into frozen pydantic models; every complaint names file, line and field.
 
-pydantic says which field is wrong; `locate` finds its line by parsing the text once more, one
+pydantic tells which field is wrong; `locate` finds its line by parsing the text again, one
 statement at a time, so that tomllib's grammar (TOML 1.0) is the only one.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import tomllib
@@ -24,7 +25,7 @@ from agentgym.errors import AgentGymError, close_matches
 from agentgym.records import Limits
 
 Location: TypeAlias = tuple[int | str, ...]
-"""Where a value stands in a document: keys and array indices, outermost first."""
+"""Position of a value in a document: keys and array indices, outermost first."""
 
 _EXPECTED = {
     "bool_type": "true or false",
@@ -36,17 +37,17 @@ _EXPECTED = {
     "string_type": "a string",
     "tuple_type": "an array",
 }
-"""What TOML calls the types that pydantic names otherwise."""
+"""TOML's names of the types that pydantic names otherwise."""
 
 
 class Manifest(BaseModel):
-    """Base of everything read from TOML: frozen, no unknown fields, no silent conversions."""
+    """Base of every model read from TOML: frozen, no unknown fields, no silent conversions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class LimitsManifest(Manifest):
-    """A `[limits]` table; what is absent keeps the value it is put over."""
+    """A `[limits]` table; an absent field keeps the value of the limits below it."""
 
     memory_mb: int | None = Field(default=None, gt=0)
     cpus: float | None = Field(default=None, gt=0)
@@ -56,7 +57,7 @@ class LimitsManifest(Manifest):
     output_bytes: int | None = Field(default=None, ge=1024)
 
     def over(self, limits: Limits) -> Limits:
-        """Return `limits` with what is given here put over it."""
+        """Return `limits` with the fields that are given here replaced."""
         return replace(limits, **self.model_dump(exclude_none=True))
 
 
@@ -68,14 +69,17 @@ def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
 
     Args:
         path: The file.
-        model: What it must look like.
-        error: The class to raise, that of the caller's boundary.
+        model: Model that the file must match.
+        error: Error class to raise, that of the caller's boundary.
 
     Raises:
-        AgentGymError: Of class `error`; one line a problem, in the order of the file, e.g.
+        AgentGymError: Of class `error`; one line for each problem, in the order of the file, e.g.
             ``tasks/x/task.toml:12: limits.memory_mb: expected an integer, got 'much'``.
     """
     text = read_text(path, error)
+    known: M | None = _validated(text, model)
+    if known is not None:
+        return known
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as fault:
@@ -83,7 +87,7 @@ def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
     dates = dict(_dates(data))
     problems = [(at, f"expected quoted text, got the date or time {v}") for at, v in dates.items()]
     try:
-        # JSON mode is what lets strict validation take a TOML array for a tuple.
+        # Strict validation accepts a TOML array for a tuple only in JSON mode.
         manifest = model.model_validate_json(json.dumps(data, default=str))
     except ValidationError as fault:
         found = [_problem(details, model) for details in fault.errors(include_url=False)]
@@ -101,6 +105,17 @@ def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
     )
 
 
+@functools.lru_cache(maxsize=256)
+def _validated(text: str, model: type[M]) -> M | None:
+    """Return what a text says, None if anything is wrong with it; frozen, so it can be shared."""
+    try:
+        # A date, which no field takes, has no JSON.
+        manifest: M = model.model_validate_json(json.dumps(tomllib.loads(text)))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return manifest
+
+
 def read_text(path: Path, error: type[AgentGymError]) -> str:
     """Return a UTF-8 text file, or raise `error` naming the file and, for bad bytes, the line."""
     try:
@@ -114,7 +129,7 @@ def read_text(path: Path, error: type[AgentGymError]) -> str:
 
 
 def show_path(path: Path) -> str:
-    """Return a path as messages show it: relative where it lies below the working directory."""
+    """Return a path as messages show it: relative if it lies below the working directory."""
     try:
         absolute, here = path.absolute(), Path.cwd()
     except FileNotFoundError:  # the working directory was deleted
@@ -123,7 +138,7 @@ def show_path(path: Path) -> str:
 
 
 def locate(text: str, location: Location) -> int:
-    """Return the line (from 1) of a value in a valid TOML text, or of what would hold it."""
+    """Return the line (from 1) of a value in a valid TOML text, or of the table that holds it."""
     return _line(_positions(text), location)
 
 
@@ -200,7 +215,7 @@ def _items(value: object) -> Iterator[tuple[int | str, object]]:
 
 
 def _syntax(message: str, text: str) -> str:
-    """Return ``:line: what`` for a message of tomllib, with what stands there."""
+    """Return ``:line: problem`` for a message of tomllib, with the text at that place."""
     found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
     if not found:
         return f": not TOML: {message}"
@@ -212,7 +227,7 @@ def _syntax(message: str, text: str) -> str:
 
 
 def _problem(details: ErrorDetails, model: type[Manifest]) -> tuple[Location, str]:
-    """Return where and what, in this house's words."""
+    """Return the position and the problem, in agentgym's words."""
     at = tuple(part for part in details["loc"] if part != "[key]")
     kind, message, value = details["type"], details["msg"], details["input"]
     if kind == "json_invalid":
@@ -234,7 +249,7 @@ def _problem(details: ErrorDetails, model: type[Manifest]) -> tuple[Location, st
 
 
 def _known(kind: Any, location: Location) -> list[str]:
-    """Return the names that were possible in the table that holds a location."""
+    """Return the names that are possible in the table that holds a location."""
     for part in location[:-1]:
         fields = _fields(kind)
         kind = _plain(fields[str(part)].annotation if fields else _item_type(kind))

@@ -1,4 +1,4 @@
-"""Python files of catalogues and task folders: executed by path, nothing is left in there."""
+"""Executes Python files of catalogues and task folders by path, and writes nothing there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentgym.manifest import show_path
 
 
 def _line_of(raised: Exception, path: Path) -> str:
-    """Return ``:line`` of the file that does not parse or raises, empty if that is another file."""
+    """Return ``:line`` of the place that raises; empty if it lies in another file."""
     if isinstance(raised, SyntaxError):
         return f":{raised.lineno}" if raised.filename == str(path) and raised.lineno else ""
     frames = traceback.extract_tb(raised.__traceback__)
@@ -37,11 +37,11 @@ def execute(
 
     Args:
         path: The file.
-        error: Makes the exception that says what is wrong with it.
-        is_package: It may import what stands beside it (``from .people import NAMES``).
+        error: Creates the exception for a description of what is wrong with the file.
+        is_package: Whether it may import its neighbours (``from .people import NAMES``).
 
     Raises:
-        Exception: As `error` makes it: executing the file raised.
+        Exception: The exception that `error` creates, if executing the file raised.
     """
     name = f"_agentgym_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     for loaded in [n for n in sys.modules if n == name or n.startswith(f"{name}.")]:
@@ -56,12 +56,12 @@ def execute(
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up by name while it is being executed.
     sys.modules[name] = module
-    # What a package imports from its own folder goes by the usual loader.
+    # The usual loader loads what a package imports from its own folder.
     writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
     except Exception as raised:
-        # Whatever executing an author's module raises, the module is what is broken.
+        # Whatever executing an author's module raises, the module is broken.
         del sys.modules[name]
         what = traceback.format_exception_only(raised)[-1].strip()
         raise error(

@@ -1,4 +1,4 @@
-"""Entry points by group, for kinds written in Python, the built-ins included.
+"""Entry points by group, for plug-ins written in Python, the built-ins included.
 
 The groups are `agentgym.sandboxes`, `agentgym.surfaces`, `agentgym.agents`, `agentgym.users` and
 `agentgym.step_graders` (entry points as specified by PyPA).
@@ -29,11 +29,11 @@ def names(group: str) -> list[str]:
 
 
 def load(group: str, name: str) -> Any:
-    """Import what stands under a name.
+    """Import the object with a name.
 
     Raises:
         NotFoundError: No installed package offers the name.
-        MissingExtraError: It needs an optional package that is not installed.
+        MissingExtraError: The object needs an optional package that is not installed.
         PluginError: Its import fails, or two packages claim the name.
     """
     points = {point.value: point for point in _points(group, tuple(sys.path)) if point.name == name}
@@ -64,20 +64,20 @@ def make(
     methods: Sequence[str],
     texts: Sequence[str] = (),
 ) -> Any:
-    """Make what a spec names: ``factory(argument, *others)`` of the entry point.
+    """Create what a spec names: ``factory(argument, *others)`` of the entry point.
 
     Args:
-        group: Of the entry points.
+        group: Group of the entry points.
         spec: ``"<name>"`` or ``"<name>:<argument>"``.
-        others: What the factory gets beside the argument.
-        like: The protocol it is to keep, for the message.
-        methods: What it must have.
+        others: Further arguments of the factory.
+        like: Name of the protocol that the object must follow, for the message.
+        methods: Methods that the object must have.
         texts: Attributes that must hold text.
 
     Raises:
         NotFoundError: No installed package offers the name.
         ConfigError: The argument is not accepted.
-        PluginError: The entry point cannot be loaded, or does not make such a thing.
+        PluginError: The entry point cannot be loaded, or its object breaks the protocol.
     """
     name, _, argument = spec.partition(":")
     factory, noun = load(group, name), _NOUNS[group]
@@ -85,7 +85,7 @@ def make(
         made = factory(argument, *others)
     except AgentGymError:
         raise
-    except Exception as error:  # whatever a plug-in raises is its failure
+    except Exception as error:  # a plug-in may raise anything, and each failure is its own
         raise PluginError(f"{noun} {name!r} cannot be made from {spec!r}: {error}") from error
     missing = [name for name in texts if not _is_text(getattr(made, name, None))]
     missing += [f"{name}()" for name in methods if not callable(getattr(made, name, None))]
@@ -103,7 +103,7 @@ def _is_text(value: object) -> bool:
 
 @cache
 def _points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    # Reading the metadata of every installed package takes milliseconds, and each episode asks.
+    # Reading the metadata of every installed package takes milliseconds, and each episode needs it.
     return tuple(entry_points(group=group))
 
 

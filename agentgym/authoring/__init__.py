@@ -1,1 +1,1 @@
-"""Writing tasks: a folder to begin with, a sandbox to try it in, proof that it is sound."""
+"""Task authoring: a folder to start from, a sandbox to try it in, and checks of soundness."""

@@ -1,8 +1,8 @@
-"""A setup run again, past what is kept: whether it leaves the same bytes whatever it runs in.
+"""Runs a task's setup several times and compares what the runs leave.
 
-Each run has another time, another hash seed, other process ids and another order of directories.
-What is compared of a file is its kind, permissions, link target and content, as in the state hash;
-owners and modification times are no part of either.
+The runs bypass the setup cache. Each has another time, another hash seed, other process ids and
+another order of directories. Files are compared by kind, permissions, link target and content, as
+in the state hash; owners and modification times are ignored.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ SURROUNDINGS: Final = (
 
 
 async def differences(subject: Subject, *, named: int = NAMED) -> list[str]:
-    """Return what runs of a task's setup leave differently, a line each; empty if they agree.
+    """Return the differences between runs of a task's setup, a line each; empty if they agree.
 
     Args:
         subject: The task; the instance of its first seed is set up.
-        named: How many paths are named.
+        named: Largest number of paths to name.
 
     Raises:
-        TaskError: The setup fails in other surroundings than its own.
+        TaskError: The setup fails under a changed time, hash seed or directory order.
     """
     complaints: list[str] = []
     if subject.has_sandbox and subject.task.setup is not None:
         complaints += await _differing_files(subject, named)
     if subject.services is not None and subject.task.services_setup is not None:
-        # Each takes a process of its own, and this one has a third hash seed.
+        # Each run takes a process of its own, and this one has a third hash seed.
         variables = [surroundings.env for surroundings in SURROUNDINGS[:2]]
         python = _PROGRAMS / "python"
         complaints += await differing_rows(subject.instance(), subject.services, variables, python)
@@ -87,7 +87,7 @@ async def _differing_files(subject: Subject, named: int) -> list[str]:
         began_s = time.monotonic()
         for surroundings in SURROUNDINGS:
             left.append(await _run(initial, surroundings))
-            # What reads the clock in no usual way sees another second in the next run.
+            # A program that reads the clock in an unusual way sees another second in the next run.
             await asyncio.sleep(max(0.0, began_s + 1.05 - time.monotonic()))
         trees = [await provider.open_tree(one.snapshot) for one in left]
         for (first, tree), (second, other) in pairwise(zip(left, trees, strict=True)):
@@ -105,7 +105,7 @@ async def _run(initial: InitialState, surroundings: Surroundings) -> Left:
     try:
         return await _run_in(initial, surroundings)
     except TaskError:
-        # Programs that stand in for others are no proof that the setup itself is broken.
+        # A replaced program may fail by itself, so this does not prove the setup broken.
         return await _run_in(initial, replace(surroundings, programs=None))
 
 
@@ -142,7 +142,7 @@ def _differs(path: str, tree: FileTree, other: FileTree, kinds: Sequence[ChangeK
         return f"points to {was.target!r} after one run and to {now.target!r} after another"
     if was.kind == "file":
         return _content_differs(path, tree, other, (was, now))
-    # A folder that is made anew or only touched is the same folder.
+    # A folder that is recreated or only touched counts as the same folder.
     return "" if kinds[0] == kinds[1] or was.kind == "dir" else "differs in kind of change"
 
 
@@ -168,7 +168,7 @@ def _compare_gold(first: Left, second: Left) -> list[str]:
 
 
 def first_difference(was: bytes, now: bytes) -> str:
-    """Say where two contents differ first: the line of a text, the byte of anything else."""
+    """Return where two contents first differ: a line of a text, a byte of anything else."""
     if was == now:
         return ""
     pairs = enumerate(zip(was, now, strict=False))
@@ -184,7 +184,7 @@ def first_difference(was: bytes, now: bytes) -> str:
 
 
 def _line(data: bytes, start: int, at: int) -> str:
-    """Return the line that begins at a byte, cut to what stands around another."""
+    """Return the line that begins at byte `start`, shortened to the part around byte `at`."""
     end = data.find(b"\n", at)
     end = len(data) if end < 0 else end
     head = max(start, at - _EXCERPT // 2)

@@ -1,4 +1,4 @@
-"""Checks tasks: every probe over every task, many episodes at a time, one report a task."""
+"""Checks tasks: runs every probe on every task, many episodes at a time, and reports each task."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from agentgym.task.load import load_folder
 
 DEFAULT_SEEDS = 2
 _UNSCORED = re.compile(r"error:(?:verifier|task|engine): .+")
-"""What a complaint says of an episode that could not be judged."""
+"""Matches the status in a complaint about an episode that could not be judged."""
 
 
 def default_jobs() -> int:
-    """Return how many episodes run at a time: most wait for their commands half of the time."""
+    """Return the default number of concurrent episodes: most wait for commands half of the time."""
     return 2 * (os.cpu_count() or 1)
 
 
@@ -38,15 +38,15 @@ async def check_tasks(
 ) -> list[Report]:
     """Examine tasks and return a report of each, in their order.
 
-    A few tasks are open at a time: enough that no processor waits, few enough that reports come
+    A few tasks are open at a time: enough that no processor waits, few enough that reports arrive
     one after the other.
 
     Args:
-        folders: Of the tasks.
-        stage: Plays the episodes; stays open.
-        seeds: How many seeds are looked at, from 0 on.
-        on_begin: Hears of a task that is begun.
-        on_report: Hears of a task that is done.
+        folders: Task folders.
+        stage: Plays the episodes; the caller closes it.
+        seeds: Number of seeds to examine, from 0 on.
+        on_begin: Called when a task begins.
+        on_report: Called when a task is done.
     """
     open_tasks = asyncio.Semaphore(2)
 
@@ -67,13 +67,13 @@ async def check_task(
     seeds: int = DEFAULT_SEEDS,
     probes: Sequence[Probe] = PROBES,
 ) -> Report:
-    """Examine one task. Whatever is wrong with it is in the report.
+    """Examine one task. The report holds whatever is wrong with it.
 
     Args:
-        folder: Of the task.
-        stage: Plays the episodes; stays open.
-        seeds: How many seeds are looked at, from 0 on.
-        probes: The properties that are examined; the first one says whether the task loads.
+        folder: Task folder.
+        stage: Plays the episodes; the caller closes it.
+        seeds: Number of seeds to examine, from 0 on.
+        probes: Properties to examine; the first one tells whether the task loads.
     """
     began_s = time.monotonic()
     schema, *others = probes
@@ -99,9 +99,9 @@ async def check_task(
 
 
 def told_once(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings in which an error that broke several probes is told by the first alone.
+    """Return the findings, reporting an error that broke several probes only under the first.
 
-    What is wrong with a check is wrong in every episode that it judges.
+    A broken check breaks every episode that it judges.
     """
     told: dict[str, str] = {}
     found = []

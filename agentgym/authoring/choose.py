@@ -1,4 +1,4 @@
-"""Which task folders a user means: ids, suites and globs of the catalogue, or paths."""
+"""Finds the task folders that a user names by id, suite, glob of the catalogue, or path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def task_folders(patterns: Sequence[str]) -> list[Path]:
 
     Args:
         patterns: Task ids, suites or globs as `agentgym eval` takes them, or paths of folders
-            that are tasks or hold tasks; none for everything below ``./tasks``.
+            that are tasks or hold tasks; if empty, everything below ``./tasks``.
 
     Raises:
         NotFoundError: A pattern matches nothing.
@@ -41,11 +41,11 @@ def task_folders(patterns: Sequence[str]) -> list[Path]:
 
 
 def one_task(pattern: str) -> Path:
-    """Return the folder of the one task that a pattern names.
+    """Return the folder of the only task that a pattern names.
 
     Raises:
-        NotFoundError: It matches nothing.
-        ConfigError: It matches several.
+        NotFoundError: The pattern matches nothing.
+        ConfigError: The pattern matches several tasks.
     """
     found = task_folders([pattern])
     if len(found) > 1:
@@ -55,7 +55,7 @@ def one_task(pattern: str) -> Path:
 
 
 def _below(path: Path) -> list[Path]:
-    """Return the folder itself where it is a task, else the tasks in it."""
+    """Return the folder itself if it is a task, else the tasks in it."""
     if (path / _MARKER).is_file():
         return [path.resolve()]
     depths = ("*", "*/*")

@@ -1,7 +1,7 @@
-"""A small task drafted for services that no example was written for: one call that changes a row.
+"""Drafts a small task for services without an example: the agent makes one call that changes a row.
 
-The call is drawn from the tools' schemas and the rows there are, made once, and what it changed
-becomes the rubric. It is a beginning that is sound, for its author to change.
+The call is sampled from the tools' schemas and the existing rows and made once. What it changed
+becomes the rubric. The draft is a sound starting point for its author to change.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def draft(env: str, services: ServiceSet, offered: frozenset[str]) -> Mapping[st
 
     Args:
         env: Name of the environment, for messages.
-        services: Its services.
-        offered: Names of the tools that an agent has there.
+        services: Services of the environment.
+        offered: Names of the tools that the agent has in it.
 
     Raises:
-        ConfigError: No call that changes a row can be made up.
+        ConfigError: No sampled call changes a row.
     """
     start = services.template(WORLD_SEED, _NOW)
     sampled_calls = SampledCalls(services, start, offered, by_key=True)
@@ -117,7 +117,7 @@ def _files(
 
 
 def _done(changes: Sequence[RowChange], layout: Layout) -> str:
-    """Return the check of what a call did; empty if nothing of it can be told from a row."""
+    """Return a check of what a call changed; empty if no row shows it reliably."""
     for change in sorted(changes, key=lambda change: change.kind != "added"):
         key = _key(change, layout)
         if change.kind == "added":
@@ -153,7 +153,7 @@ def _key(change: RowChange, layout: Layout) -> dict[str, Any]:
 
 
 def _steady(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a row does not come from the clock, as far as TOML can say it."""
+    """Return the columns of a row that do not depend on the clock and that TOML can express."""
     return {
         name: value
         for name, value in row.items()
@@ -171,5 +171,5 @@ def _line(action: Action) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in value.items())} }}"
-    # Texts, numbers, booleans and lists of them are written alike in JSON and TOML, but for DEL.
+    # JSON and TOML write texts, numbers, booleans and lists of them alike, except for DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""What a check of a task found: one finding a property, one report a task."""
+"""Results of checking a task: one finding for each property, one report for each task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Soundness(StrEnum):
 
 
 class DoesNotApplyError(Exception):
-    """Raised by a probe whose property this task cannot have; says why."""
+    """Raised by a probe whose property this task cannot have; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Finding:
     Attributes:
         property: Name of the probe.
         soundness: Sound, unsound or not applicable.
-        details: What is wrong, a line each; for what does not apply, why.
-        duration_s: Wall time of the probe, waiting for others included.
+        details: Complaints, a line each; the reason if the property does not apply.
+        duration_s: Wall time of the probe in seconds, including waits for other probes.
     """
 
     property: str
@@ -43,10 +43,10 @@ class Report:
     """All findings about one task.
 
     Attributes:
-        task: Its id, or the folder where it has none that can be read.
+        task: Id of the task, or its folder if the id cannot be read.
         findings: In the order of the probes.
-        episodes: How many were played.
-        duration_s: Wall time.
+        episodes: Number of episodes played.
+        duration_s: Wall time in seconds.
     """
 
     task: str
@@ -61,11 +61,11 @@ class Report:
 
     @property
     def unsound(self) -> tuple[Finding, ...]:
-        """The properties it should have and has not."""
+        """Findings of the properties that the task should have and lacks."""
         return tuple(f for f in self.findings if f.soundness is Soundness.UNSOUND)
 
     def to_json(self) -> Mapping[str, Json]:
-        """Return it as one object of the JSON report."""
+        """Return the report as one object of the JSON report."""
         return {
             "task": self.task,
             "sound": self.sound,

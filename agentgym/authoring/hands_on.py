@@ -1,4 +1,4 @@
-"""A person in the agent's place: acts in a task's environment and is judged on the way."""
+"""Lets a person act in a task's environment in the agent's place and be judged at any time."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _MANY_STEPS = 10**9
 
 
 class Attempt:
-    """One task, tried out by hand. `open` it first, `close` it in the end.
+    """A task tried out by hand. Call `open` first and `close` last.
 
     Args:
         task: The task.
-        provider: Starts the sandbox; closed with the attempt.
-        seed: Of the instance.
+        provider: Starts the sandbox; the attempt closes it.
+        seed: Seed of the instance.
 
     Attributes:
-        tools: What there is to call.
-        verdict: The last judgement, None before the first. A foreign task has only one, at the end.
-        over: The episode is over and `verdict` is its end.
-        instruction: What the agent is told.
-        cwd: Working directory of the shell, empty where there is none.
+        tools: Tools that can be called.
+        verdict: Last verdict, None before the first. A foreign task is judged only at the end.
+        over: Whether the episode is over; `verdict` is then final.
+        instruction: Instruction that the agent gets.
+        cwd: Working directory of the shell; empty if the environment has no shell.
     """
 
     def __init__(self, task: Task, provider: SandboxProvider, seed: int) -> None:
@@ -45,7 +45,7 @@ class Attempt:
         self.instruction = self.cwd = ""
 
     async def open(self) -> None:
-        """Begin, or begin anew."""
+        """Begin the episode, or begin it anew."""
         self.verdict, self.over = None, False
         if self._begun is not None:
             await self._begun.close()
@@ -92,14 +92,14 @@ class Attempt:
         return seen
 
     async def judge(self) -> Verdict | None:
-        """Judge what is there now, as if the episode ended here; None where that cannot be."""
+        """Judge the present state as if the episode ended here; None if that is not possible."""
         if not self.over and not self._judged_at_end:
             with contextlib.suppress(SandboxEndedError):
                 self.verdict = await self._episode.judge_now()
         return self.verdict
 
     async def submit(self, answer: str | None = None) -> Observation | None:
-        """Submit as the agent would; what it then sees, None where the episode was over before."""
+        """Submit as the agent would and return the observation; None if the episode was over."""
         if self.over:
             return None
         arguments = {} if answer is None else {"answer": answer}
@@ -107,14 +107,14 @@ class Attempt:
         return self._take(await self._episode.step(action))
 
     async def finish(self) -> Verdict:
-        """End the episode as the agent would, every step of it, and return its verdict."""
+        """End the episode as the agent would, play its last steps, and return its verdict."""
         while not self.over:
             await self.submit()
         assert self.verdict is not None
         return self.verdict
 
     async def close(self) -> None:
-        """End the sandbox; nothing of it is kept."""
+        """End the sandbox and discard its files."""
         await self._environment.close()
         await self._provider.close()
 

@@ -1,8 +1,8 @@
-"""Hears which connections this process tries to make while an episode is played and graded.
+"""Records which connections this process tries to make while an episode is played and graded.
 
-A hook of Python's own audit events (PEP 578): no library can connect past it. The processes that
-checks run in have one as well, and what they hear is told here. What a program started by a check
-does in a process of its own is not heard; clean rooms have no network.
+It uses a hook for Python's audit events (PEP 578), which no library can bypass. The processes that
+checks run in have such a hook as well and report to this one. It does not see the connections of a
+program that a check starts in a process of its own; clean rooms have no network.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 @contextlib.contextmanager
 def listening() -> Iterator[list[str]]:
-    """Collect the hosts that are asked for in this context, and in threads that take it over.
+    """Collect the hosts that code in this context, or in threads that inherit it, connects to.
 
-    Unix sockets and the loopback stay on this machine and are left out.
+    Unix sockets and loopback addresses stay on this machine and are left out.
     """
     _install()
     heard: list[str] = []
@@ -35,7 +35,7 @@ def listening() -> Iterator[list[str]]:
 
 @functools.cache
 def _install() -> None:
-    # Hooks cannot be taken away again: there is one, and it only looks where somebody listens.
+    # A hook cannot be removed: there is only one, and it acts only while a context listens.
     sys.addaudithook(_hear)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a solution: its first actions, or the first statements of its script."""
+"""Beginnings of a solution: its first actions, or the first statements of its script."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ MOST = 4
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The beginning of a solution, ended as the whole is; `name` says how far it goes."""
+    """A beginning of a solution with the solution's ending; `name` says how far it goes."""
 
     name: str
     actions: tuple[Action, ...]
 
 
 def prefixes(actions: Sequence[Action], most: int = MOST) -> list[Prefix]:
-    """Return proper beginnings of a solution from the shortest on, evenly spread.
+    """Return proper beginnings of a solution, shortest first, evenly spread.
 
     Args:
-        actions: The whole; the last one ends the episode.
-        most: How many at most.
+        actions: The solution; the last action ends the episode.
+        most: Largest number of beginnings.
     """
     *work, end = actions
     ending: tuple[Action, ...] = (end,)

@@ -1,4 +1,4 @@
-"""What a person sees while tasks are checked: a live table on a terminal, else a line a task."""
+"""Progress display of a check: a live table on a terminal, else a line for each task."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from agentgym.authoring.finding import Report
 
 
 class CheckProgress:
-    """Hears what happens in a check; a context around the whole of it.
+    """A context manager that shows the events of a check.
 
     Args:
-        console: Where it is shown.
+        console: Console to print on.
         total: Number of tasks.
     """
 
@@ -44,15 +44,15 @@ class CheckProgress:
         self._live.stop()
 
     def begin(self, name: str) -> None:
-        """Hear of a task that is begun."""
+        """Show that a task has begun."""
         self._open[name] = time.monotonic()
 
     def episode(self, name: str) -> None:
-        """Hear of an episode that is over."""
+        """Count an episode that is over."""
         self._episodes += 1
 
     def end(self, name: str, report: Report) -> None:
-        """Hear of a task that is done, and print its line."""
+        """Take a task out of the table and print its line."""
         self._open.pop(name, None)
         self._done += 1
         self._unsound += not report.sound
@@ -65,7 +65,7 @@ class CheckProgress:
         self._console.print(Text(line, "red" if wrong else ""), soft_wrap=True)
 
     def render(self) -> Table:
-        """Return the picture of this moment."""
+        """Return the table as it is now."""
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         now_s = time.monotonic()
         for name, began_s in list(self._open.items()):

@@ -1,8 +1,8 @@
-"""A whole agentgym command in a sandbox, for task folders whose Python nobody has read.
+"""Runs an agentgym command in a sandbox, for task folders whose Python code is not trusted.
 
-Checks, services and whatever else of a task runs on the host then run in namespaces of their own:
-read-only but for a cache folder, without network, home, environment variables and other processes,
-under a user id that owns nothing. Sandboxes are started inside as anywhere. See namespaces(7).
+Checks, services and all other code of a task that runs on the host then run in namespaces of their
+own: read-only except for a cache folder, without network, home, environment variables and other
+processes, under a user id that owns nothing. Nested sandboxes start as usual. See namespaces(7).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentgym.record.folder import RunFolder
 from agentgym.sandbox import layers
 
 REPORT: Final = "report.json"
-"""Where in the cache folder a command leaves what is wanted of it."""
+"""File in the cache folder to which a command writes its result."""
 
 _REPORT_BYTES: Final = 16 << 20
 _LINE_CHARS: Final = 4_000
@@ -34,17 +34,17 @@ _KEPT: Final = ("PATH", "LANG", "LC_ALL", "AGENTGYM_PATH", catalogue.SHADOW)
 _ENTRY: Final = "from agentgym.cli import main; main()"
 
 Say = Callable[[str, bool], None]
-"""Takes a line and whether it is of standard error."""
+"""Callback that takes a line of output and whether it came from standard error."""
 
 
 class Quarantine:
-    """Runs agentgym commands over folders that are not trusted. Close it, or use it in `with`.
+    """Runs agentgym commands over untrusted folders. Close it, or use it in `with`.
 
     Args:
-        folders: Task folders that the commands are to read.
+        folders: Task folders that the commands read.
 
     Raises:
-        SandboxError: A program that this takes is not installed.
+        SandboxError: A required program is not installed.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -71,7 +71,7 @@ class Quarantine:
 
         Args:
             words: The command; a path in it must be one of the folders, or below the cache.
-            say: Hears what it prints, line by line; it may be anything.
+            say: Called with each line of output, which may hold anything.
         """
         process = subprocess.Popen(
             self.command(words),
@@ -93,7 +93,7 @@ class Quarantine:
                 hearer.join()
             return process.wait()
         finally:
-            # With it goes everything in its process namespace.
+            # This also ends everything in its process namespace.
             process.kill()
             process.wait()
             process.stdout.close()
@@ -103,7 +103,7 @@ class Quarantine:
         """Return what a command wrote to `REPORT` in its cache folder, None if it wrote nothing.
 
         Raises:
-            RecordError: It is no regular file, or too large.
+            RecordError: The file is not a regular file, or is too large.
         """
         try:
             return RunFolder(Path(self._cache.name)).read(REPORT, _REPORT_BYTES)
@@ -112,7 +112,7 @@ class Quarantine:
 
     @property
     def report_path(self) -> str:
-        """Where a command is told to write `REPORT`."""
+        """Path at which a command must write `REPORT`."""
         return f"{self._cache.name}/{REPORT}"
 
     def command(self, words: Sequence[str]) -> list[str]:
@@ -120,14 +120,14 @@ class Quarantine:
         root = os.geteuid() == 0
         drop = ["--cap-add", "ALL"] if root else []
         if not root:
-            # Root of the first namespace mounts; what runs is this user again, without rights.
+            # Root of the first namespace mounts; the command runs as this user, without rights.
             drop = ["--unshare-user", "--uid", str(os.geteuid()), "--gid", str(os.getegid())]
         ids = [f"--reuid={_ID_WHEN_ROOT}", f"--regid={_ID_WHEN_ROOT}", "--clear-groups"]
         return [
             *("setpriv", "--pdeathsig", "KILL", "--"),
             *("unshare", *([] if root else ["--user", "--map-root-user"]), "--mount", "--pid"),
             *("--net", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc", "--"),
-            # No proc of bubblewrap's own: with parts of it covered, no sandbox starts inside.
+            # Not bubblewrap's own /proc: with parts of it covered, no sandbox starts inside.
             *("bwrap", "--tmpfs", "/", "--bind", "/proc", "/proc", "--dev", "/dev"),
             *("--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/mnt"),
             *self._mounts(),
@@ -142,7 +142,7 @@ class Quarantine:
         return {**kept, "HOME": "/tmp", "AGENTGYM_CACHE": self._cache.name}
 
     def _mounts(self) -> Iterator[str]:
-        """Yield what is to be seen, and that only the cache can be written to."""
+        """Yield the mounts; only the cache is writable."""
         seen = list(
             dict.fromkeys([*map(Path, _SYSTEM), *_python(), *_catalogues(), *self._folders])
         )
@@ -161,7 +161,7 @@ class Quarantine:
 
 
 def _python() -> Iterator[Path]:
-    """Yield the folders that this Python and its modules are in, the user's home left out."""
+    """Yield the folders that hold this Python and its modules, except the user's home."""
     home = Path(os.path.realpath(Path.home()))
     interpreter = Path(os.path.realpath(sys.executable)).parent.parent
     for name in [sys.prefix, sys.base_prefix, str(interpreter), *filter(None, sys.path)]:
@@ -185,6 +185,6 @@ def _working_directory() -> Path | None:
 
 
 def _hear(stream: IO[bytes], say: Say, is_error: bool) -> None:
-    """Pass lines on; one without an end is passed on in pieces."""
+    """Pass lines on; split a line that does not end."""
     while line := stream.readline(_LINE_CHARS):
         say(line.decode("utf-8", "replace").rstrip("\n"), is_error)

@@ -1,7 +1,7 @@
-"""The setup of services run again, each time in a Python process of its own.
+"""Runs the setup of services repeatedly, each time in a Python process of its own.
 
-Run as a program it is that process: ``python -m agentgym.authoring.rows_afresh FOLDER SEED FILE``
-sets up the services of the task in a folder and writes what they begin as to a file.
+Run as a program, this module is that process: ``python -m agentgym.authoring.rows_afresh FOLDER
+SEED FILE`` sets up the services of the task in a folder and writes their initial state to a file.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ async def differing_rows(
     variables: Sequence[Mapping[str, str]],
     python: Path,
 ) -> list[str]:
-    """Return what the setup of services leaves differently from run to run, a line each.
+    """Return the differences that runs of the services' setup leave, a line each.
 
     Args:
-        instance: Whose setup it is.
-        services: What it sets up.
-        variables: Of the process of each run.
-        python: Folder that comes first on the path of its modules.
+        instance: Task instance to set up.
+        services: Services to set up.
+        variables: Environment variables of each run's process.
+        python: Folder that comes first on the module search path of the process.
 
     Raises:
         TaskError: The setup fails in one of the runs.

@@ -1,6 +1,6 @@
-"""Calls of services that anybody could make: drawn from the tools' schemas and the rows there are.
+"""Calls of services that any agent could make, sampled from the tools' schemas and existing rows.
 
-They look like work and are none: reads that harm nothing, and writes that nobody asked for.
+They resemble work but do not solve a task: reads that change nothing, and unrequested writes.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from agentgym.services.backend import Backend, ServiceSet
 from agentgym.services.functions import Function
 from agentgym.services.layout import quoted
 from agentgym.services.state import Snapshot
-from agentgym.testing.service_calls import CallSampler, free_texts
+from agentgym.surfaces.call_sampler import CallSampler, free_texts
 
 _TRIES = 6
 _PLAIN = ("A note for later.", "Please have a look at this when there is time.")
 
 
 class SampledCalls:
-    """Draws calls about what an episode begins with; equal arguments give equal calls.
+    """Samples calls about the initial state of an episode; equal arguments give equal calls.
 
     Args:
-        services: Whose tools.
-        start: What the episode begins with.
+        services: Services whose tools are called.
+        start: Initial state of the episode.
         offered: Names of the tools that the agent has.
-        by_key: Whether a text argument that has the name of a table takes keys of that table.
+        by_key: Whether a text argument named like a table takes keys of that table.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class SampledCalls:
         self._undrawable: set[str] = set()
 
     def close(self) -> None:
-        """Let the state go."""
+        """Release the state."""
         self._backend.close()
 
     def reads(self, turn: int = 0) -> list[Action]:
-        """Return a read of every service, another one every turn."""
+        """Return a read of every service; a different one every turn."""
         found = []
         for service in dict.fromkeys(f.service for f in self._functions):
             own = [f for f in self._functions if f.service == service and not f.writes]
@@ -69,7 +69,7 @@ class SampledCalls:
         return found
 
     def additions(self) -> list[Action]:
-        """Return, of every tool that can do so, a call that adds rows and removes none."""
+        """Return a call that adds rows and removes none, for every tool that can make one."""
 
         def adds(reply: Reply) -> bool:
             kinds = {ref.kind for ref in self._backend.audit[-1].changed}
@@ -78,7 +78,7 @@ class SampledCalls:
         return [action for f in self._writing() for action in self._drawn(f, adds)]
 
     def plainly(self, action: Action) -> Action:
-        """Return a call whose free texts are sentences that a person would write."""
+        """Return the call with its free texts replaced by plausible sentences."""
         (function,) = (f for f in self._functions if f.spec.name == action.tool)
         keys = {
             name: value
@@ -89,7 +89,7 @@ class SampledCalls:
         return replace(said, arguments={**said.arguments, **keys})
 
     def changes(self) -> list[Action]:
-        """Return, of every tool that can do so, a call that changes rows."""
+        """Return a call that changes rows, for every tool that can make one."""
 
         def alters(reply: Reply) -> bool:
             return reply.error is None and bool(self._backend.audit[-1].changed)
@@ -97,11 +97,11 @@ class SampledCalls:
         return [action for f in self._writing() for action in self._drawn(f, alters)]
 
     def writes(self, each: int, texts: Sequence[str]) -> list[Action]:
-        """Return some calls of every tool that writes, whether they are refused or not.
+        """Return some calls of every tool that writes, including calls that are refused.
 
         Args:
-            each: Calls of a tool.
-            texts: What free texts say, one after the other.
+            each: Number of calls of each tool.
+            texts: Values of the free texts, one after the other.
         """
         return [
             _saying(f, action, texts[turn % len(texts)])
@@ -111,12 +111,12 @@ class SampledCalls:
         ]
 
     def sweeps(self, first: Sequence[Json], each: int, text: str) -> list[Action]:
-        """Return calls of every tool that writes about one thing after the other.
+        """Return calls of every tool that writes, over many subjects in turn.
 
         Args:
-            first: Numbers and names that come first, where a tool takes them.
-            each: Calls of a tool.
-            text: What free texts say.
+            first: Numbers and names to use first, if a tool takes them.
+            each: Number of calls of each tool.
+            text: Value of the free texts.
         """
         found = []
         for function in self._writing():
@@ -130,7 +130,7 @@ class SampledCalls:
         return found
 
     def adds_rows(self, actions: Sequence[Action]) -> bool:
-        """Whether calls add rows when they are made a second time."""
+        """Return whether calls add rows when they are made a second time."""
         calls = [a for a in actions if a.tool in {f.spec.name for f in self._writing()}]
         try:
             for action in calls:
@@ -144,7 +144,7 @@ class SampledCalls:
             self._backend.restore(self._start)
 
     def _names_row(self, function: Function, name: str) -> bool:
-        """Whether a parameter takes the text that is the key of a table of the same name."""
+        """Return whether a parameter takes the text key of a table of the same name."""
         if not self._by_key:
             return False
         schema, rows = _parameters(function)[name], self._backend.state.rows
@@ -162,13 +162,13 @@ class SampledCalls:
     def _drawn(
         self, function: Function, fits: Callable[[Reply], bool] = lambda reply: True
     ) -> list[Action]:
-        """Return a call whose answer fits, nothing where some tries did not find one."""
+        """Return a call whose reply fits; empty if several tries find none."""
         for _ in range(_TRIES):
             if function.spec.name in self._undrawable:
                 return []
             try:
                 arguments = self._sampler.draw(function)
-            except AssertionError:  # nothing legal can be made up
+            except AssertionError:  # the schema admits no call that can be generated
                 self._undrawable.add(function.spec.name)
                 return []
             reply = self._backend.call(function.spec.name, arguments)
@@ -180,7 +180,7 @@ class SampledCalls:
         return []
 
     def _subject(self, function: Function, first: Sequence[Json]) -> tuple[str, list[Json]]:
-        """Return the parameter that says what a tool acts upon, with values for it."""
+        """Return the parameter that names what a tool acts upon, and values for it."""
         texts = free_texts(function)
         for name in self._sampler.required(function):
             values = self._sampler.values(function, name)
@@ -192,7 +192,7 @@ class SampledCalls:
 
 
 def _saying(function: Function, action: Action, text: str) -> Action:
-    """Return a call whose free texts say something else, as far as they are long enough."""
+    """Return a call with its free texts replaced, if they are long enough."""
     said = {
         name: text[: _parameters(function)[name].get("maxLength", len(text))]
         for name in free_texts(function)
@@ -206,7 +206,7 @@ def _parameters(function: Function) -> Any:
 
 
 def _examples(function: Function, now: str) -> dict[str, Sequence[Json]]:
-    """Return by parameter what no row can tell: texts, and moments that are still to come."""
+    """Return values by parameter that no row supplies: texts, and times in the future."""
     found: dict[str, Sequence[Json]] = dict.fromkeys(free_texts(function), _PLAIN)
     tomorrow = datetime.fromisoformat(now) + timedelta(days=1)
     for name, schema in _parameters(function).items():
@@ -219,5 +219,5 @@ def _examples(function: Function, now: str) -> dict[str, Sequence[Json]]:
 
 
 def _is_valid(value: Json, schema: Any) -> bool:
-    """Whether a schema admits a value."""
+    """Return whether a schema admits a value."""
     return bool(jsonschema.Draft202012Validator(schema).is_valid(value))

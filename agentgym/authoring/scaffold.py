@@ -1,4 +1,4 @@
-"""Lays down the folder of a new task: a small complete one for its author to change."""
+"""Writes the folder of a new task: a small complete one for its author to change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXAMPLES: Final = {
     "shell": ("bash",),
     "tickets": ("tickets_search", "tickets_get", "tickets_close", "tickets_comment"),
 }
-"""Example to the tools that its solution and mutants need; the first that fits is written."""
+"""Example to the tools that its solution and mutants need; the first that fits is used."""
 _VERSIONED = re.compile(r"-v[0-9]+$")
 
 
@@ -28,13 +28,13 @@ def new_task(name: str, *, env: str, template: bool, root: Path) -> Path:
     Args:
         name: ``suite/name``.
         env: Catalogue name of its environment.
-        template: With slots that are drawn from the seed.
-        root: A catalogue: the task goes to ``tasks/suite/name`` below it.
+        template: Whether the task has slots that are drawn from the seed.
+        root: Catalogue folder; the task goes to ``tasks/suite/name`` below it.
 
     Raises:
-        NotFoundError: There is no such environment.
-        ConfigError: The name is none, the folder exists, the id is taken, or the environment has
-            no tools that an example acts through.
+        NotFoundError: No environment has this name.
+        ConfigError: The name is invalid, the folder exists, the id is taken, or the environment
+            lacks the tools that an example needs.
     """
     match = _NAME.fullmatch(name)
     if match is None or _VERSIONED.search(name):
@@ -64,7 +64,7 @@ def new_task(name: str, *, env: str, template: bool, root: Path) -> Path:
 
 
 def _drafted(env: str, spec: EnvSpec, tools: frozenset[str], template: bool) -> Mapping[str, str]:
-    """Return the files of a task for an environment that no example has the tools of."""
+    """Return the files of a task for an environment that lacks the tools of every example."""
     services = spec.find_services()
     wanted = " nor ".join(", ".join(names) for names in _EXAMPLES.values())
     if services is None:

@@ -1,4 +1,4 @@
-"""The table of a check: a row a task, a column a property, and below it what is wrong."""
+"""The result table of a check: tasks in rows, properties in columns, complaints below."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _table(reports: Sequence[Report], width: int) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("task", no_wrap=True, overflow="ellipsis", vertical="bottom")
     for probe in PROBES:
-        # Where the names do not fit beside each other, they stand upright.
+        # If the names do not fit beside each other, they are printed vertically.
         heading = probe.name if needed <= width else "\n".join(probe.name)
         table.add_column(heading, no_wrap=True, justify="center", vertical="bottom")
     for report in reports:

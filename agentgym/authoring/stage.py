@@ -1,6 +1,6 @@
-"""Where the episodes of a check are played: one pool of sandboxes, so many at a time.
+"""Plays the episodes of a check with one pool of sandboxes, a bounded number at a time.
 
-Nothing is recorded to disk; what an episode showed is kept in memory until its task is judged.
+It records nothing on disk; it keeps what an episode shows in memory until its task is judged.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Played:
     """One episode of a check.
 
     Attributes:
-        verdict: How it was judged.
-        steps: What was done and seen.
-        error: Why it has no score, else empty.
-        contacted: Hosts that this process asked for meanwhile.
-        duration_s: Wall time, from the reset to the verdict.
+        verdict: Verdict of the episode.
+        steps: Actions and observations.
+        error: Reason why the episode has no score, else empty.
+        contacted: Hosts that this process tried to reach during the episode.
+        duration_s: Wall time from the reset to the verdict, in seconds.
     """
 
     verdict: Verdict
@@ -62,10 +62,10 @@ class Played:
 
 
 class Player:
-    """An agent that plays given actions, whatever it sees.
+    """An agent that plays given actions, whatever it observes.
 
     Args:
-        actions: What it does; the last one ends the episode.
+        actions: Actions to play; the last one ends the episode.
     """
 
     def __init__(self, actions: Sequence[Action]) -> None:
@@ -80,7 +80,7 @@ class Player:
         """Play the next action.
 
         Raises:
-            AgentError: There is none left and the episode goes on.
+            AgentError: All actions are played and the episode goes on.
         """
         if len(history) < len(self._actions):
             return Decision(answered(self._actions[len(history)], history))
@@ -88,14 +88,14 @@ class Player:
         raise AgentError(f"after {len(history)} actions there is none left; the episode goes on")
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing; the player holds no resources."""
 
 
 class UnheardJudge:
-    """A judge that a user named: that it is asked over a network is no fault of the task.
+    """Wraps a judge that the user named; its network use does not count against the task.
 
     Args:
-        judge: Who decides.
+        judge: The judge that decides.
     """
 
     def __init__(self, judge: Judge) -> None:
@@ -122,10 +122,10 @@ class Stage:
     """Plays episodes for many tasks, `jobs` at a time.
 
     Args:
-        provider: Starts the sandboxes; closed with the stage.
-        jobs: Episodes at a time.
-        on_episode: Called with a task's id whenever one is over.
-        judge: Who decides what checks ask a judge; None: whom AGENTGYM_JUDGE names.
+        provider: Starts the sandboxes; the stage closes it.
+        jobs: Number of concurrent episodes.
+        on_episode: Called with a task's id whenever one of its episodes is over.
+        judge: Judge that checks ask; if None, the one that AGENTGYM_JUDGE names.
     """
 
     def __init__(
@@ -151,10 +151,10 @@ class Stage:
         max_steps: int | None = None,
         room_cache: RoomCache | None = None,
     ) -> Played:
-        """Play one episode to its verdict; every failure is part of what is returned."""
+        """Play one episode to its verdict; the result includes every failure."""
         async with self._seats:
             with listening() as contacted:
-                # What is proved of a task must not hang on what a model says.
+                # A proof of soundness must not depend on the reply of a model.
                 steps: list[Step] = []
                 async with Environment(
                     *(task, self.provider),
@@ -181,7 +181,7 @@ class Stage:
             )
 
     async def bare(self, recipe: Recipe) -> Snapshot:
-        """Return the files of a sandbox in which nothing has happened yet."""
+        """Return the files of a sandbox before anything has run in it."""
         key = repr(recipe)
         if key not in self._bare:
             self._bare[key] = asyncio.create_task(self._seal_untouched(recipe))
@@ -211,25 +211,25 @@ def open_stage(
 
     Args:
         sandbox: Name of the provider.
-        jobs: Episodes at a time.
-        on_episode: Called with a task's id whenever one is over.
+        jobs: Number of concurrent episodes.
+        on_episode: Called with a task's id whenever one of its episodes is over.
         judge: Spec of a judge, or empty.
-        needed: Whether an episode needs a sandbox, so that the provider has to run here.
+        needed: Whether an episode needs a sandbox, so that the provider must run here.
 
     Raises:
-        NotFoundError: There is no such provider or judge.
-        ConfigError: It cannot run on this machine, or the judge cannot be made.
+        NotFoundError: No provider or judge has this name.
+        ConfigError: The provider cannot run on this machine, or the judge cannot be created.
     """
     judging = UnheardJudge(open_judge(judge)) if judge else None
     return Stage(open_provider(sandbox, needed=needed), jobs, on_episode, judging)
 
 
 def open_provider(name: str, *, needed: bool = True) -> SandboxProvider:
-    """Return a sandbox provider, one that can run here where it is needed.
+    """Return a sandbox provider; if it is needed, one that can run here.
 
     Raises:
-        NotFoundError: There is no such provider.
-        ConfigError: It cannot run on this machine.
+        NotFoundError: No provider has this name.
+        ConfigError: The provider cannot run on this machine.
     """
     provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
     if needed and (problems := provider.problems()):

@@ -1,4 +1,4 @@
-"""Where statements of a shell script end, which is for ``bash -n`` to say; nothing is executed."""
+"""Finds where statements of a shell script end by asking ``bash -n``; it executes nothing."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _UNFINISHED = ("unexpected end of file", "unexpected EOF", "delimited by end-of-
 
 
 def boundaries(lines: Sequence[str]) -> list[int]:
-    """Return after how many lines a script can be cut, its end left out.
+    """Return the numbers of lines after which a script can be cut, its end excluded.
 
-    Lines that do nothing (comments, exports of parameters) are no place to cut after. Empty
-    where this machine has no bash.
+    A script is not cut after lines that do nothing (comments, exports of parameters). The result
+    is empty if this machine has no bash.
     """
     said = [number for number, line in enumerate(lines, start=1) if _is_said(line)]
     if shutil.which("bash") is None or not said:
         return []
-    # A here-document that was cut is a warning only, hence the look at what was said.
+    # bash only warns about a here-document that was cut, so the code reads its messages.
     return [n for n in said if n < said[-1] and not _complaint("".join(lines[:n]))]
 
 
 def is_unfinished(script: str) -> bool:
-    """Whether more lines have to follow: a quote, a loop or a here-document is open."""
+    """Return whether more lines must follow: a quote, a loop or a here-document is open."""
     if script.endswith("\\\n"):
         return True
     if shutil.which("bash") is None:

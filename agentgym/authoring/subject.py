@@ -1,4 +1,4 @@
-"""One task under examination: its episodes, each played once, and what its setup left."""
+"""One task under examination: its episodes, each played once, and the state after its setup."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _SYSTEM = ("/proc", "/sys", "/dev", "/usr", "/bin", "/sbin", "/lib")
 
 @dataclass(frozen=True)
 class InitialState:
-    """What an agent finds when an episode of an instance begins.
+    """The initial state of an episode of an instance.
 
     Attributes:
         instance: The task with its slots filled.
-        recipe: Of its sandboxes.
-        snapshot: The files.
-        tree: The same, for reading.
-        files: Regular files that the setup made or altered, sorted.
-        named: Paths that the instruction names, as they are written there, sorted.
-        provider: Of its sandboxes.
-        gold: What the setup left for the checks, by name.
-        services: The services as the setup left them, None where there are none.
+        recipe: Recipe of its sandboxes.
+        snapshot: Snapshot of the files.
+        tree: The same files, for reading.
+        files: Regular files that the setup created or changed, sorted.
+        named: Paths that the instruction names, as written there, sorted.
+        provider: Provider of its sandboxes.
+        gold: Values that the setup left for the checks, by name.
+        services: State of the services after the setup; None if the task has no services.
     """
 
     instance: Instance
@@ -58,7 +58,7 @@ class InitialState:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Where the work is: folders of what the setup left and the instruction names."""
+        """Folders of the work: those of the files that the setup left and the instruction names."""
         found = {"/root"}
         for path in (*self.files, *self.named):
             parts = path.split("/")[1:]
@@ -75,13 +75,13 @@ class Subject:
 
     Args:
         task: The task.
-        seeds: Of the instances that are looked at; the first one stands for all where one does.
+        seeds: Seeds of the instances to examine; the first stands for all if one is enough.
         stage: Plays the episodes.
 
     Attributes:
-        calls: The agent's tools.
-        tools: Their names.
-        has_sandbox: Its environment has one.
+        calls: Tools of the agent.
+        tools: Names of the tools.
+        has_sandbox: Whether the environment has a sandbox.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], stage: Stage) -> None:
@@ -97,14 +97,14 @@ class Subject:
         self._sampled_calls: SampledCalls | None = None
 
     def close(self) -> None:
-        """Let go of what calls were tried on."""
+        """Release the state that sampled calls were tried on."""
         if self._sampled_calls is not None:
             self._sampled_calls.close()
             self._sampled_calls = None
 
     @property
     def first_seed(self) -> int:
-        """The seed of the instance that stands for all."""
+        """Seed of the instance that stands for all."""
         return self.seeds[0]
 
     def instance(self, seed: int | None = None) -> Instance:
@@ -112,7 +112,7 @@ class Subject:
         return self.task.instance(self.first_seed if seed is None else seed)
 
     def without_scratch(self) -> Subject:
-        """Return the same task with all that lies in /tmp left out of the state hash."""
+        """Return the same task, with the files below /tmp left out of the state hash."""
         manifest = self.task.manifest
         replay = manifest.replay.model_copy(
             update={"volatile_paths": (*manifest.replay.volatile_paths, *_SCRATCH)}
@@ -122,7 +122,7 @@ class Subject:
         )
 
     def with_tests_within(self, limit_s: float) -> Subject:
-        """Return the same task with less time for a foreign one's tests, where they have more."""
+        """Return the same task with the tests of a foreign task limited to `limit_s` seconds."""
         rules = self.task.sandbox_rules
         if rules is None:
             return self
@@ -138,11 +138,11 @@ class Subject:
         return other
 
     async def oracle(self, seed: int | None = None, take: int = 0) -> Played:
-        """Play the solution; the same take of the same seed is played only once."""
+        """Play the solution; play the same take of the same seed only once."""
         chosen = self.first_seed if seed is None else seed
 
         async def play() -> Played:
-            # Judged on its own: that the same end is judged the same is to be seen, not recalled.
+            # Judge it anew: the test is whether equal ends are judged alike, so no memory helps.
             actions = oracle(self.instance(chosen))
             return await self._play(actions, chosen, room_cache=None)
 
@@ -151,8 +151,8 @@ class Subject:
     async def play(self, actions: Sequence[Action], *, seed: int | None = None) -> Played:
         """Play actions, the last of which ends the episode.
 
-        The bound on steps is raised to what the actions need. What clean rooms answered about the
-        same files in another episode is not asked again.
+        The limit on steps is raised to what the actions need. Answers of clean rooms about the same
+        files in another episode are reused.
         """
         chosen = self.first_seed if seed is None else seed
         return await self._play(actions, chosen, room_cache=self._room_cache)
@@ -184,7 +184,7 @@ class Subject:
         )
 
     async def initial_state(self, seed: int | None = None) -> InitialState:
-        """Return what an agent finds at the start; prepared only once."""
+        """Return the initial state of an episode; it is prepared only once."""
         chosen = self.first_seed if seed is None else seed
         return await self._only_once(
             "initial state", chosen, functools.partial(self._initial_state, chosen)
@@ -217,7 +217,7 @@ class Subject:
         )
 
     async def sampled_calls(self) -> SampledCalls | None:
-        """Return calls that anybody could make of the services, None where there are none."""
+        """Return calls that any agent could make; None if the environment has no services."""
         start = (await self.initial_state()).services
         if self.services is None or start is None:
             return None
@@ -234,13 +234,13 @@ class Subject:
         key = (what, seed)
         if key not in self._once:
             self._once[key] = asyncio.ensure_future(make())
-        # Shielded: a probe that is cancelled leaves the episode to the others that wait for it.
+        # Shielded: a cancelled probe leaves the episode to the other probes that wait for it.
         result: T = await asyncio.shield(self._once[key])
         return result
 
 
 def named_paths(instruction: str) -> tuple[str, ...]:
-    """Return the absolute guest paths that an instruction names, the system's own left out."""
+    """Return the absolute guest paths that an instruction names, except system paths."""
     found = {match.rstrip("./") for match in _PATH.findall(instruction)}
     return tuple(
         sorted(

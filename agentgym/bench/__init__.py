@@ -1,7 +1,7 @@
-"""Measurements: what `agentgym bench NAME` runs and prints.
+"""Runs and prints the measurements of `agentgym bench NAME`.
 
-Machines are shared and noisy, so what counts are ratios within one run: peers are measured in
-turn with ours, round by round, and medians are reported.
+Machines are shared and noisy, so ratios within one run count: each round measures a peer and
+agentgym in turn, and medians are reported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MIN_WIDTH = 100
 
 
 class Measured(Protocol):
-    """What a measurement found."""
+    """The result of a measurement."""
 
     def flat(self) -> Mapping[str, float]:
         """Return key to figure."""
@@ -45,14 +45,14 @@ def run_bench(
 
     Args:
         name: One of `BENCHES`.
-        json_file: Where the JSON object goes, or None.
-        quick: Fewer repetitions.
-        jobs: For ``pool``: numbers of episodes at a time.
+        json_file: Where to write the JSON object, or None.
+        quick: Whether to do fewer repetitions.
+        jobs: For ``pool``: numbers of concurrent episodes.
         provider: For ``pool``: name of the sandbox provider.
 
     Raises:
-        NotFoundError: There is no such measurement.
-        ConfigError: Another measurement's option was given.
+        NotFoundError: No measurement has this name.
+        ConfigError: The option belongs to another measurement.
     """
     if name not in BENCHES:
         raise NotFoundError("bench", name, BENCHES, f"there is: {', '.join(BENCHES)}")

@@ -1,4 +1,4 @@
-"""How long it takes to prove tasks sound."""
+"""Measures how long it takes to prove tasks sound."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ async def measure_task_check(
     """Fill ``task_check_s``: the wall time of `agentgym task check` over some tasks.
 
     Args:
-        figures: Where the figure is; a note says how much was done.
-        patterns: Which tasks.
+        figures: Receives the figure, and a note on the amount of work.
+        patterns: Tasks to check.
         provider: Name of the sandbox provider.
     """
     folders = task_folders(patterns)

@@ -1,7 +1,7 @@
-"""Docker beside us: the same container life by the command line, for ratios in one run.
+"""A Docker baseline: the same container life cycle by the command line, for ratios in one run.
 
 The image holds a shell, `true` and `sleep` of this host with the libraries they need, so that
-nothing has to be pulled and the peer starts as small as it can be.
+nothing has to be pulled and the baseline starts as small as it can be.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PROGRAMS = ("/bin/sh", "/bin/true", "/bin/sleep")
 
 
 class DockerPeer:
-    """A Docker daemon with a small image of ours; use as an async context manager."""
+    """A Docker daemon with a small image; use it as an async context manager."""
 
     def __init__(self) -> None:
         self._image = f"agentgym-bench:{secrets.token_hex(4)}"
@@ -27,7 +27,7 @@ class DockerPeer:
 
     @staticmethod
     def missing() -> str:
-        """Say why Docker cannot be measured here, or nothing."""
+        """Return the reason why Docker cannot be measured here; empty if it can."""
         if shutil.which("docker") is None:
             return "docker is not installed (apt-get install -y docker.io)"
         answer = subprocess.run(

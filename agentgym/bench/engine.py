@@ -1,7 +1,7 @@
-"""The engine's own time: steps and episodes with the sandbox taken out, and the recorder's share.
+"""Measures the engine's own time in steps and episodes, and the recorder's share.
 
-A step is measured over a real sandbox twice: whole, and the part spent waiting for the
-surface. The difference is the engine's. The recorder is timed by itself in the same loop.
+A step runs over a real sandbox and is timed twice: the whole step, and the wait for the surface.
+The difference is the engine's. The recorder is timed separately in the same loop.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FILES = {
 
 
 class _Outside:
-    """Seconds spent outside of the engine: in calls of sandboxes, providers and surfaces."""
+    """Seconds spent outside the engine: in calls of sandboxes, providers and surfaces."""
 
     def __init__(self) -> None:
         self._spent_s = 0.0
@@ -56,7 +56,7 @@ class _Outside:
                 return await call(*args, **kwargs)
             finally:
                 self._depth -= 1
-                # A call inside of a watched call is counted with that one.
+                # A call inside a watched call is counted with that one.
                 if self._depth == 0:
                     self._spent_s += time.perf_counter() - started
 
@@ -79,10 +79,10 @@ async def measure_engine(
     """Fill ``engine.step_ms.p50``, ``engine.episode_ms.p50`` and ``recorder.step_share``.
 
     Args:
-        figures: Where the samples go.
+        figures: Receives the samples.
         provider: A provider that this measurement may wrap.
         folder: An empty folder for the task and the run.
-        steps: How many steps to measure; a tenth as many episodes.
+        steps: Number of steps to measure; it measures a tenth as many episodes.
     """
     task = trivial_task(folder)
     outside = _Outside()
@@ -104,7 +104,7 @@ async def measure_engine(
 
 
 def trivial_task(folder: Path) -> Task:
-    """Lay down a task of which nothing is asked, and load it."""
+    """Write a task that asks for nothing, and load it."""
     root = folder / "bench" / "trivial"
     for name, text in _FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)

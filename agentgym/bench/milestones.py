@@ -1,7 +1,7 @@
-"""What milestones cost: the time between two steps in which a guest is looked into.
+"""Measures the cost of milestones: the time between two steps in which a guest is inspected.
 
-Three checks that never hold, so that every step looks; one shell and one background process,
-so that there is something to stop.
+The task has three checks that never hold, so that every step inspects the guest, and one shell and
+one background process, so that there are processes to stop.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _FILES = {
 async def measure_milestones(
     figures: Figures, provider: SandboxProvider, folder: Path, steps: int
 ) -> None:
-    """Fill ``every_step_ms.p50``: what a step takes beyond its own command.
+    """Fill ``every_step_ms.p50``: the time of a step beyond its own command, in ms.
 
     Args:
-        figures: Where the figure is.
-        provider: Where the sandbox comes from.
+        figures: Receives the figure.
+        provider: Starts the sandbox.
         folder: An empty folder for the task.
-        steps: How many steps are measured.
+        steps: Number of steps to measure.
     """
     task_folder = folder / "bench" / "milestones"
     for name, text in _FILES.items():

@@ -1,7 +1,7 @@
 """`agentgym bench pool`: episodes a minute by number of jobs, and where their time goes.
 
-Whole evaluations of a small task with a scripted agent, in turn without and with a pool; the
-agent thinks for no time at all, so what is measured is the machine and the engine.
+It runs whole evaluations of a small task with a scripted agent, alternately without and with a
+pool. The agent needs no time to think, so the machine and the engine are measured.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Throughput:
     """One evaluation.
 
     Attributes:
-        jobs: Episodes at a time.
-        pool: Size of the pool; 0: none.
-        episodes: How many were run.
-        wall_s: How long all took.
-        hits: Share of sandboxes that were ready when they were asked for.
-        share: Phase to its share of the episodes' time, together 1.
+        jobs: Number of concurrent episodes.
+        pool: Size of the pool; 0 without a pool.
+        episodes: Number of episodes.
+        wall_s: Wall time of all episodes, in seconds.
+        hits: Share of sandboxes that were ready when they were requested.
+        share: Phase to its share of the episodes' time; the shares add up to 1.
     """
 
     jobs: int
@@ -79,13 +79,13 @@ class Throughput:
 
     @property
     def key(self) -> str:
-        """What its figures are called."""
+        """Prefix of its keys in the JSON object."""
         return f"{'pool' if self.pool else 'no_pool'}.jobs{self.jobs}"
 
 
 @dataclass
 class Throughputs:
-    """What was measured, with one provider."""
+    """Throughputs measured with one provider."""
 
     provider: str
     all: list[Throughput] = field(default_factory=list)
@@ -130,8 +130,8 @@ async def measure_pool(provider: str, jobs: Sequence[int], quick: bool) -> Throu
 
     Args:
         provider: Name of the sandbox provider.
-        jobs: Numbers of jobs.
-        quick: Seconds instead of minutes.
+        jobs: Numbers of concurrent episodes.
+        quick: Whether to take seconds instead of minutes.
 
     Raises:
         SandboxError: The provider cannot run here.
@@ -142,7 +142,7 @@ async def measure_pool(provider: str, jobs: Sequence[int], quick: bool) -> Throu
     measured, console = Throughputs(provider), Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="agentgym-bench-") as name, _catalogue(Path(name)):
         folder = Path(name)
-        # Compiles, fills caches, prepares the task, and says how many episodes are a measure.
+        # This compiles, fills caches, prepares the task, and tells how many episodes to measure.
         pace = await _evaluated(folder, provider, 1, 0, 4)
         for count in jobs:
             rate = max(pace.per_minute, *(one.per_minute for one in measured.all), 0) / 60
@@ -160,7 +160,7 @@ def _seconds(quick: bool) -> float:
 
 @contextmanager
 def _catalogue(folder: Path) -> Iterator[None]:
-    """Lay the task down where an evaluation finds it."""
+    """Write the task to a folder where an evaluation finds it."""
     for name, text in _FILES.items():
         path = folder / "tasks/bench/steps" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,7 +210,7 @@ async def _evaluated(
 
 
 def _phases() -> Spans:
-    """Watch what an episode is made of."""
+    """Watch the phases of an episode."""
     spans = Spans()
     spans.watch(evaluation, "run_episode", "engine", root=True)
     spans.watch(environment, "prepare", "prepare")

@@ -1,4 +1,4 @@
-"""Resets of an environment whose sandbox was started ahead by a pool."""
+"""Measures resets of an environment whose pool has a sandbox ready."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LOOK_S = 0.002
 
 
 class ReadyResets:
-    """The whole of `Environment.start`, hand-out and shell included, when one is ready.
+    """Measures all of `Environment.start`, hand-out and shell included, with a sandbox ready.
 
     Args:
-        provider: Starts the sandboxes; closed with this.
+        provider: Starts the sandboxes; `close` closes it.
         folder: An empty folder for the task.
     """
 

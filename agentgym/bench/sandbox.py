@@ -1,4 +1,4 @@
-"""`agentgym bench sandbox`: resets, commands, snapshots and forks, beside Docker."""
+"""`agentgym bench sandbox`: resets, commands, snapshots and forks, compared with Docker."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def measure_sandbox(quick: bool) -> Figures:
     """Measure the embedded sandbox and the engine around it.
 
     Args:
-        quick: A tenth of the repetitions.
+        quick: Whether to do a tenth of the repetitions.
 
     Raises:
         SandboxError: Bubblewrap cannot run here.
@@ -94,7 +94,7 @@ async def measure_sandbox(quick: bool) -> Figures:
 async def _with_files(
     provider: BubblewrapProvider, recipe: Recipe, script: str, base: Snapshot | None = None
 ) -> Snapshot:
-    """Return the sealed snapshot of what a script leaves."""
+    """Return the sealed snapshot after a script."""
     box = await provider.start(recipe, base)
     done = await box.exec(["/bin/sh", "-ec", script], timeout_s=300)
     if done.exit_code:
@@ -131,7 +131,7 @@ async def _docker_run(figures: Figures, docker: DockerPeer) -> None:
 
 
 async def _own_docker(figures: Figures, recipe: Recipe, rounds: int, folder: Path) -> None:
-    """Measure our Docker provider, which needs more than a daemon that answers."""
+    """Measure agentgym's Docker provider, which needs more than a daemon that answers."""
     provider = DockerProvider()
     if problems := provider.problems():
         figures.notes.append(f"our Docker provider was not measured: {problems[0].what}")

@@ -18,11 +18,11 @@ class Figure:
 
     Attributes:
         key: Name in the JSON object, e.g. ``"bubblewrap.exec_ms.p50"``.
-        title: What a person reads.
+        title: Name for people.
         unit: ``"ms"``, ``"MB"``, ``"x"`` or ``"%"``.
-        bound: Target, None where there is none.
-        at_least: The target is a lower bound.
-        samples: What was measured.
+        bound: Target, None if the figure has no target.
+        at_least: Whether the target is a lower bound.
+        samples: Measured values.
     """
 
     key: str
@@ -34,12 +34,12 @@ class Figure:
 
     @property
     def value(self) -> float | None:
-        """The median, None where nothing was measured."""
+        """Median of the samples, None without samples."""
         return statistics.median(self.samples) if self.samples else None
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met, None without target or value."""
+        """Whether the target is met; None without a target or a value."""
         if self.value is None or self.bound is None:
             return None
         return self.value >= self.bound if self.at_least else self.value <= self.bound
@@ -53,7 +53,7 @@ class Figure:
 
 
 class Figures:
-    """The figures of one measurement, in the order they are shown."""
+    """The figures of one measurement, in display order."""
 
     def __init__(self, *figures: Figure) -> None:
         self.all = list(figures)
@@ -63,13 +63,13 @@ class Figures:
         return next(figure for figure in self.all if figure.key == key)
 
     def ratio(self, key: str, over: str, under: str) -> None:
-        """Set a figure to the ratio of two medians, where both were measured."""
+        """Set a figure to the ratio of two medians, if both were measured."""
         a, b = self[over].value, self[under].value
         if a is not None and b:
             self[key].samples = [a / b]
 
     def flat(self) -> dict[str, float]:
-        """Return key to median, figures that were not measured left out."""
+        """Return key to median; figures that were not measured are left out."""
         return {f.key: round(f.value, 4) for f in self.all if f.value is not None}
 
     def show(self, console: Console) -> None:

@@ -1,7 +1,7 @@
-"""Where the time of an episode goes, phase by phase, also when many go on at once.
+"""Measures the time that each phase of an episode takes, also with many concurrent episodes.
 
-A span is a call's own time: what watched calls inside of it took is theirs. Spans that are
-open at the same time in other tasks are kept apart by their context.
+A span is a call's own time, without the time of watched calls inside it. Spans that are open at
+the same time in other tasks are kept apart by their context.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _open: ContextVar[_Span | None] = ContextVar("_open", default=None)
 
 
 class Spans:
-    """Seconds by phase, of everything that happens inside a root call.
+    """Seconds by phase, for everything that happens inside a root call.
 
     Attributes:
         spent_s: Phase to seconds.
@@ -40,9 +40,9 @@ class Spans:
 
         Args:
             owner: A module, a class or an object.
-            names: Of its functions, with blanks between.
-            phase: What their time is counted for.
-            root: An episode begins here; what is in no episode is not counted.
+            names: Names of its functions, separated by blanks.
+            phase: Phase that their time counts for.
+            root: Whether an episode begins here; calls outside an episode are not counted.
         """
         for name in names.split():
             original = getattr(owner, name)

@@ -1,8 +1,8 @@
-"""What services cost: calls with their audit, resets, forks, and a thousand live states.
+"""Measures the cost of services: calls with their audit, resets, forks, and 1,000 live states.
 
-The calls are a fixed mixture over the seeded help desk, three reads to two writes, and the
-audit is written to a file as well as kept. Calls a second are those of one core's own time, since
-neighbours on the machine take from the wall's.
+The calls are a fixed mixture over the seeded help desk, three reads to two writes. The audit is
+kept in memory and written to a file. Calls a second use the processor time of one core, because
+other processes on the machine lengthen the wall time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ async def measure_tools(quick: bool) -> Figures:
     """Measure the services of environment ``office``.
 
     Args:
-        quick: Fewer repetitions, and a tenth of the live states.
+        quick: Whether to do fewer repetitions, with a tenth of the live states.
     """
     figures = Figures(
         Figure("inprocess.calls_per_s", "calls a second of one core", "/s", 5000, at_least=True),
@@ -42,7 +42,7 @@ async def measure_tools(quick: bool) -> Figures:
     )
     services = find_services("office")
     template = services.template(1)
-    # First, while no freed memory is about that would hide what the states take.
+    # This comes first, before freed memory could hide what the states take.
     figures["live1000_mb"].samples = [_memory(services, template, _LIVE // (10 if quick else 1))]
     _in_process(figures, services, template, quick)
     _starts(figures, services, template, 30 if quick else 200)
@@ -55,7 +55,7 @@ async def measure_tools(quick: bool) -> Figures:
 
 
 def _calls(live: Backend) -> Iterator[Call]:
-    """Yield the mixture for ever."""
+    """Yield the mixture of calls without end."""
     column = live.state.rows.column
     waiting = column("SELECT id FROM tickets_ticket WHERE status IN ('open', 'pending') ORDER BY 1")
     agents = column("SELECT id FROM tickets_agent WHERE active ORDER BY 1")
@@ -76,7 +76,7 @@ def _call(live: Backend, calls: Iterator[Call]) -> None:
 
 
 def _memory(services: ServiceSet, template: Snapshot, count: int) -> float:
-    """Return the megabytes of a thousand states in which something has happened."""
+    """Return the megabytes of a thousand states after a change in each."""
     before_mb = _resident_mb()
     live = [Backend(services, template) for _ in range(count)]
     for one in live:

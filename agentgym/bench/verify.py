@@ -1,7 +1,7 @@
-"""`agentgym bench verify`: what judging and milestones cost, and how long proving tasks takes.
+"""`agentgym bench verify`: the cost of judging and milestones, and the time to prove tasks sound.
 
-Every task is solved once by its oracle and its ending is judged several times. What commands in
-clean rooms took, as their supervisors measured it, is taken off: it is the task author's to spend.
+The oracle solves every task once and its final state is judged several times. The time of commands
+in clean rooms, as their supervisors measure it, is subtracted: the task's author determines it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def measure_verify(quick: bool) -> Figures:
     """Judge the bundled terminal tasks.
 
     Args:
-        quick: Half a dozen tasks, fewer gradings of each, and no `agentgym task check`.
+        quick: Whether to do half a dozen tasks, fewer gradings of each, and no task check.
 
     Raises:
         SandboxError: This machine cannot run bubblewrap.
@@ -93,7 +93,7 @@ async def _graded(figures: Figures, task: Task, provider: SandboxProvider, times
 
 @contextlib.contextmanager
 def _gradings(times: int, ours: Figure, commands: Figure) -> Iterator[None]:
-    """Let environments judge several times, the first of which warms up, and take the time."""
+    """Time several judgements of an environment; the first one warms up."""
     grade, run = vars(ending)["grade"], CleanRoom.run
     spent_s = 0.0
 

@@ -1,1 +1,1 @@
-"""Speaking to models: one OpenAI-compatible endpoint, for policies and for judges alike."""
+"""Access to models: one OpenAI-compatible endpoint, for policies and for judges alike."""

@@ -1,13 +1,13 @@
-"""Chat-completion replies read into records, whole JSON bodies and event streams alike.
+"""Parses chat-completion replies: whole bodies, and the events of streams.
 
-Follows OpenAI's chat-completions API and what compatible servers add to it: reasoning text
+It follows OpenAI's chat-completions API and the additions of compatible servers: reasoning text
 under two names, nulls for absent fields, streams without a ``[DONE]``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,14 @@ from agentgym.records import Json, TokenUsage
 
 _MOST_TOKENS = 2**40
 
-_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
-"""What a stream sends in pieces, tool calls apart."""
+MOST_CHARACTERS = 8 * 2**20
+"""Longest body in bytes, or longest streamed message in characters."""
+
+MOST_CALLS = 1000
+"""Largest number of tool calls in one reply."""
+
+_MOST_PARTS = 200_000
+"""Largest number of objects and lists in a body: small ones take 100 times their text in memory."""
 
 
 class ReplyError(ValueError):
@@ -29,11 +35,15 @@ class CutOffError(ReplyError):
     """The stream ended before the reply did."""
 
 
+class OverlongReplyError(ReplyError):
+    """The reply is longer than any model's reply; the model is at fault."""
+
+
 class ErrorReplyError(ReplyError):
     """An error came in place of a reply.
 
     Attributes:
-        error: What the body says of it.
+        error: The body's description of the error.
     """
 
     def __init__(self, message: str, error: object) -> None:
@@ -50,7 +60,7 @@ class Function(BaseModel):
 
 
 class ToolCall(BaseModel):
-    """A call, or in a stream the part of one that a chunk carries."""
+    """A call or, in a stream, the part of a call that one chunk carries."""
 
     model_config = ConfigDict(extra="allow")
     index: int | None = None
@@ -59,7 +69,7 @@ class ToolCall(BaseModel):
 
 
 class Message(BaseModel):
-    """An assistant message as the server sent it; fields of its own are kept."""
+    """An assistant message as the server sent it; unknown fields are kept."""
 
     model_config = ConfigDict(extra="allow")
     content: str | None = None
@@ -67,6 +77,11 @@ class Message(BaseModel):
     reasoning: str | None = None
     refusal: str | None = None
     tool_calls: list[ToolCall] | None = None
+
+    @classmethod
+    def read(cls, value: object) -> Message:
+        """Read a message and replace its lone surrogates."""
+        return cls.model_validate(encodable(value))
 
     def to_json(self) -> dict[str, Json]:
         """Return the message as it was received."""
@@ -98,12 +113,12 @@ class _Body(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One reply of the model and what it cost.
+    """One reply of the model and its token usage.
 
     Attributes:
-        message: Empty where the server sent none, as some do for a call that they cannot read.
+        message: Empty if the server sent no message, as some do for a call that they cannot read.
         usage: Tokens of the request and the reply.
-        finish_reason: Why the reply ended, empty if the server does not say.
+        finish_reason: Reason why the reply ended; empty if the server does not say.
     """
 
     message: Message
@@ -111,35 +126,53 @@ class Completion:
     finish_reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One event of a stream.
+
+    Attributes:
+        delta: Part that it adds to the message.
+        usage: Tokens so far; None if the event does not say.
+        finish_reason: Reason why the reply ended; empty before its end.
+    """
+
+    delta: Message
+    usage: TokenUsage | None
+    finish_reason: str
+
+
 def read_json(body: bytes) -> Completion:
     """Read the body of a reply that was not streamed.
 
     Raises:
-        ReplyError: It is not a chat completion.
+        ReplyError: The body is not a chat completion.
+        OverlongReplyError: The body is longer than a reply can be.
     """
-    reply = _read(body)
+    if body.count(b"{") + body.count(b"[") > _MOST_PARTS:
+        raise OverlongReplyError(f"more than {_MOST_PARTS} brackets")
+    reply = _read(body, encodable)
     if reply.choices is None:
         raise ReplyError(f"a reply without choices: {excerpt(body)}")
     choice = reply.choices[0] if reply.choices else _Choice()
     message = choice.message or Message()
-    return Completion(message, _token_usage([reply]), choice.finish_reason or "")
+    if len(message.tool_calls or ()) > MOST_CALLS:
+        raise OverlongReplyError(f"more than {MOST_CALLS} tool calls")
+    usage = TokenUsage() if reply.usage is None else _token_usage(reply.usage)
+    return Completion(message, usage, choice.finish_reason or "")
 
 
-def read_events(body: bytes) -> Completion:
-    """Put a server-sent event stream together to the message it spells.
+def read_part(data: bytes) -> Part:
+    """Read one event of a stream.
 
     Raises:
-        ReplyError: An event is not part of a chat completion.
-        CutOffError: The stream stops in the middle.
+        ReplyError: The event is not part of a chat completion.
     """
-    data = [line[5:].strip() for line in body.splitlines() if line.startswith(b"data:")]
-    events = [_read(event) for event in data if event not in (b"", b"[DONE]")]
-    choices = [event.choices[0] for event in events if event.choices]
-    if b"[DONE]" not in data and not any(choice.finish_reason for choice in choices):
-        raise CutOffError(f"the stream stopped after {len(events)} events")
-    deltas = [choice.delta for choice in choices if choice.delta is not None]
-    reasons = [choice.finish_reason for choice in choices if choice.finish_reason]
-    return Completion(_join(deltas), _token_usage(events), reasons[-1] if reasons else "")
+    if data.count(b"{") + data.count(b"[") > _MOST_PARTS:
+        raise OverlongReplyError(f"more than {_MOST_PARTS} brackets")
+    event = _read(data, lambda value: value)
+    choice = event.choices[0] if event.choices else _Choice()
+    usage = None if event.usage is None else _token_usage(event.usage)
+    return Part(choice.delta or Message(), usage, choice.finish_reason or "")
 
 
 def encodable(value: Any) -> Any:
@@ -154,9 +187,9 @@ def excerpt(body: bytes) -> str:
     return repr(text if len(text) <= 200 else text[:200] + "…")
 
 
-def _read(body: bytes) -> _Body:
+def _read(body: bytes, clean: Callable[[Any], Any]) -> _Body:
     try:
-        value = encodable(json.loads(body))
+        value = clean(json.loads(body))
         if isinstance(value, Mapping) and value.get("error"):
             raise ErrorReplyError(f"an error in place of a reply: {excerpt(body)}", value["error"])
         return _Body.model_validate(value)
@@ -172,38 +205,8 @@ def _read(body: bytes) -> _Body:
         raise ReplyError(f"not a chat completion ({error}): {excerpt(body)}") from error
 
 
-def _token_usage(events: Iterable[_Body]) -> TokenUsage:
-    """Take the last usage reported: servers that report it often report a running total."""
-    usage = next((e.usage for e in reversed(list(events)) if e.usage is not None), _Usage())
+def _token_usage(usage: _Usage) -> TokenUsage:
     details = usage.prompt_tokens_details or _PromptDetails()
     counts = (usage.prompt_tokens, usage.completion_tokens, details.cached_tokens)
-    # A count that makes no sense is the server's, and must not be held against the model.
+    # A senseless count is the server's fault and must not count against the model.
     return TokenUsage(*(min(max(count or 0, 0), _MOST_TOKENS) for count in counts))
-
-
-def _join(deltas: Iterable[Message]) -> Message:
-    texts: dict[str, str] = {}
-    calls: list[ToolCall] = []
-    open_calls: dict[int | None, ToolCall] = {}
-    for delta in deltas:
-        for field in _TEXTS:
-            if text := getattr(delta, field):
-                texts[field] = texts.get(field, "") + text
-        for part in delta.tool_calls or ():
-            call = open_calls.get(part.index)
-            # Some servers number every call 0; a new id then tells that a new call begins.
-            if call is None or (part.id and part.id != call.id):
-                call = ToolCall(id=part.id, function=Function(name="", arguments=""))
-                open_calls[part.index] = call
-                calls.append(call)
-            call.function.name = (call.function.name or "") + (part.function.name or "")
-            call.function.arguments = (call.function.arguments or "") + (
-                part.function.arguments or ""
-            )
-    return Message.model_validate(
-        {
-            "role": "assistant",
-            **texts,
-            "tool_calls": [c.model_dump(exclude_unset=True) for c in calls],
-        }
-    )

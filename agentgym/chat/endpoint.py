@@ -1,7 +1,7 @@
-"""One OpenAI-compatible endpoint: a request in, a complete reply or an `EndpointError` out.
+"""One OpenAI-compatible endpoint: it takes a request and returns a reply or raises `EndpointError`.
 
-The openai SDK speaks to the server; retries and the deadline are ours, because the SDK neither
-retries a stream that breaks off nor ends one that never does.
+The openai SDK speaks to the server. Retries and the deadline are implemented here, because the SDK
+neither retries a stream that breaks off nor ends a stream that does not end.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from agentgym.chat.answers import ErrorAnswer, refuse_error_answers
 from agentgym.chat.completion import (
+    MOST_CHARACTERS,
     Completion,
     CutOffError,
     ErrorReplyError,
+    OverlongReplyError,
     ReplyError,
     encodable,
-    read_events,
     read_json,
 )
 from agentgym.chat.refusals import Refusal, read_refusal
+from agentgym.chat.stream import EventStream
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:  # Importing it takes half a second, and most runs ask no endpoint.
@@ -36,17 +37,17 @@ CONNECT_S = 10.0
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 16.0
 MAX_REPLY_BYTES = 64 * 2**20
+"""Longest stream in bytes; a stream takes some hundred bytes for each token."""
 _TRANSIENT = frozenset({408, 409, 425, 429})
-_STREAM_END = re.compile(rb"\ndata: ?\[DONE\]\s*$")
 # openai 2 is built on httpx and openai 3 on httpx2; the names are the same in both.
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "UnsupportedProtocol"})
 
 
 class EndpointError(Exception):
-    """No reply could be had; who asked knows whose failure that is.
+    """The endpoint gave no usable reply; the caller decides whose failure that is.
 
     Attributes:
-        status: Of the HTTP answer that refused the request, None where there was none.
+        status: Status of the HTTP answer that refused the request; None without such an answer.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -55,7 +56,7 @@ class EndpointError(Exception):
 
 
 class DialogueError(EndpointError):
-    """The endpoint works, and what the dialogue or the model says keeps it from a reply."""
+    """The endpoint works; the content of the dialogue or of the reply prevents a usable reply."""
 
 
 class ContextLengthError(DialogueError):
@@ -67,11 +68,11 @@ class ContentFilterError(DialogueError):
 
 
 class EndlessReplyError(DialogueError):
-    """The reply is too long, or was not over by the deadline."""
+    """The reply is too long, or was not complete by the deadline."""
 
 
 class _AttemptError(Exception):
-    """One attempt failed; `transient` says whether another may succeed."""
+    """One attempt failed; `transient` tells whether another may succeed."""
 
     def __init__(
         self,
@@ -89,13 +90,13 @@ class _AttemptError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an endpoint is, and the key that opens it.
+    """The address of an endpoint and its key.
 
     Attributes:
         url: Without a slash at its end.
-        key: Sent as the bearer token.
-        url_from: The variable that messages name when the address may be wrong.
-        key_from: The same for the key.
+        key: Key that is sent as the bearer token.
+        url_from: Variable that messages name if the address may be wrong.
+        key_from: Variable that messages name if the key may be wrong.
     """
 
     url: str
@@ -108,13 +109,13 @@ class Address:
         """Read ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``; a local endpoint needs no key.
 
         Args:
-            who: Who needs an endpoint, for the message: ``"agent 'openai'"``.
-            own: Prefix of variables that come before those two: ``AGENTGYM_JUDGE`` stands for
-                ``AGENTGYM_JUDGE_BASE_URL`` and ``AGENTGYM_JUDGE_API_KEY``. A key is never sent
-                to an endpoint that was named beside another one.
+            who: The component that needs an endpoint, for the message: ``"agent 'openai'"``.
+            own: Prefix of variables that take precedence: ``AGENTGYM_JUDGE`` stands for
+                ``AGENTGYM_JUDGE_BASE_URL`` and ``AGENTGYM_JUDGE_API_KEY``. A key is never sent to
+                an endpoint that was set together with another key.
 
         Raises:
-            ConfigError: They name no usable endpoint.
+            ConfigError: The variables name no usable endpoint.
         """
         names = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
         if own and os.environ.get(f"{own}_BASE_URL", "").strip():
@@ -139,9 +140,9 @@ class Endpoint:
     """A client of one endpoint.
 
     Args:
-        address: Where to connect.
+        address: Address to connect to.
         timeout_s: Seconds that one reply may take, retries included.
-        retries: Attempts after the first, where the failure may pass.
+        retries: Attempts after the first, if the failure may pass.
     """
 
     def __init__(self, address: Address, *, timeout_s: float, retries: int) -> None:
@@ -156,8 +157,11 @@ class Endpoint:
             base_url=address.url,
             api_key=address.key,
             max_retries=0,
-            # A connection that does not come about is told from a reply that does not end.
+            # A failed connection is told apart from a reply that does not end.
             timeout=openai.Timeout(None, connect=min(CONNECT_S, timeout_s * 0.9)),
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"response": [refuse_error_answers]}
+            ),
         )
 
     async def complete(self, request: Mapping[str, Any]) -> Completion:
@@ -165,9 +169,9 @@ class Endpoint:
 
         Raises:
             ContextLengthError: The server says that the dialogue is too long.
-            ContentFilterError: The server refuses what the dialogue says.
-            EndlessReplyError: The reply is too long, or was not over by the deadline.
-            EndpointError: No reply could be had: refused, unusable, or the server kept failing.
+            ContentFilterError: The server refuses the content of the dialogue.
+            EndlessReplyError: The reply is too long, or was not complete by the deadline.
+            EndpointError: The server refused, sent an unusable reply, or kept failing.
         """
         request = encodable(request)
         attempt = 1
@@ -194,7 +198,7 @@ class Endpoint:
         await self._client.close()
 
     async def _wait(self, failure: _AttemptError, attempt: int, deadline: asyncio.Timeout) -> None:
-        """Wait before the next attempt, or raise where there should be none."""
+        """Wait before the next attempt, or raise if there should be no other attempt."""
         if not failure.transient:
             raise EndpointError(str(failure), failure.status) from failure
         if attempt > self._retries:
@@ -216,53 +220,63 @@ class Endpoint:
         create = self._client.chat.completions.with_streaming_response.create
         try:
             async with create(**request) as response:
-                streamed = "text/event-stream" in response.headers.get("content-type", "")
-                body = await self._read(response)
-        except openai.APIStatusError as error:
-            raise self._refused(error) from error
+                return await self._read(response)
+        except ErrorAnswer as answer:
+            raise self._refused(answer) from answer
         except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, ErrorAnswer):
+                raise self._refused(error.__cause__) from error
             raise self._unconnected(error) from error
-        try:
-            return read_events(body) if streamed else read_json(body)
+        except OverlongReplyError as error:
+            raise EndlessReplyError(f"{self._url}: the reply is too long: {error}") from error
         except ErrorReplyError as error:
             raise self._errored(error) from error
         except ReplyError as error:
             cut_off = isinstance(error, CutOffError)
             raise _AttemptError(f"{self._url}: {error}", transient=cut_off) from error
 
-    async def _read(self, response: openai.AsyncAPIResponse[Any]) -> bytes:
-        """Read a body to its end, or to the end mark of a stream that is left open."""
-        body = bytearray()
+    async def _read(self, response: openai.AsyncAPIResponse[Any]) -> Completion:
+        """Read a reply to its end, or to the end mark of a stream that is left open.
+
+        Raises:
+            ReplyError: The body is not a reply.
+        """
+        streamed = "text/event-stream" in response.headers.get("content-type", "")
+        body, stream, size = bytearray(), EventStream(), 0
+        most = MAX_REPLY_BYTES if streamed else MOST_CHARACTERS
         try:
             async for chunk in response.iter_bytes():
-                body += chunk
-                if len(body) > MAX_REPLY_BYTES or _STREAM_END.search(body[-64:]):
+                size += len(chunk)
+                if size > most:
+                    raise OverlongReplyError(f"more than {most} bytes")
+                if streamed:
+                    stream.feed(chunk)
+                else:
+                    body += chunk
+                if stream.over:
                     break
+        except ReplyError:
+            raise
         except Exception as error:  # two HTTP libraries, many ways to break off
-            message = f"{self._url}: the reply broke off after {len(body)} bytes: {error}"
+            message = f"{self._url}: the reply broke off after {size} bytes: {error}"
             raise _AttemptError(message, transient=True) from error
-        if len(body) > MAX_REPLY_BYTES:
-            raise EndlessReplyError(
-                f"{self._url}: the reply is longer than {MAX_REPLY_BYTES} bytes"
-            )
-        return bytes(body)
+        return stream.complete() if streamed else read_json(bytes(body))
 
-    def _refused(self, error: openai.APIStatusError) -> Exception:
+    def _refused(self, answer: ErrorAnswer) -> Exception:
         """Classify an answer with an error status."""
-        status, said = error.status_code, _server_message(error)
-        message = f"{self._url} answered {status}: {said}"
-        if refusal := _as_dialogue_error(status, error.body, said, message):
+        status = answer.status
+        message = f"{self._url} answered {status}: {answer.said}"
+        if refusal := _as_dialogue_error(status, answer.body, answer.said, message):
             return refusal
         if status in (401, 403):
             message += f"; check {self._address.key_from}"
         if status == 404:
             message += f"; check the model's name and {self._address.url_from}"
         transient = status in _TRANSIENT or status >= 500
-        wait_s = _retry_after_s(error)
-        return _AttemptError(message, transient=transient, wait_s=wait_s, status=status)
+        return _AttemptError(message, transient=transient, wait_s=answer.wait_s, status=status)
 
     def _errored(self, error: ErrorReplyError) -> Exception:
-        """Classify an error that came in place of a reply, under a good status."""
+        """Classify an error that came in place of a reply, with a success status."""
         code = error.error.get("code") if isinstance(error.error, Mapping) else None
         status = code if type(code) is int else None
         message = f"{self._url}: {error}"
@@ -270,7 +284,7 @@ class Endpoint:
         return refusal or _AttemptError(message, transient=False, status=status)
 
     def _unconnected(self, error: openai.APIConnectionError) -> _AttemptError:
-        """Classify a connection that failed; one that never stood is not tried again."""
+        """Classify a failed connection; one that was never established is not retried."""
         cause = error.__cause__ or error
         if type(cause).__name__ in _NEVER_CONNECTED:
             message = (
@@ -292,23 +306,3 @@ def _as_dialogue_error(
     if refusal is Refusal.CONTENT:
         return ContentFilterError(message, status)
     return None
-
-
-def _server_message(error: openai.APIStatusError) -> str:
-    """Return what the server said, without the wrapping that differs between servers."""
-    body = error.body
-    said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
-    text = " ".join(str(said or error.message).split())
-    return text if len(text) <= 500 else text[:500] + "…"
-
-
-def _retry_after_s(error: openai.APIStatusError) -> float | None:
-    """Read the Retry-After header: seconds, or an HTTP date (RFC 9110, 10.2.3)."""
-    header = error.response.headers.get("retry-after", "")
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", header.strip()):
-        return float(header)
-    try:
-        when = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    return max((when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)

@@ -1,4 +1,4 @@
-"""Pictures as the chat-completions API takes them: PNG in a data URL (RFC 2397)."""
+"""Images in the form of the chat-completions API: PNG in a data URL (RFC 2397)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server means by refusing a request: the dialogue is too long, its content, or else.
+"""Classifies refusals of a server: the dialogue is too long, its content, or another reason.
 
 There is no standard. The spellings are those of OpenAI, Azure, Anthropic, Gemini, Mistral, Groq,
 xAI, Bedrock, DashScope, vLLM, SGLang, llama.cpp and text-generation-inference.
@@ -47,12 +47,12 @@ class Refusal(Enum):
 
 
 def read_refusal(status: int | None, error: object, said: str) -> Refusal:
-    """Say what a server refused.
+    """Return the reason of a refusal.
 
     Args:
-        status: Of the HTTP answer, None if an error came in place of a reply.
-        error: The ``error`` object of the body, if any.
-        said: Its message.
+        status: Status of the HTTP answer; None if an error came in place of a reply.
+        error: The ``error`` object of the body, if it has one.
+        said: Message of the error.
     """
     codes = ""
     if isinstance(error, Mapping):

@@ -1,4 +1,4 @@
-"""``MODEL?option=value&…``: how a user names a model and says how it is asked."""
+"""``MODEL?option=value&…``: a user's choice of a model and its options."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def read_model(argument: str, options: type[T], *, who: str, example: str) -> tu
 
     Args:
         argument: As the user typed it.
-        options: What may follow the name.
-        who: Whose argument it is, for messages: ``"agent 'openai'"``.
-        example: One that is right.
+        options: Pydantic model of the options that may follow the name.
+        who: Component whose argument it is, for messages: ``"agent 'openai'"``.
+        example: A correct argument.
 
     Raises:
-        ConfigError: No model, or an option that does not exist or cannot have that value.
+        ConfigError: The model is missing, or an option is unknown or has an invalid value.
     """
     model, _, query = argument.partition("?")
     if not model:

@@ -1,7 +1,7 @@
-"""Tool calls in OpenAI's function format: a reply read, a bad reply answered.
+"""Tool calls in OpenAI's function format: reads replies and writes corrections of bad ones.
 
-Only what cannot become an `Action` is sent back to the model. A call that the environment would
-refuse (unknown tool, arguments against the schema) is its business to refuse, in an observation.
+Only a call that cannot become an `Action` is sent back to the model. The environment itself refuses
+an unknown tool or arguments that break the schema, in an observation.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ ChatMessage: TypeAlias = dict[str, Json]
 
 
 class UnusableReplyError(ValueError):
-    """The reply holds no tool call that can be read; the text says so to the model."""
+    """The reply holds no readable tool call; the model sees the text of this error."""
 
 
 def usable_calls(message: Message, finish_reason: str = "") -> tuple[Action, ...]:
-    """Read the tool calls of a reply up to the first that cannot be read; at least one.
+    """Read the tool calls of a reply up to the first unreadable one; at least one.
 
     Args:
         message: The reply.
-        finish_reason: Why it ended, for what the model is told.
+        finish_reason: Reason why the reply ended, for the message to the model.
 
     Raises:
-        UnusableReplyError: There is no call, or the first cannot be read.
+        UnusableReplyError: The reply has no call, or its first call cannot be read.
     """
     if not message.tool_calls:
         why = _ENDINGS.get(finish_reason, "Your reply called no tool.")
@@ -68,7 +68,7 @@ def _read_call(function: Function) -> Action:
 
 
 def correction(message: Message, problem: UnusableReplyError) -> list[ChatMessage]:
-    """Return what is added to the dialogue before the model is asked again.
+    """Return the messages added to the dialogue before the model is asked again.
 
     The bad call is quoted as text: many servers refuse a dialogue with broken arguments in it.
     """

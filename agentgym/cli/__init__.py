@@ -1,28 +1,30 @@
-"""The command line: one module a command, and one place where errors become words.
+"""The command line: one module for each command; this one turns errors into messages.
 
-Exit codes: 0 it ran, 1 it could not run, 2 what was typed is wrong, 3 it ran and episodes are
-missing from its numbers, 130 it was interrupted, 143 it was told to terminate.
+Exit codes: 0 success, 1 failure, 2 invalid arguments, 3 success but some episodes have no score,
+130 interrupted (SIGINT), 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import traceback
 
 from agentgym.errors import AgentGymError, ConfigError
 
 UNSCORED = 3
-"""Exit code of an evaluation some of whose episodes have no score."""
+"""Exit code of an evaluation in which some episodes have no score."""
 
 
 def main() -> None:
     """Run the `agentgym` command."""
     from agentgym.cli.app import app
 
+    _end_with_the_terminal()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # else somebody has put their own in its place
+        if isinstance(stream, io.TextIOWrapper):  # otherwise a caller has replaced the stream
             stream.reconfigure(errors="replace")
     try:
         app(prog_name="agentgym")
@@ -40,8 +42,14 @@ def main() -> None:
         _flush()
 
 
+def _end_with_the_terminal() -> None:
+    """Have SIGHUP do what SIGTERM does: let go of sandboxes. Under `nohup` it stays ignored."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+
+
 def complain(error: AgentGymError) -> None:
-    """Print an error on stderr, in red where that is a terminal."""
+    """Print an error on stderr, in red if that is a terminal."""
     from rich.text import Text
 
     from agentgym.cli.console import stderr_console
@@ -50,7 +58,7 @@ def complain(error: AgentGymError) -> None:
 
 
 def _confess() -> None:
-    """Print the traceback of a defect on stderr; its message may quote anybody."""
+    """Print the traceback of a defect on stderr; its message may quote untrusted text."""
     from agentgym.eval.printable import clean
 
     sys.stderr.write(clean(traceback.format_exc()))
@@ -64,7 +72,7 @@ def _flush() -> None:
 
 
 def _leave_quietly() -> None:
-    # The reader of our output has gone, as `head` does. What is still buffered has to go
-    # somewhere, or the interpreter complains about it when it exits.
+    # The reader of our output has ended, as `head` does. The rest of the buffer needs another
+    # target, or the interpreter complains about it when it exits.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)

@@ -1,4 +1,4 @@
-"""`agentgym agent`: begin an agent of one's own."""
+"""`agentgym agent`: create a file for an agent of one's own."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Write agents: begin one.", no_args_is_help=True)
+app = typer.Typer(help="Create a file for an agent of your own.", no_args_is_help=True)
 
 
 @app.callback()
 def _group() -> None:
-    """Write agents: begin one."""
+    """Create a file for an agent of your own."""
 
 
 @app.command("new", epilog="Example:  [bold]agentgym agent new my_agent --model[/]")
 def new(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="Of the new agent, e.g. my_agent.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File of the new agent, e.g. my_agent.")
+    ],
     model: Annotated[
         bool, typer.Option("--model", help="Let a model play, through an OpenAI-compatible API.")
     ] = False,
 ) -> None:
-    """Write a file with an agent that runs as it is, for you to change."""
+    """Write a file with an agent that runs at once, for you to change."""
     import shlex
 
     from agentgym.authoring.agents import new_agent
@@ -32,4 +34,4 @@ def new(
     typer.echo(f"wrote {file}. Run it:")
     typer.echo(f"  agentgym eval terminal/git-repair-v1 --agent {spec} --out runs/{file.stem}")
     if model:
-        typer.echo(f"Another model: '{file}:{name}?model=NAME'; OPENAI_BASE_URL says where it is.")
+        typer.echo(f"Another model: '{file}:{name}?model=NAME'; OPENAI_BASE_URL is its address.")

@@ -1,6 +1,6 @@
 """The Typer application: every command with its example.
 
-The modules of the commands import nothing heavy at their top, so that help comes at once.
+The command modules import nothing slow at their top, so that help appears at once.
 """
 
 from __future__ import annotations

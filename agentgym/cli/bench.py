@@ -24,7 +24,7 @@ def bench(
     jobs: Annotated[
         str | None,
         typer.Option(
-            "--jobs", metavar="N,N,…", help="pool: episodes at a time. Default: 1 to 64, doubling."
+            "--jobs", metavar="N,N,…", help="pool: concurrent episodes. Default: 1 to 64, doubling."
         ),
     ] = None,
     provider: Annotated[
@@ -32,7 +32,7 @@ def bench(
         typer.Option("--provider", help="pool: the sandbox provider. Default: bubblewrap."),
     ] = None,
 ) -> None:
-    """Measure resets, commands and forks beside Docker, episodes by jobs, grading, or services."""
+    """Measure resets, commands and forks against Docker, episodes by jobs, grading, or services."""
     from agentgym.bench import run_bench
 
     run_bench(name, json_file, quick, jobs=_numbers(jobs), provider=provider)

@@ -1,4 +1,4 @@
-"""What `agentgym sandbox doctor` looks at: kernel, providers, and the programs builds use."""
+"""The findings of `agentgym sandbox doctor`: kernel, providers, and programs that builds use."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _GROUPS = Path("/sys/fs/cgroup")
 _BUILD_TOOLS = (
     ("unshare", "util-linux", "namespaces of a build step"),
     ("setpriv", "util-linux", "ends a build step with its builder"),
-    ("debootstrap", "debootstrap", "makes a Debian of packages; the bundled recipes begin so"),
+    ("debootstrap", "debootstrap", "builds Debian from packages; the bundled recipes use it"),
     ("skopeo", "skopeo", "fetches images from registries"),
 )
 
 
 def findings() -> Iterator[Finding]:
-    """Look at everything, one line each."""
+    """Examine everything; yield one line each."""
     yield _control_groups()
     yield _namespaces()
     yield _overlay()
@@ -51,13 +51,13 @@ def _namespaces() -> Finding:
     problems = launch.problems()
     if problems:
         return Finding(False, "namespaces", problems[0].what, problems[0].fix)
-    return Finding(True, "namespaces", "user and mount namespaces can be made")
+    return Finding(True, "namespaces", "user and mount namespaces can be created")
 
 
 def _overlay() -> Finding:
     known = Path("/proc/filesystems").read_text().split()
     if "overlay" in known:
-        return Finding(True, "overlayfs", "the kernel has it")
+        return Finding(True, "overlayfs", "the kernel supports it")
     return Finding(False, "overlayfs", "the kernel does not have it loaded", "modprobe overlay")
 
 
@@ -65,9 +65,9 @@ def _seccomp() -> Finding:
     from agentgym.sandbox.seccomp import filter_program
 
     if filter_program() is None:
-        return Finding(None, "seccomp", "no filter for this processor; the others walls stand")
+        return Finding(None, "seccomp", "no filter for this processor; other isolation still holds")
     if "Seccomp:" not in Path("/proc/self/status").read_text():
-        return Finding(None, "seccomp", "the kernel has none; the other walls stand")
+        return Finding(None, "seccomp", "the kernel lacks it; other isolation still holds")
     return Finding(True, "seccomp", "system calls of guests are filtered")
 
 

@@ -1,7 +1,7 @@
 """Consoles of the command line: colours and folding on a terminal, plain whole lines elsewhere.
 
-Whatever a command prints passes here, and here texts lose what a terminal would obey. Names of
-tools, errors, files and models come from agents and strangers, and no caller has to think of it.
+Every output of a command passes through here and loses terminal control sequences. Names of tools,
+errors, files and models come from agents and other untrusted sources; callers need not escape them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from rich.segment import Segment
 from agentgym.eval.printable import clean
 
 _PIPED_WIDTH = 500
-"""Wide enough that no line is folded or cut where a program reads it."""
+"""Width in columns at which no line is folded or cut if a program reads it."""
 
 
 class CleanConsole(Console):
-    """A console whose texts cannot steer the terminal; colours and cursor are its own alone."""
+    """A console that escapes the texts it prints, so that they cannot control the terminal."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Return the segments of something printable, their texts made safe to show."""
+        """Return the segments of a printable object, with texts escaped for display."""
         for segment in super().render(renderable, options):
             if segment.control is None:
                 yield Segment(clean(segment.text), segment.style)
@@ -33,7 +33,7 @@ class CleanConsole(Console):
 
 
 def stdout_console() -> Console:
-    """Return a console for what a command was asked to print."""
+    """Return a console for the requested output of a command."""
     width = None if sys.stdout.isatty() else _PIPED_WIDTH
     return CleanConsole(width=width, highlight=False)
 
@@ -44,5 +44,5 @@ def stderr_console() -> Console:
 
 
 def echo(text: str) -> None:
-    """Print a line as it is, without folding, but for what a terminal would obey."""
+    """Print a line without folding, and without terminal control sequences."""
     print(clean(text))

@@ -1,4 +1,4 @@
-"""`agentgym doctor`: what this machine can run, and the command that adds the rest.
+"""`agentgym doctor`: reports what this machine can run, and the command that adds the rest.
 
 A sandbox provider counts as working only after it has started a sandbox and run a command.
 """
@@ -27,7 +27,7 @@ _SIGNS = {True: ("✓", "green"), False: ("✗", "red"), None: ("–", "dim")}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report; `ok` is None for what is absent and not needed."""
+    """One line of the report; `ok` is None if the thing is absent and not needed."""
 
     ok: bool | None
     what: str
@@ -36,14 +36,14 @@ class Finding:
 
 
 def doctor() -> None:
-    """Say what this machine can run, and the command that adds the rest."""
+    """Report what this machine can run, and the command that adds the rest."""
     found = show(_findings())
     if not any(each.what == f"sandbox {DEFAULT_PROVIDER}" and each.ok is True for each in found):
         raise typer.Exit(1)
 
 
 def show(findings: Iterable[Finding]) -> list[Finding]:
-    """Print findings as they are made, and return them."""
+    """Print findings as they arrive, and return them."""
     from rich.text import Text
 
     from agentgym.cli.console import stdout_console
@@ -78,7 +78,7 @@ def providers() -> Iterator[Finding]:
 
     for name in plugins.names("agentgym.sandboxes"):
         what = f"sandbox {name}"
-        # One provider is enough; another one that is absent is no fault.
+        # One provider is enough; the absence of another one is not a fault.
         missing = False if name == DEFAULT_PROVIDER else None
         try:
             provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
@@ -95,10 +95,10 @@ def providers() -> Iterator[Finding]:
 
 
 async def _try_out(provider: SandboxProvider) -> str:
-    """Start a sandbox, run a command in it, and say how that went.
+    """Start a sandbox, run a command in it, and describe the result.
 
     Raises:
-        AgentGymError: It does not work after all.
+        AgentGymError: The provider does not work after all.
     """
     from agentgym.errors import SandboxError
     from agentgym.records import Capability, Limits, Recipe

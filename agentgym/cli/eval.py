@@ -1,4 +1,4 @@
-"""`agentgym eval`: run agents on tasks, or go on with a run that was interrupted."""
+"""`agentgym eval`: runs agents on tasks, or resumes a run that was interrupted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def evaluate(
         typer.Argument(
             metavar="PATTERN",
             help="Suites, task ids, globs like '*git*', or paths of task folders (./PATH): "
-            "our own, Harbor's and terminal-bench's.",
+            "agentgym's own, Harbor's and terminal-bench's.",
         ),
     ] = None,
     agent: Annotated[
@@ -49,15 +49,15 @@ def evaluate(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, help="Episodes at a time. Default: the processors."),
+        typer.Option("--jobs", "-j", min=1, help="Concurrent episodes. Default: the processors."),
     ] = None,
     pool: Annotated[
         int | None,
         typer.Option(
             "--pool",
             min=0,
-            help="Sandboxes started ahead of the episodes, each taking memory (bubblewrap: about "
-            "10 MB) while it waits; 0 starts none ahead. Default: as many as --jobs.",
+            help="Sandboxes started before they are needed; each takes memory (bubblewrap: about "
+            "10 MB) while it waits; 0 starts none early. Default: as many as --jobs.",
         ),
     ] = None,
     sandbox: Annotated[
@@ -68,18 +68,18 @@ def evaluate(
     ] = None,
     max_steps: Annotated[
         int | None,
-        typer.Option("--max-steps", min=1, help="Steps an agent has. Default: the task's."),
+        typer.Option("--max-steps", min=1, help="Steps for an agent. Default: the task's."),
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", min=0.1, help="Seconds an episode has. Default: the task's."),
+        typer.Option("--timeout", min=0.1, help="Seconds for an episode. Default: the task's."),
     ] = None,
     judge: Annotated[
         str | None,
         typer.Option(
             "--judge",
             metavar="openai:MODEL",
-            help="Who judges what checks ask a judge. Default: $AGENTGYM_JUDGE.",
+            help="Judge for checks that need one. Default: $AGENTGYM_JUDGE.",
         ),
     ] = None,
     user: Annotated[
@@ -87,7 +87,7 @@ def evaluate(
         typer.Option(
             "--user",
             metavar="openai:MODEL",
-            help="Who plays the users that tasks have. Default: $AGENTGYM_USER, else their script.",
+            help="Simulates the users of tasks. Default: $AGENTGYM_USER, else the task's script.",
         ),
     ] = None,
     offline: Annotated[
@@ -112,16 +112,16 @@ def evaluate(
         typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/TIME-SUITE."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out and retry its errors.")
+        bool, typer.Option("--resume", help="Resume the run in --out and retry its errors.")
     ] = False,
     allow_unscored: Annotated[
         bool,
         typer.Option(
-            "--allow-unscored", help="Exit with 0 although episodes have no score, instead of 3."
+            "--allow-unscored", help="Exit with 0 instead of 3 if episodes have no score."
         ),
     ] = False,
 ) -> None:
-    """Evaluate agents on tasks and report how well they did."""
+    """Evaluate agents on tasks and report their scores."""
     given: dict[str, Any] = {
         "patterns": tuple(patterns or ()) or None,
         "agents": tuple(dict.fromkeys(agent or ())) or None,
@@ -139,7 +139,7 @@ def evaluate(
         "keep_states_mb": keep_states_mb,
     }
     asked = {name: value for name, value in given.items() if value is not None}
-    # The first line comes before what takes time: imports, and the reading of every task.
+    # The first line is printed before the slow parts: imports, and reading every task.
     begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ())}"
     typer.echo(f"{begun} …", err=True)
     store = _open(asked, out, resume)
@@ -173,7 +173,7 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
     from agentgym.eval.settings import read_settings
 
     settings = read_settings(store)
-    # Who goes on with a run may want other numbers than it was started with.
+    # A user who resumes a run may want other numbers than it was started with.
     settings = replace(
         settings,
         jobs=jobs or settings.jobs,
@@ -192,7 +192,7 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
             store, settings, progress=make_progress(console), unrunnable=unrunnable
         )
         if did.faults:
-            told = f"{did.faults} starts of sandboxes ahead failed, the last: {did.last_fault}"
+            told = f"{did.faults} early starts of sandboxes failed, the last: {did.last_fault}"
             console.print(told, style="yellow", markup=False, soft_wrap=True)
 
     try:
@@ -212,11 +212,11 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
 
 
 def _conclude(store: RunStore, allow_unscored: bool) -> None:
-    """Publish the results and say what is missing from them.
+    """Publish the results and report which scores are missing.
 
     Raises:
-        AgentGymError: Nothing at all could be scored.
-        typer.Exit: Some episodes have no score; with `UNSCORED`.
+        AgentGymError: No episode could be scored.
+        typer.Exit: Some episodes have no score; the exit code is `UNSCORED`.
     """
     from agentgym.cli import UNSCORED
     from agentgym.cli.console import stderr_console

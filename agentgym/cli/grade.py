@@ -1,4 +1,4 @@
-"""`agentgym grade`: grade the steps of recorded episodes, and look at what graders said before."""
+"""`agentgym grade`: grades the steps of recorded episodes, and shows earlier gradings."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def grade(
 
 
 def chosen(store: RunStore, ids: Sequence[int] | None) -> list[EpisodeRow]:
-    """Return the episodes that were asked for, all of them where none was named."""
+    """Return the requested episodes, or all of them if no id was given."""
     return [store.episode(id) for id in dict.fromkeys(ids)] if ids else store.episodes()
 
 
 def _say_refusals(rows: Sequence[EpisodeRow], named: Named) -> None:
-    """Tell which tasks are not looked at, because only the record names them."""
+    """List the tasks that are not read because only the record names them."""
     from agentgym.cli.console import stderr_console
     from agentgym.cli.vouching import command_line, refusals
     from agentgym.eval.printable import clean
@@ -126,7 +126,7 @@ def _say_episode(console: Any, row: EpisodeRow) -> None:
 
 
 def _say_age(console: Any, store: RunStore, row: EpisodeRow, gradings: Sequence[Grading]) -> None:
-    """Tell of gradings that are not about what the record holds now."""
+    """Report gradings that do not match the present record."""
     verdict, present = row.verdict, store.history.trajectory(row.id)
     told = []
     if any(one.trajectory != present for one in gradings):
@@ -142,7 +142,7 @@ def _say_age(console: Any, store: RunStore, row: EpisodeRow, gradings: Sequence[
 
 
 def grading_table(gradings: Sequence[Grading], *, dated: bool) -> Table:
-    """Return what each grader counted and the first step it found bad."""
+    """Return a table of what each grader counted and the first step it found bad."""
     from rich.table import Table
     from rich.text import Text
 

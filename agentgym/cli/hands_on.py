@@ -1,4 +1,4 @@
-"""The session of `agentgym task try`: commands at a prompt, checkpoints that light up."""
+"""The interactive session of `agentgym task try`: commands at a prompt, and live checkpoints."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _LIGHTS = {
 }
 _HELP = """\
 :check             the checkpoints as they are now
-:verdict           how it would be judged now, with what each check saw
-:instruction       what the agent is told
-:tools [GLOB]      what there is to call, with arguments
+:verdict           the verdict if the episode ended now, with what each check saw
+:instruction       the instruction that the agent gets
+:tools [GLOB]      the tools that can be called, with arguments
 :solution          play the task's solution
 :reset             begin anew
 :submit [ANSWER]   end the episode, as the agent would
@@ -48,18 +48,18 @@ _AT_THE_END = "the task's own tests judge it, once it is submitted"
 
 
 class Session:
-    """Reads lines until the end and does what they say.
+    """Reads lines until the end and executes them.
 
     Args:
-        attempt: What is tried out; opened here, and closed by whoever made it.
-        console: Where everything is shown.
+        attempt: The attempt to act in; the session opens it, its creator closes it.
+        console: Console for all output.
     """
 
     def __init__(self, attempt: Attempt, console: Console) -> None:
         self._attempt, self._console = attempt, console
 
     def converse(self) -> None:
-        """Hold the session, from the instruction to the final verdict."""
+        """Run the session, from the instruction to the final verdict."""
         self._begin()
         for line in self._statements():
             try:
@@ -79,7 +79,7 @@ class Session:
             self._console.print(lights(self._attempt.verdict, {}), soft_wrap=True)
 
     def _statements(self) -> Iterator[str]:
-        """Yield whole statements: a line, or several where a quote or a loop is open."""
+        """Yield whole statements: a line, or several if a quote or a loop is open."""
         pending = ""
         while not self._attempt.over:
             try:
@@ -112,7 +112,7 @@ class Session:
         return f"{self._attempt.cwd}$ "
 
     def _obey(self, line: str) -> bool:
-        """Do what a line says; True where it ends the session."""
+        """Execute a line; return True if it ends the session."""
         word, _, rest = line.partition(" ")
         if not line.startswith(":"):
             self._do(line)
@@ -142,7 +142,7 @@ class Session:
         return False
 
     def _do(self, line: str) -> None:
-        """Make the call, or run the command, that a line says."""
+        """Make the call, or run the command, of a line."""
         attempt = self._attempt
         try:
             action = _read_call(line, attempt.tools, attempt.has_shell)
@@ -156,7 +156,7 @@ class Session:
         self._act(one)
 
     def _act(self, do: Callable[[], Coroutine[Any, Any, list[Observation]]]) -> None:
-        """Do something and judge what it led to."""
+        """Act, and judge the resulting state."""
         before = _states(self._attempt.verdict)
         for observation in portal().run(do()):
             if observation.text:
@@ -170,10 +170,10 @@ class Session:
 
 
 def _read_call(line: str, tools: Mapping[str, ToolSpec], has_shell: bool) -> Action | None:
-    """Return the call that a line is; None where it is a command.
+    """Return the call that a line holds; None if it is a shell command.
 
     Raises:
-        ActionError: It is neither.
+        ActionError: The line is neither a call nor a command.
     """
     name, _, rest = line.partition(" ")
     rest = rest.strip()
@@ -188,7 +188,7 @@ def _read_call(line: str, tools: Mapping[str, ToolSpec], has_shell: bool) -> Act
 
 
 def _listed(tools: Iterable[ToolSpec], glob: str) -> str:
-    """Return tools with their arguments, those that may be left out in brackets."""
+    """Return tools with their arguments, optional ones in brackets."""
     lines = []
     for tool in tools:
         if not fnmatchcase(tool.name, glob):
@@ -201,7 +201,7 @@ def _listed(tools: Iterable[ToolSpec], glob: str) -> str:
 
 
 def lights(verdict: Verdict, before: dict[str, CheckpointResult]) -> Text:
-    """Return the checkpoints in a line; those that changed stand out."""
+    """Return the checkpoints in a line; those that changed are highlighted."""
     line = Text()
     for result in verdict.checkpoints:
         sign, style = _LIGHTS[result.status]

@@ -1,4 +1,4 @@
-"""The leaderboard of a run as a terminal shows it."""
+"""The leaderboard of a run, printed in a terminal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def leaderboard(results: Mapping[str, Any]) -> Table:
 
 
 def remarks(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines on numbers that lack episodes, policies that failed, and words not judged."""
+    """Yield lines on missing episodes, failed policies, and messages that no model judged."""
     for agent, row in results["summary"].items():
         name, planned = clean(agent), row["episodes"] + row["unfinished"]
         if count := missing_from(row):

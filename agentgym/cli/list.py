@@ -1,4 +1,4 @@
-"""`agentgym list`: what there is to run and to run it with."""
+"""`agentgym list`: lists tasks and everything needed to run them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {
     "agents": "agent",
     "surfaces": "surface",
 }
-"""What can be listed, and what one of them is called."""
+"""Kinds that can be listed, with the noun for one of them."""
 
 OWN_AGENTS = (
     "an agent of your own: --agent ./FILE.py:CLASS or --agent python:MODULE:CLASS; "

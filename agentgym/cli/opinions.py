@@ -1,4 +1,4 @@
-"""Later opinions of an episode as a terminal shows them: step grades, verdicts it had before."""
+"""Later judgements of an episode, printed in a terminal: step grades and earlier verdicts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIGNS = {
 
 
 def remarks(gradings: Sequence[Grading]) -> dict[int, list[tuple[str, StepGrade]]]:
-    """Return by step what is worth a line beside it: what is bad or in error, and milestones."""
+    """Return the grades to show, by step: bad steps, errors, and milestones."""
     found: dict[int, list[tuple[str, StepGrade]]] = {}
     for one in gradings:
         for grade in one.grades:
@@ -30,7 +30,7 @@ def remarks(gradings: Sequence[Grading]) -> dict[int, list[tuple[str, StepGrade]
 
 
 def print_grades(console: Console, grades: Sequence[tuple[str, StepGrade]]) -> None:
-    """Print what graders remarked on one step."""
+    """Print the remarks of graders on one step."""
     for grader, grade in grades:
         sign, style = _SIGNS[grade.status]
         line = Text(f"{sign} ", style).append(f"{clean(grader)}: {clean(grade.label)}")
@@ -40,7 +40,7 @@ def print_grades(console: Console, grades: Sequence[tuple[str, StepGrade]]) -> N
 
 
 def print_past_verdicts(console: Console, verdicts: Sequence[PastVerdict]) -> None:
-    """Print the verdicts an episode had, the oldest first."""
+    """Print the earlier verdicts of an episode, oldest first."""
     if verdicts:
         console.print("\nearlier verdicts", style="dim")
     for past in verdicts:

@@ -1,4 +1,4 @@
-"""A person, or a script, at a shell of a fresh sandbox."""
+"""A shell in a fresh sandbox, for a person or a script."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GIVE_UP_S = 3.0
 
 
 def converse(provider: SandboxProvider, recipe: Recipe) -> int:
-    """Run what standard input says in one session; returns the last exit code."""
+    """Run the commands on standard input in one session; return the last exit code."""
     from agentgym.env.portal import portal
 
     session = _Session(provider, recipe)
@@ -43,7 +43,7 @@ def converse(provider: SandboxProvider, recipe: Recipe) -> int:
 
 
 class _Session:
-    """One sandbox with one shell. Attributes: `cwd` and exit `status` after the last command."""
+    """One sandbox with one shell: `cwd` and exit `status` are those after the last command."""
 
     def __init__(self, provider: SandboxProvider, recipe: Recipe) -> None:
         self._provider, self._recipe = provider, recipe
@@ -55,7 +55,7 @@ class _Session:
         self._shell: Shell = await self._sandbox.open_shell()
 
     async def run(self, command: str) -> int:
-        """Run a command and print what it printed; when cancelled, the command is interrupted."""
+        """Run a command and print its output; when cancelled, the command is interrupted."""
         assert self._sandbox is not None
         before = {process.pid for process in await self._sandbox.processes()}
         running = asyncio.ensure_future(self._shell.run(command, timeout_s=_COMMAND_S))
@@ -66,12 +66,12 @@ class _Session:
             with contextlib.suppress(TimeoutError):
                 self._show(await asyncio.wait_for(running, _GIVE_UP_S))
                 raise
-            # It does not react, or is the shell's own: another session takes its place.
+            # The command does not react, or is part of the shell: a new session takes its place.
             await self._shell.close()
             try:
                 self._shell = await self._sandbox.open_shell(cwd=self.cwd)
             except GuestFileError:
-                # It was removed under the session.
+                # The working directory was removed during the session.
                 self._shell = await self._sandbox.open_shell(cwd="/")
             raise
         return self.status

@@ -1,4 +1,4 @@
-"""`agentgym regrade`: judge recorded episodes again with the verifier of today."""
+"""`agentgym regrade`: judges recorded episodes again with the current verifier."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """How to judge."""
+    """Options of the judgement."""
 
     named: Named
     jobs: int
@@ -44,19 +44,19 @@ def regrade(
     task: TaskOption = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", min=1, help="Episodes at a time. Default: the processors."),
+        typer.Option("--jobs", "-j", min=1, help="Concurrent episodes. Default: the processors."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also those that the present verifier has judged.")
+        bool, typer.Option("--force", help="Include episodes that the current verifier has judged.")
     ] = False,
     rerun: Annotated[
         bool,
-        typer.Option("--rerun", help="Execute the actions again and judge what they leave."),
+        typer.Option("--rerun", help="Execute the actions again and judge the resulting state."),
     ] = False,
 ) -> None:
     """Judge recorded episodes anew, by their kept final states; old verdicts stay in the history.
 
-    Exits with 1 where an episode could not be judged again and keeps its verdict.
+    Exits with 1 if an episode could not be judged again and keeps its verdict.
     """
     from agentgym.cli.console import stdout_console
     from agentgym.cli.grade import chosen
@@ -78,7 +78,7 @@ def regrade(
         fates = [one.fate for one in done]
         counts = ", ".join(f"{fates.count(fate)} {fate.value}" for fate in Fate)
         console.print(f"\nverdicts: {counts}\n", markup=False, soft_wrap=True)
-        # Always: one that was killed had no time to.
+        # Always: a process that was killed could not do it.
         publish(store)
     finally:
         store.close()
@@ -118,7 +118,7 @@ def _regrade(
                 tasks = [group.create_task(one(row, gate)) for row in rows]
             return [task.result() for task in tasks]
         except ExceptionGroup as failures:
-            # Only what cannot be recorded gets here, and it is the same failure for all of them.
+            # Only a failure to record gets here, and it is the same one for all episodes.
             raise failures.exceptions[0] from None
         finally:
             for provider in providers.values():

@@ -1,4 +1,4 @@
-"""`agentgym replay`: show a recorded episode, prove that it re-executes, or branch off it."""
+"""`agentgym replay`: shows a recorded episode, verifies its re-execution, or branches off it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TEXTS_SHOWN = 3
 def replay(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     episode: Annotated[
-        int | None, typer.Argument(metavar="EPISODE", help="Its id; without one, all are listed.")
+        int | None, typer.Argument(metavar="EPISODE", help="Id of an episode. Default: list all.")
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Execute it again and report the first divergence.")
@@ -40,7 +40,7 @@ def replay(
         typer.Option("--branch", metavar="K", min=0, help="Keep K steps, then let --agent go on."),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", "-a", help="Who goes on, e.g. oracle or openai:MODEL.")
+        str | None, typer.Option("--agent", "-a", help="Agent of a branch: oracle, openai:MODEL, …")
     ] = None,
     sandbox: Annotated[
         str | None, typer.Option("--sandbox", help="Sandbox provider; by default the recorded one.")
@@ -48,14 +48,14 @@ def replay(
     task: TaskOption = None,
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", min=0.1, help="Seconds --agent has. Default: the task's."),
+        typer.Option("--timeout", min=0.1, help="Seconds for --agent. Default: the task's."),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Fold nothing.")] = False,
 ) -> None:
     """Show a recorded episode step by step, verify it, or branch off it.
 
-    --verify exits with 1 if the state differs from the record, or if nobody can know; with 0 if
-    everything agrees, and also if only text differs: then the text is shown.
+    --verify exits with 1 if the state differs from the record, or if that cannot be decided; with
+    0 if everything agrees, and also if only text differs: then the text is shown.
     """
     from agentgym.cli.console import stdout_console
     from agentgym.cli.transcript import episode_table
@@ -90,7 +90,7 @@ def replay(
 
 
 def _show(console: Console, store: RunStore, row: EpisodeRow, full: bool) -> None:
-    """Print an episode with what was thought of it later."""
+    """Print an episode with its later grades and verdicts."""
     from agentgym.cli.opinions import print_grades, print_past_verdicts, remarks
     from agentgym.cli.transcript import print_episode
     from agentgym.eval.printable import clean
@@ -157,7 +157,7 @@ def _show_diff(console: Console, divergence: Divergence) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """What is asked of a branch."""
+    """Options of a branch."""
 
     store: RunStore
     row: EpisodeRow

@@ -1,4 +1,4 @@
-"""`agentgym report`: write the files of a run again and show its leaderboard."""
+"""`agentgym report`: writes the files of a run again and shows its leaderboard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def report(
 
 
 def publish(store: RunStore) -> dict[str, Any]:
-    """Write the files that are made from the record, show the leaderboard, return the results."""
+    """Write the files derived from the record, show the leaderboard, and return the results."""
     from agentgym.cli.console import stdout_console
     from agentgym.cli.leaderboard import leaderboard, remarks
     from agentgym.eval.report import write_report
@@ -62,11 +62,11 @@ def kept_states(store: RunStore) -> str:
 
 
 def _stand_ins(results: dict[str, Any]) -> Iterator[str]:
-    """Yield what stood for what could not be had, and in how many tasks."""
+    """Yield the replacements for unavailable programs, with the number of tasks of each."""
     used = Counter(pair for task in results["tasks"] for pair in task.get("stand_ins", {}).items())
     if used:
         yield "\nstand-ins:"
     for (what, recipe), count in sorted(used.items()):
-        # A prepared package is no recipe's: the user's own table says it.
+        # A prepared package belongs to no recipe; the user's own table names it.
         noun = "" if what.startswith("package ") else "recipe "
         yield f"  {noun}{recipe} for {what} in {count} task{'s' * (count > 1)}"

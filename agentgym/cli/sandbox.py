@@ -1,4 +1,4 @@
-"""`agentgym sandbox`: build recipes, look at them, try them out, clear away what nobody needs."""
+"""`agentgym sandbox`: builds recipes, lists them, opens shells in them, removes unused files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Build sandbox recipes, look at them, try them out, clear them away.",
+    help="Build sandbox recipes, list them, try them out, remove unused ones.",
 )
 NETWORKS = ("none", "allowlist", "open")
 
@@ -27,10 +27,10 @@ def build(
         bool, typer.Option("--no-cache", help="Run every step anew, with today's packages.")
     ] = False,
 ) -> None:
-    """Build the images of recipes; what is built already stays as it is."""
+    """Build the images of recipes; an image that exists already stays as it is."""
     from agentgym.sandbox.recipe import load_plan
 
-    # All are read first: a mistake in the last one is known before the first is built.
+    # All are read first, so that a mistake in the last one is found before the first is built.
     for name, plan in [(name, load_plan(name)) for name in dict.fromkeys(names)]:
         if plan is None:
             _tell(f"{name}: the host's own programs; there is nothing to build")
@@ -40,7 +40,7 @@ def build(
 
 
 def build_image(plan: Plan, *, use_cache: bool = True) -> Image:
-    """Build a plan, telling on standard error how it goes on, with a clock on a terminal."""
+    """Build a plan and show progress on standard error, with a clock on a terminal."""
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
     from agentgym.cli.console import stderr_console
@@ -67,7 +67,7 @@ def _tell(line: str) -> None:
 
 @app.command("list", epilog="Example:  [bold]agentgym sandbox list[/]")
 def list_recipes() -> None:
-    """List recipes: what they begin with, whether they are built, how large and how old."""
+    """List recipes: their base, whether they are built, their size and age."""
     from rich.table import Table
 
     from agentgym import catalogue
@@ -127,9 +127,9 @@ def shell(
         typer.Option("--network", help=f"{', '.join(NETWORKS)}. Default: the recipe's."),
     ] = None,
 ) -> None:
-    """Open a shell in a fresh sandbox of a recipe, built first where it is not.
+    """Open a shell in a fresh sandbox of a recipe, which is built first if necessary.
 
-    Ctrl-C interrupts a command; Ctrl-D or `exit` ends the sandbox, and nothing of it is kept.
+    Ctrl-C interrupts a command; Ctrl-D or `exit` ends the sandbox, and its files are discarded.
     Commands that do not come from a terminal are run as one script.
     """
     from dataclasses import replace
@@ -158,14 +158,14 @@ def shell(
 @app.command(epilog="Example:  [bold]agentgym sandbox prune --yes[/]")
 def prune(
     everything: Annotated[
-        bool, typer.Option("--all", help="Also what today's tasks and recipes need.")
+        bool, typer.Option("--all", help="Include what current tasks and recipes need.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove images and prepared setups that no task or recipe of today needs.
+    """Remove images and prepared setups that no current task or recipe needs.
 
-    They can be had again: by building, and by running a task's setup once more. What a sandbox
-    that runs now needs stays.
+    They can be recreated: by building, and by running a task's setup once more. Files that a
+    running sandbox needs stay.
     """
     from agentgym.eval.prune import sort_setups, wanted_images
     from agentgym.sandbox import images
@@ -177,8 +177,8 @@ def prune(
     if everything:
         wanted, stale, recipes = [], [*wanted, *stale], {}
     old = [image for image in images.all_images() if image.name not in recipes]
-    _tell(f"{len(old)} images and {len(stale)} prepared setups that nobody needs")
-    if not yes and not typer.confirm("Remove them, and what killed processes left?"):
+    _tell(f"{len(old)} images and {len(stale)} prepared setups that no task or recipe needs")
+    if not yes and not typer.confirm("Remove them, and the files of killed processes?"):
         raise typer.Exit(1)
     for setup in stale:
         forget(setup)
@@ -195,7 +195,7 @@ def _prune_providers(keep: set[str]) -> int:
 
     async def prune_one(name: str) -> int:
         provider = plugins.load("agentgym.sandboxes", name)()
-        # A provider need not keep anything beyond its process.
+        # A provider may keep nothing beyond its process.
         if not hasattr(provider, "prune") or provider.problems():
             return 0
         try:
@@ -215,7 +215,7 @@ def _prune_providers(keep: set[str]) -> int:
 
 @app.command(epilog="Example:  [bold]agentgym sandbox doctor[/]")
 def doctor() -> None:
-    """Say what this machine can build and what each provider can enforce, with the fixes."""
+    """Report what this machine can build and what each provider can enforce, with the fixes."""
     from agentgym.cli.capabilities import findings
     from agentgym.cli.doctor import show
 

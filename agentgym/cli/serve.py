@@ -1,4 +1,4 @@
-"""`agentgym serve`: offer an environment to any MCP client, and record what it does there."""
+"""`agentgym serve`: offers an environment to any MCP client, and records its actions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def serve(
         typer.Option(
             "--mcp",
             metavar="TARGET",
-            help="What is offered over MCP: a task id, the path of a task folder, or an "
-            "environment for free play.",
+            help="Offer this over MCP: a task id, the path of a task folder, or an environment "
+            "for free play.",
             show_default=False,
         ),
     ],
     http: Annotated[
-        bool, typer.Option("--http", help="Over streamable HTTP on 127.0.0.1, not stdio.")
+        bool, typer.Option("--http", help="Use streamable HTTP on 127.0.0.1, not stdio.")
     ] = False,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="For --http; 0 takes a free one.")
@@ -34,23 +34,23 @@ def serve(
         bool,
         typer.Option(
             "--no-token",
-            help="With --http, ask for no token: everybody on this machine can play.",
+            help="With --http, ask for no token: every user of this machine can connect.",
         ),
     ] = False,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of every episode.")] = 0,
     max_steps: Annotated[
         int | None,
-        typer.Option("--max-steps", min=1, help="Steps of an episode. Default: its own."),
+        typer.Option("--max-steps", min=1, help="Steps of an episode. Default: the task's."),
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", min=0.1, help="Seconds an episode has. Default: the task's."),
+        typer.Option("--timeout", min=0.1, help="Seconds for an episode. Default: the task's."),
     ] = None,
     idle: Annotated[
         float,
         typer.Option(
-            "--idle", min=0.1, help="Seconds without a call, then it is judged as it stands."
+            "--idle", min=0.1, help="Seconds without a call after which an episode is judged."
         ),
     ] = 600.0,
     judge: Annotated[
@@ -58,7 +58,7 @@ def serve(
         typer.Option(
             "--judge",
             metavar="openai:MODEL",
-            help="Who judges what checks ask a judge. Default: $AGENTGYM_JUDGE.",
+            help="Judge for checks that need one. Default: $AGENTGYM_JUDGE.",
             show_default=False,
         ),
     ] = "",
@@ -67,7 +67,7 @@ def serve(
         typer.Option(
             "--user",
             metavar="openai:MODEL",
-            help="Who plays the users that tasks have. Default: $AGENTGYM_USER, else their script.",
+            help="Simulates the users of tasks. Default: $AGENTGYM_USER, else the task's script.",
             show_default=False,
         ),
     ] = "",
@@ -81,8 +81,8 @@ def serve(
 ) -> None:
     """Offer an environment or a task to any MCP client; each of its sessions is an episode.
 
-    An episode begins with the first call and ends with submit or give_up. A client that leaves
-    before has no score.
+    An episode begins with the first call and ends with submit or give_up. An episode whose client
+    leaves before that has no score.
     """
     from agentgym.cli.console import stderr_console
     from agentgym.eval.serving import ServeOptions, find_target, open_run
@@ -90,7 +90,7 @@ def serve(
     from agentgym.eval.settings import Settings
     from agentgym.rollout.serve import take_port
 
-    # Standard output belongs to the protocol.
+    # The protocol uses standard output.
     console = stderr_console()
 
     def say(line: str) -> None:
@@ -117,12 +117,12 @@ def serve(
 
 
 def _token(say: Callable[[str], None]) -> str:
-    """Return the token that clients must show; one of our own making is printed, once."""
+    """Return the token that clients must send; a generated token is printed, once."""
     from agentgym.rollout.admission import VARIABLE, new_token
 
     if chosen := os.environ.get(VARIABLE, "").strip():
-        say(f"clients show the token of ${VARIABLE}: Authorization: Bearer …")
+        say(f"clients send the token of ${VARIABLE}: Authorization: Bearer …")
         return chosen
     token = new_token()
-    say(f"clients show this header: Authorization: Bearer {token}")
+    say(f"clients send this header: Authorization: Bearer {token}")
     return token

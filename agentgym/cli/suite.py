@@ -1,4 +1,4 @@
-"""`agentgym suite`: suites of other benchmarks, read where they are."""
+"""`agentgym suite`: imports suites of other benchmarks by the path of a checkout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentgym.task.foreign.tau2.checkout import Checkout
     from agentgym.task.foreign.tau2.replay import DomainReplay
 
-app = typer.Typer(help="Bring in the suites of other benchmarks.", no_args_is_help=True)
+app = typer.Typer(help="Import the suites of other benchmarks.", no_args_is_help=True)
 
 FORMATS = ("tau2",)
 SCHEMA = "agentgym.suite-import/1"
@@ -23,7 +23,7 @@ SCHEMA = "agentgym.suite-import/1"
 
 @app.callback()
 def _suite() -> None:
-    """Bring in the suites of other benchmarks."""
+    """Import the suites of other benchmarks."""
 
 
 @app.command("import", epilog="Example:  [bold]agentgym suite import tau2 ../tau2-bench[/]")
@@ -42,7 +42,7 @@ def import_suite(
         typer.Option(
             "--python",
             metavar="EXE",
-            help="Runs the checkout's code. Default: its .venv, else the Python of agentgym.",
+            help="Python for the checkout's code. Default: its .venv, else the Python of agentgym.",
         ),
     ] = None,
     retrieval: Annotated[
@@ -50,7 +50,7 @@ def import_suite(
         typer.Option(
             "--retrieval",
             metavar="NAME",
-            help="How agents of a domain with documents find them: a variant of the checkout.",
+            help="Search method for agents of a domain with documents: a variant of the checkout.",
         ),
     ] = "golden_retrieval",
     call_s: Annotated[
@@ -58,13 +58,13 @@ def import_suite(
     ] = 60.0,
     json_file: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Also write what became of each task."),
+        typer.Option("--json", metavar="FILE", help="Also write the result of each task."),
     ] = None,
 ) -> None:
-    """Replay the reference solutions of a benchmark under its own rules, and doing nothing.
+    """Replay the reference solutions of a benchmark under its own rules, and inaction.
 
-    What can be replayed is a suite from then on, by the path of the checkout: nothing is copied.
-    Its code runs in a process of its own, with your rights.
+    Tasks that can be replayed form a suite, which refers to the checkout by its path: nothing is
+    copied. The checkout's code runs in a process of its own, with your rights.
     """
     import json
 
@@ -98,7 +98,7 @@ def import_suite(
 def _replay(
     checkout: Checkout, domains: Sequence[str], limit: int | None, call_s: float
 ) -> list[DomainReplay]:
-    """Replay domains; a terminal shows how far it is, a log has a line for each domain."""
+    """Replay domains; show progress on a terminal, and a line for each domain in a log."""
     from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from agentgym.cli.console import stderr_console
@@ -122,7 +122,7 @@ def _replay(
 
 
 def _idle(one: DomainReplay) -> Iterator[str]:
-    """Yield what inaction comes to, where it is not simply nothing."""
+    """Yield the tasks that inaction passes, or for which it could not be judged."""
     judged = [(task.id, task.noop) for task in one.tasks if task.noop is not None]
     if passing := [name for name, noop in judged if noop.value == 1]:
         yield f"{one.domain}: pass on inaction: {', '.join(passing)}"
@@ -134,7 +134,7 @@ def _idle(one: DomainReplay) -> Iterator[str]:
 
 
 def _remember(checkout: Checkout, found: Sequence[DomainReplay], retrieval: str) -> Iterator[str]:
-    """Make suites of what was replayed, and yield how each is run."""
+    """Create suites of the replayed tasks, and yield the command that runs each."""
     from agentgym import catalogue
     from agentgym.task.foreign.tau2.suite import count_tasks, write_suite
 
@@ -185,7 +185,7 @@ def _table(found: Sequence[DomainReplay]) -> object:
 
 
 def _remarks(found: Sequence[DomainReplay]) -> Iterator[str]:
-    """Yield, a line each, what the numbers do not say."""
+    """Yield remarks that explain the numbers, a line each."""
     for one in found:
         if one.problem:
             yield f"{one.domain}: not reproducible here: {one.problem}"

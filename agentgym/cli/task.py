@@ -1,4 +1,4 @@
-"""`agentgym task`: begin a task, try it out by hand, prove it sound."""
+"""`agentgym task`: starts a task, tries it out by hand, proves it sound."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ app = typer.Typer(help="Write tasks: begin one, try it out, prove it sound.", no
 
 @app.command("new", epilog="Example:  [bold]agentgym task new web-shop/refund --template[/]")
 def new(
-    name: Annotated[str, typer.Argument(metavar="SUITE/NAME", help="Of the new task.")],
+    name: Annotated[str, typer.Argument(metavar="SUITE/NAME", help="Name of the new task.")],
     env: Annotated[str, typer.Option("--env", help="Its environment.")] = "terminal",
     template: Annotated[
         bool, typer.Option("--template", help="A family of instances, drawn from the seed.")
     ] = False,
     at: Annotated[
         Path,
-        typer.Option("--at", metavar="DIR", help="It goes to DIR/tasks/SUITE/NAME. Default: here."),
+        typer.Option("--at", metavar="DIR", help="Write to DIR/tasks/SUITE/NAME. Default: here."),
     ] = Path("."),
 ) -> None:
     """Write the folder of a new task: a small one that is sound, for you to change."""
@@ -41,7 +41,7 @@ def new(
     echo(f"wrote {folder}:")
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         echo(f"  {file.relative_to(folder)}")
-    # A leading dot or slash makes it a path, whatever the catalogue holds.
+    # A leading dot or slash marks a path, whatever the catalogue holds.
     path = shlex.quote(str(folder) if folder.is_absolute() else f"./{folder}")
     echo("Change them, then:")
     echo(f"  agentgym task try {path}      # act in it, see its checkpoints light up")
@@ -66,7 +66,7 @@ def check(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", "-j", min=1, help="Episodes at a time. Default: twice the processors."
+            "--jobs", "-j", min=1, help="Concurrent episodes. Default: twice the processors."
         ),
     ] = None,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
@@ -75,7 +75,7 @@ def check(
         typer.Option(
             "--judge",
             metavar="openai:MODEL",
-            help="Who judges what checks ask a judge. Default: $AGENTGYM_JUDGE.",
+            help="Judge for checks that need one. Default: $AGENTGYM_JUDGE.",
             show_default=False,
         ),
     ] = "",
@@ -87,15 +87,16 @@ def check(
         bool,
         typer.Option(
             "--untrusted",
-            help="For folders that nobody has read: all of it in a sandbox of its own, without "
-            "network, home and the cache (docs/trust.md).",
+            help="Check untrusted folders in a sandbox without network, home and the cache "
+            "(docs/trust.md).",
         ),
     ] = False,
 ) -> None:
-    """Prove tasks sound; exit with 1 when something is not.
+    """Prove tasks sound; exit with 1 if a task is not.
 
-    Solved by the solution, twice alike; worth nothing to silence, refusal, chance, mutants and
-    cheats; robust against reading; graded by degrees, offline, with the gold out of reach.
+    A sound task is solved by its solution, twice alike. Silence, refusal, random calls, mutants and
+    cheats do not pass. Reading changes nothing, partial work scores less, and grading needs no
+    network. The gold cannot be read in the sandbox.
     """
     import json
     import time
@@ -121,7 +122,7 @@ def check(
 
 
 def _check_untrusted(folders: Sequence[Path], words: Sequence[str], json_file: Path | None) -> int:
-    """Do the same in a sandbox; what comes out of it was perhaps made by what is in it."""
+    """Check folders in a sandbox, and treat its output as untrusted."""
     from agentgym.authoring.quarantine import Quarantine
     from agentgym.eval.printable import clean
 
@@ -153,7 +154,7 @@ def _check(
     progress = CheckProgress(stderr_console(), len(folders))
     tasks = _readable(folders)
     at_a_time, needed = jobs or default_jobs(), any(map(needs_sandbox, tasks))
-    # Before anything is built: a name may be mistyped.
+    # Before any build, because a name may be mistyped.
     stage = open_stage(sandbox, at_a_time, progress.episode, judge, needed=needed)
     _build_images(tasks)
 
@@ -178,7 +179,7 @@ def _check(
 
 
 def _readable(folders: Sequence[Path]) -> list[Task]:
-    """Return the tasks that can be read; any other is left to its check."""
+    """Return the tasks that can be read; the check of any other reports the error."""
     import contextlib
 
     from agentgym.env.resolved_task import resolve_task
@@ -210,10 +211,10 @@ def try_out(
 ) -> None:
     """Try a task out by hand while its checkpoints light up.
 
-    A line is a command for its shell, or a call: a tool's name and its arguments as JSON, such as
-    `tickets_get {"ticket": 17}`. Every one is done as the agent's would be, and everything is
-    judged after it. `:help` lists what else can be asked; Ctrl-D ends the session with the final
-    verdict, and nothing is kept. What does not come from a terminal is read line by line.
+    A line is a command for the shell, or a call: a tool's name and its arguments as JSON, such as
+    `tickets_get {"ticket": 17}`. Each runs as the agent's would, and the state is judged after it.
+    `:help` lists further commands; Ctrl-D ends the session with the final verdict and discards
+    the sandbox. Input that does not come from a terminal is read line by line.
     """
     from agentgym.authoring.choose import one_task
     from agentgym.authoring.hands_on import Attempt
@@ -225,7 +226,7 @@ def try_out(
     from agentgym.task.load import load_folder
 
     folder = one_task(task)
-    # Before anything is built: a name may be mistyped.
+    # Before any build, because a name may be mistyped.
     chosen = load_folder(folder)
     provider = open_provider(sandbox, needed=needs_sandbox(chosen))
     _build_images([chosen])

@@ -1,7 +1,7 @@
-"""A recorded episode as a terminal shows it: steps, folded output, the verdict's checkpoints.
+"""A recorded episode, printed in a terminal: steps, folded output, the verdict's checkpoints.
 
-What an agent or a sandbox wrote is printed with its control characters made visible: a record
-must not be able to write to the terminal of whoever looks at it.
+Text of an agent or a sandbox is printed with its control characters made visible, so that a record
+cannot control the reader's terminal.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def print_episode(
     """Print an episode from its instruction to its verdict.
 
     Args:
-        console: Where to.
+        console: Console to print on.
         row: The episode.
         steps: Its steps.
-        full: Fold nothing.
+        full: Whether to print everything without folding.
         after_step: Called with the index of each step that was printed.
     """
     plan = row.plan
@@ -84,7 +84,7 @@ def print_episode(
 
 
 def print_step(console: Console, step: Step, *, full: bool) -> None:
-    """Print what was thought, done and seen in one step."""
+    """Print the thought, the action and the observation of one step."""
     seen = step.observation
     line = Text(f"\nstep {step.index}  ", "dim").append(
         seen.effect.value, _EFFECTS.get(seen.effect, "dim")
@@ -107,7 +107,7 @@ def print_step(console: Console, step: Step, *, full: bool) -> None:
 
 
 def print_verdict(console: Console, row: EpisodeRow, *, full: bool) -> None:
-    """Print how an episode was judged and why, its notes and its audit."""
+    """Print the verdict of an episode with its reasons, notes and audit."""
     verdict = row.verdict
     if verdict is None:
         _say(console, f"\nno verdict: the episode is {row.state}", "yellow")
@@ -143,7 +143,7 @@ def print_verdict(console: Console, row: EpisodeRow, *, full: bool) -> None:
 
 
 def _remarks(checkpoint: CheckpointResult) -> Iterator[tuple[str, str]]:
-    """Yield what is to be known of a result beside its credit, each with its style."""
+    """Yield remarks on a result beside its credit, each with its style."""
     if checkpoint.bonus:
         yield "bonus", "magenta"
     if not checkpoint.controllable:
@@ -157,7 +157,7 @@ def _remarks(checkpoint: CheckpointResult) -> Iterator[tuple[str, str]]:
 
 
 def _print_audit(console: Console, audit: Audit, full: bool) -> None:
-    """Print what the sandbox's audit holds; nothing where there was nothing to see."""
+    """Print the sandbox's audit; nothing if the audit is empty."""
     if audit.connections:
         _say(console, "\nconnections", "dim")
         _say(console, _folded("\n".join(map(_connection, audit.connections)), full))
@@ -183,7 +183,7 @@ def _one_line(text: str) -> str:
 
 
 def _parents_first(checkpoints: Sequence[CheckpointResult]) -> Sequence[CheckpointResult]:
-    """Order a rubric's results, recorded children before parents, as a tree is read."""
+    """Order a rubric's results, recorded children before parents, with parents first."""
     trees: list[list[CheckpointResult]] = []
     for checkpoint in checkpoints:
         children: list[CheckpointResult] = []
@@ -216,7 +216,7 @@ def _value(value: Json) -> str:
 
 
 def _folded(text: str, full: bool) -> str:
-    """Cut a text to a dozen lines, and long lines to a screenful, saying what is left out."""
+    """Cut a text to a dozen lines, and long lines to a screenful, and note the omissions."""
     if full:
         return text
     lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""`agentgym verifier`: what check packs offer, and how often they are wrong."""
+"""`agentgym verifier`: shows the checks of packs, and measures how often they are wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JudgeOption = Annotated[
     typer.Option(
         "--judge",
         metavar="openai:MODEL",
-        help="Who judges the cases of checks that ask a judge. Default: $AGENTGYM_JUDGE.",
+        help="Judge for the cases of checks that need one. Default: $AGENTGYM_JUDGE.",
     ),
 ]
 Packs = Annotated[list[str] | None, typer.Argument(metavar="[PACK]...", show_default=False)]
@@ -74,7 +74,7 @@ def calibrate(
         ),
     ] = None,
     sandbox: Annotated[
-        str, typer.Option("--sandbox", help="Provider of the clean rooms.")
+        str, typer.Option("--sandbox", help="Sandbox provider of the clean rooms.")
     ] = "bubblewrap",
     judge: JudgeOption = None,
 ) -> None:
@@ -111,7 +111,7 @@ def rates(
     tasks: Annotated[list[str], typer.Argument(metavar="TASKS...", show_default=False)],
     markdown_file: Annotated[
         Path | None,
-        typer.Option("--markdown", metavar="FILE", help="Write the page there.", dir_okay=False),
+        typer.Option("--markdown", metavar="FILE", help="Write the page to FILE.", dir_okay=False),
     ] = None,
     judge: JudgeOption = None,
 ) -> None:
@@ -212,7 +212,7 @@ async def _calibrate(
 def _tell_of_judge(
     spec: str, judged: list[tuple[Pack, list[Outcome]]]
 ) -> dict[str, dict[str, object]]:
-    """Say how well the judge agrees with the cases, or what was skipped without one."""
+    """Report the judge's agreement with the cases, or what was skipped without a judge."""
     from agentgym.cli.console import stdout_console
     from agentgym.verify.calibrate import judge_agreement, judge_needed
     from agentgym.verify.judge.opening import HOW
@@ -221,7 +221,7 @@ def _tell_of_judge(
     if not asked:
         return {}
     if not spec:
-        told = f"skipped: {', '.join(asked)} ask a judge, and none is set; {HOW}"
+        told = f"skipped: {', '.join(asked)} ask a judge, and no judge is set; {HOW}"
         stdout_console().print(told, style="yellow", markup=False, soft_wrap=True)
         return {}
     found = judge_agreement(o for _, some in judged for o in some if o.case.use in asked)

@@ -1,4 +1,4 @@
-"""``--task`` and ``--sandbox`` where a record is executed again: what the user vouches for."""
+"""``--task`` and ``--sandbox`` for re-executing a record: the user names what is trusted."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ TaskOption: TypeAlias = Annotated[
 def vouched_for(
     rows: Sequence[EpisodeRow], tasks: Sequence[str] | None, sandbox: str | None
 ) -> Named:
-    """Return what the user named, once that covers everything the episodes would use.
+    """Return the names that the user gave, if they cover everything the episodes would use.
 
     Raises:
-        ConfigError: It does not; the message holds the line to type.
+        ConfigError: They do not; the message holds the line to type.
     """
     from agentgym.rollout.trust import Named, named_tasks
 
@@ -54,7 +54,7 @@ def command_line(options: Sequence[str]) -> str:
 
 
 def refusals(rows: Sequence[EpisodeRow], named: Named) -> list[UnnamedError]:
-    """Return why recorded episodes may not be executed again, each reason once."""
+    """Return the reasons why recorded episodes may not be executed again, each once."""
     from agentgym.rollout.trust import UnnamedError
     from agentgym.task.load import find_task
 
@@ -65,12 +65,12 @@ def refusals(rows: Sequence[EpisodeRow], named: Named) -> list[UnnamedError]:
         except UnnamedError as error:
             found[error.reason] = error
         except AgentGymError:
-            pass  # a broken task runs nothing, and whoever opens it is told
+            pass  # a broken task runs nothing, and opening it reports the error
     for name in dict.fromkeys(row.sandbox for row in rows):
         try:
             named.provider(name)
         except UnnamedError as error:
             found[error.reason] = error
         except AgentGymError:
-            pass  # one that is not installed starts nothing, and whoever opens it is told
+            pass  # a missing provider starts nothing, and opening it reports the error
     return list(found.values())

@@ -9,8 +9,6 @@ from agentgym.records.acting import (
     Briefing,
     Decision,
     Effect,
-    Image,
-    Json,
     Nudge,
     Observation,
     ObservationLimits,
@@ -60,6 +58,7 @@ from agentgym.records.service_calls import (
     RowChangeKind,
     RowRef,
 )
+from agentgym.records.values import Image, Json
 from agentgym.records.verdicts import (
     CheckpointResult,
     CheckResult,

@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agentgym.errors import ActionError
+from agentgym.records.values import Image, Json
 from agentgym.records.worlds import StepEvent
-
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Image: TypeAlias = NDArray[np.uint8]
-else:  # Importing numpy costs more time than the rest of a command's start.
-    Image = Any
 
 
 @dataclass(frozen=True, slots=True)

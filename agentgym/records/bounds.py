@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Final
 
-from agentgym.records.acting import Action, Decision, Json, Nudge, TokenUsage
+from agentgym.records.acting import Action, Decision, Nudge, TokenUsage
+from agentgym.records.values import Json
 
 MAX_DEPTH: Final = 64
 """How deep lists and objects may be nested."""

@@ -176,6 +176,9 @@ class FileStat:
         size: Bytes of a file.
         target: Where a symbolic link points, else empty.
         mtime_s: Modification time, seconds since the epoch.
+        acl: Access control list in short form with numeric ids, such as
+            ``u::rwx,u:1000:r--,g::r-x,m::r-x,o::---``; empty if the mode says it all.
+        default_acl: What a directory hands down to what is created in it, in the same form.
     """
 
     kind: str
@@ -183,6 +186,8 @@ class FileStat:
     size: int = 0
     target: str = ""
     mtime_s: float = 0.0
+    acl: str = ""
+    default_acl: str = ""
 
 
 @dataclass(frozen=True, slots=True)

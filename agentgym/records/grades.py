@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agentgym.records.acting import Json, Observation, Step
+from agentgym.records.acting import Observation, Step
+from agentgym.records.values import Json
 from agentgym.records.verdicts import CheckStatus, Verdict
 
 

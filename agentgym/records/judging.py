@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agentgym.records.acting import Image
+from agentgym.records.values import Image
 
 
 class Met(StrEnum):

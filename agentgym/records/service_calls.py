@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, TypeAlias
 
 from agentgym.errors import ServiceError
-from agentgym.records.acting import Json
+from agentgym.records.values import Json
 
 Actor: TypeAlias = Literal["agent", "user", "world", "setup"]
 """Who calls a service: the agent, the simulated user, an event of the task, or its setup."""

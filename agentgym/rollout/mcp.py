@@ -100,8 +100,10 @@ class SessionServer:
         await asyncio.gather(*(visit.leave(why, stopped=stopped) for visit in visits))
 
     async def _leave(self, session: str) -> None:
-        if visit := self._sessions.pop(session, None):
+        if visit := self._sessions.get(session):
+            # It counts as one that is played until it is over: it has a sandbox until then.
             await visit.leave("the client ended its session without submit or give_up")
+            self._sessions.pop(session, None)
 
     # --- requests ---
 

@@ -33,7 +33,7 @@ MAX_WAITING: Final = 100
 """Calls of one guest that wait for those before them."""
 
 _END_S: Final = 60.0
-"""How long an episode whose guest has left may take to be recorded."""
+"""How long an episode may take to end when the server does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +204,9 @@ class Session:
     async def leave(self, why: str, *, stopped: bool = False) -> None:
         """End the episode where it is not over. Never raises.
 
+        A call that is under way is done first, because a guest must not get rid of a bad episode by
+        leaving in the middle of a long call. Only the end of the server cuts it short.
+
         Args:
             why: For the record.
             stopped: The server ends it, so it has no score; else the guest has, and it is judged.
@@ -211,6 +214,8 @@ class Session:
         if self._playing is None or self._playing.done():
             return
         self._visitor.leave(AgentError(why) if stopped else PolicyError(why))
+        if not stopped:
+            await asyncio.wait({self._playing})
         await asyncio.wait({self._playing}, timeout=_END_S)
         self._playing.cancel()
         with contextlib.suppress(asyncio.CancelledError, AgentGymError):

@@ -17,6 +17,7 @@ from agentgym.protocols import FileTree
 from agentgym.records import Bounds, Capability, Change, ChangeKind, Problem, Recipe, Snapshot
 from agentgym.sandbox import launch
 from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.fork_server import ForkServer
 from agentgym.sandbox.guest import BubblewrapSandbox
 from agentgym.sandbox.rootimage import built, other_root, with_image, with_user
 from agentgym.sandbox.store import LayerStore, base_of
@@ -38,6 +39,8 @@ class BubblewrapProvider:
         self._access = LayerAccess()
         self._store: LayerStore | None = None
         self._opening = asyncio.Lock()
+        self._server: ForkServer | None = None
+        self._serving = asyncio.Lock()
         self._open: set[BubblewrapSandbox] = set()
 
     def problems(self) -> Sequence[Problem]:
@@ -54,6 +57,7 @@ class BubblewrapProvider:
             recipe,
             provider=self.name,
             isolated=Capability.ISOLATION in self.capabilities,
+            forks=self._fork_server,
             start=self.start,
             on_close=self._open.discard,
         )
@@ -127,6 +131,9 @@ class BubblewrapProvider:
     async def close(self) -> None:
         """Close every sandbox that is still open and drop what was not kept."""
         await asyncio.gather(*(sandbox.close() for sandbox in list(self._open)))
+        server, self._server = self._server, None
+        if server is not None:
+            await server.close()
         store, self._store = self._store, None
         if store is not None:
             await asyncio.to_thread(store.close)
@@ -140,6 +147,18 @@ class BubblewrapProvider:
                 if self._store is None:
                     self._store = await asyncio.to_thread(self._open_store)
         return self._store
+
+    async def _fork_server(self) -> ForkServer:
+        """Return the fork server; the first call starts it, and so does one after its end."""
+        store = await self._ready()
+        async with self._serving:
+            if self._server is not None and self._server.ended:
+                server, self._server = self._server, None
+                await server.close()
+            if self._server is None:
+                isolated = Capability.ISOLATION in self.capabilities
+                self._server = await ForkServer.start(store.root, store.runtime, isolated=isolated)
+            return self._server
 
     def _open_store(self) -> LayerStore:
         root = self._root or catalogue.cache_dir() / self.folder

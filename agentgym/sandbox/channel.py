@@ -55,7 +55,8 @@ class Channel:
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         # Descriptors whose frame is not there yet, and those of requests that asked for one.
         self._arrived: deque[int] = deque()
-        self._asked: dict[int, int | None] = {}
+        # The greeting (0) may bring one unasked.
+        self._asked: dict[int, int | None] = {0: None}
         self._next = 1
         self._greeting: Reply | None = None
         self._writable = asyncio.Event()
@@ -88,9 +89,9 @@ class Channel:
         """Call back once, when the other end closes the connection."""
         self._on_close = callback
 
-    def write_line(self, line: bytes) -> None:
-        """Send raw bytes before the supervisor is there (the launcher's go-ahead)."""
-        self._write(line)
+    def take_process(self) -> int | None:
+        """Return the descriptor that came with the greeting, once; the caller closes it."""
+        return self._asked.pop(0, None)
 
     async def request(
         self, op: str, body: bytes = b"", *, timeout_s: float, **fields: object
@@ -269,6 +270,7 @@ class Channel:
         self._sock.close()
         while self._arrived:
             _close(self._arrived.popleft())
+        _close(self.take_process())
         self._inbox.clear()
         self._writable.set()
         for future in self._waiting.values():

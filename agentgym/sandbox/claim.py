@@ -10,8 +10,11 @@ import contextlib
 import fcntl
 import os
 import secrets
+import struct
 from collections.abc import Callable
 from pathlib import Path
+
+_GET_FLAGS, _SET_FLAGS, _TOP = 0x80086601, 0x40086602, 0x00020000
 
 
 class Claim:
@@ -26,6 +29,7 @@ class Claim:
         # Locked before it appears under live/, or another process would take it for an orphan.
         draft = root / f".claim-{self.name}"
         draft.mkdir()
+        _spread(draft)
         self._lock = _lock(draft / "lock")
         os.rename(draft, self.path)
         self._notes: set[str] = set()
@@ -74,6 +78,26 @@ def sweep(root: Path, remove: Callable[[Path], None]) -> list[str]:
         if not Path("/proc", draft.name.split("-")[1]).exists():
             remove(draft)
     return gone
+
+
+def _spread(folder: Path) -> None:
+    """Tell the file system that the folders in this one have nothing to do with each other.
+
+    ext4 then puts each into a place of its own (ioctl_iflags(2), the flag T of chattr(1)).
+    Together they would be slow: it looks at each file that was removed lately before it makes one.
+    """
+    folder_fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        # Other file systems know no such flag.
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(folder_fd, _SET_FLAGS, struct.pack("l", _read_flags(folder_fd) | _TOP))
+    finally:
+        os.close(folder_fd)
+
+
+def _read_flags(fd: int) -> int:
+    (flags,) = struct.unpack("l", fcntl.ioctl(fd, _GET_FLAGS, bytes(struct.calcsize("l"))))
+    return int(flags)
 
 
 def _lock(path: Path) -> int | None:

@@ -9,7 +9,6 @@ none there is no group, and the limits of `launch.py` (per process) are all ther
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -72,19 +71,25 @@ class ControlGroup:
             folders[folder] = None
         return cls(tuple(folders), enforced) if folders else None
 
-    def add(self, pid: int) -> None:
-        """Move a process, and what it will start, into the group.
+    def open_members(self) -> list[int]:
+        """Return descriptors by which a process of one thread joins the group: it writes ``0``.
+
+        The kernel takes the rights of whoever opened them. A thread that moves itself need not
+        wait for every other process of the machine, which moving a whole process (v1) does.
 
         Raises:
-            SandboxError: It may not be moved.
+            SandboxError: The group may not be joined.
         """
-        for folder in self.folders:
-            try:
-                (folder / "cgroup.procs").write_text(str(pid))
-            except OSError as error:
-                # One that has ended says elsewhere why.
-                if error.errno != errno.ESRCH:
-                    raise SandboxError(f"cannot limit the sandbox with {folder}: {error}") from None
+        found: list[int] = []
+        try:
+            name = "cgroup.procs" if "cgroup v2" in self.enforced.values() else "tasks"
+            for folder in self.folders:
+                found.append(os.open(folder / name, os.O_WRONLY | os.O_CLOEXEC))
+        except OSError as error:
+            for descriptor in found:
+                os.close(descriptor)
+            raise SandboxError(f"cannot limit the sandbox with {folder}: {error}") from None
+        return found
 
     def killed_for_memory(self) -> int | None:
         """Return how many processes of the group were killed for memory; None: not counted."""

@@ -133,11 +133,16 @@ class Engine:
         with _reported(f"remove {reference}"), contextlib.suppress(NotFound):
             self._api.remove_image(reference)
 
-    def owners(self, label: str) -> set[str]:
-        """Return the host processes that made containers with a label, dead or alive."""
-        with _reported("list the containers"):
+    def owners(self, label: str) -> dict[str, Mapping[str, str]]:
+        """Return the host processes that made containers or unnamed images with a label.
+
+        Returns:
+            The labels of one thing of each, by its owner, who may be dead or alive.
+        """
+        with _reported("list the containers and images"):
             found = self._api.containers(all=True, filters={"label": label})
-        return {container["Labels"].get(OWNER, "") for container in found}
+            found += self._api.images(filters={"label": label, "dangling": True})
+        return {one["Labels"].get(OWNER, ""): one["Labels"] for one in found}
 
     def remove_all_of(self, owner: str) -> None:
         """Remove the containers and the unnamed images of one host process."""

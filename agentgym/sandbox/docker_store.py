@@ -23,7 +23,7 @@ import tarfile
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -103,9 +103,13 @@ class ImageStore:
         with self._locked("late.lock"):
             # In this order: whoever begins in between has a folder before it has a container.
             owners = self.engine.owners(label)
-            for owner in owners - {folder.name for folder in (self._root / "live").iterdir()}:
-                with contextlib.suppress(SandboxError):
-                    self.engine.remove_all_of(owner)
+            alive = {folder.name for folder in (self._root / "live").iterdir()}
+            self._remove_all_of(owners.keys() - alive)
+
+    def _remove_all_of(self, owners: Iterable[str]) -> None:
+        for owner in filter(None, owners):
+            with contextlib.suppress(SandboxError):
+                self.engine.remove_all_of(owner)
 
     def new_room(self) -> Path:
         """Make a private folder of one sandbox."""
@@ -394,7 +398,7 @@ class ImageStore:
     def prune(self, keep: Collection[str]) -> int:
         """Drop kept snapshots and images that are not named and that no live process uses.
 
-        The kept snapshots of stores whose folder is gone go too: nobody else will drop them.
+        What was made by stores whose folder is gone goes too: nobody else will drop it.
 
         Args:
             keep: Keys of snapshots and names of images.
@@ -416,6 +420,8 @@ class ImageStore:
             for names, place in self.engine.labelled(_FOLDER):
                 if _is_gone(place):
                     freed += sum(self._drop(name) for name in names if name.startswith(_KEPT))
+            made = self.engine.owners(_FOLDER).items()
+            self._remove_all_of([owner for owner, labels in made if _is_gone(labels[_FOLDER])])
         return freed
 
     def _drop(self, name: str) -> int:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 import socket
-import subprocess
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from agentgym.errors import SandboxDiedError, SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import ControlGroup
-from agentgym.sandbox.launch import Launch, give_ids, may_give_ids
+from agentgym.sandbox.fork_server import ForkServer
+from agentgym.sandbox.launch import Launch, may_give_ids
 from agentgym.sandbox.store import LayerStore, binds_of
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import unlinked_bytes
-from agentgym.sandbox.watch import ended
+from agentgym.sandbox.watch import descriptor_ended
 
 _START_S = 20.0
 _END_S = 2.0
@@ -31,6 +34,7 @@ class BubblewrapSandbox(Supervised):
         recipe: What it is made of.
         provider: Name of the provider, for its snapshots.
         isolated: See `Launch`.
+        forks: Returns the fork server that it comes from.
         start: Starts another sandbox (for forks).
         on_close: Called once, when every trace is gone.
     """
@@ -42,15 +46,18 @@ class BubblewrapSandbox(Supervised):
         *,
         provider: str,
         isolated: bool,
+        forks: Callable[[], Awaitable[ForkServer]],
         start: Callable[[Recipe, Snapshot], Awaitable[BubblewrapSandbox]],
         on_close: Callable[[BubblewrapSandbox], None],
     ) -> None:
         super().__init__(recipe)
         self._store, self._provider, self._isolated = store, provider, isolated
-        self._start, self._on_close = start, on_close
+        self._forks, self._start, self._on_close = forks, start, on_close
         self._layers: tuple[str, ...] = ()
         self._upper = ""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._server: ForkServer | None = None
+        # A descriptor of its PID 1 (pidfd_open(2)).
+        self._process: int | None = None
         self._group: ControlGroup | None = None
         self._closed = False
 
@@ -61,8 +68,12 @@ class BubblewrapSandbox(Supervised):
 
     @property
     def host_pid(self) -> int:
-        """Process id of its outermost process on the host; 0 when it is closed."""
-        return self._process.pid if self._process is not None else 0
+        """Process id of its PID 1 on the host; 0 when it has ended."""
+        if self._process is None:
+            return 0
+        lines = Path(f"/proc/self/fdinfo/{self._process}").read_text().splitlines()
+        fields = dict(line.split(":\t", 1) for line in lines)
+        return max(0, int(fields["Pid"]))
 
     @property
     def _has_one_id(self) -> bool:
@@ -80,7 +91,6 @@ class BubblewrapSandbox(Supervised):
         self._upper = self._store.new_upper()
         self._group = ControlGroup.create(self.id, self.recipe.limits)
         launch = Launch(
-            self._store.root,
             layers,
             self._upper,
             self._store.runtime,
@@ -90,51 +100,43 @@ class BubblewrapSandbox(Supervised):
             enforced=self._group.enforced if self._group is not None else (),
             isolated=self._isolated,
         )
-        self._process, sock = launch.start()
         try:
             async with asyncio.timeout(_START_S):
-                await self._greet(sock, self._process.pid, launch.many_ids)
-        except (TimeoutError, SandboxDiedError):
-            raise SandboxError(f"sandbox did not start: {await self._complaint()}") from None
+                await self._fork(launch)
+        except (TimeoutError, SandboxDiedError) as error:
+            reason = str(error) or f"no answer within {_START_S:g} s"
+            raise SandboxError(f"sandbox did not start: {reason}") from None
         assert self._channel is not None
         self._channel.on_close(self._lost)
         await self._furnish(self._store.disk)
 
-    async def _greet(self, sock: socket.socket, pid: int, many_ids: bool) -> None:
-        """Give the launcher what only the host can give, and wait for the supervisor."""
-        loop = asyncio.get_running_loop()
-        # The kernel takes its time for this; the launcher prepares itself meanwhile.
-        limiting = asyncio.ensure_future(asyncio.to_thread(self._limit, pid))
-        # A start that is called off twice does not wait for it; its failure then is nobody's.
-        limiting.add_done_callback(lambda done: done.cancelled() or done.exception())
+    async def _fork(self, launch: Launch) -> None:
+        """Have the processes forked, and wait for the supervisor's greeting."""
+        self._server = await self._forks()
+        groups = self._group.open_members() if self._group is not None else []
+        ours, theirs = socket.socketpair()
         try:
-            try:
-                said = await loop.sock_recv(sock, len(b"unshared\n"))
-            finally:
-                await asyncio.wait([limiting])
-            limiting.result()
-            if said and many_ids:
-                give_ids(pid)
+            with theirs:
+                await self._server.fork(launch.request(), theirs, groups)
         except BaseException:
-            sock.close()
+            ours.close()
             raise
-        self._channel = await Channel.open(sock, self.id)
-        self._channel.write_line(b"go\n")
-        await self._channel.hello()
+        finally:
+            for group in groups:
+                os.close(group)
+        self._channel = await Channel.open(ours, self.id)
+        greeting, _ = await self._channel.hello()
+        self._process = self._channel.take_process()
+        if self._process is None:
+            reason = greeting.get("error", "its supervisor sent no descriptor of its process")
+            raise SandboxError(f"sandbox did not start: {reason}")
 
-    def _limit(self, pid: int) -> None:
-        if self._group is not None:
-            self._group.add(pid)
-
-    async def _complaint(self) -> str:
-        """Return what the launcher said before it failed."""
-        process = self._process
-        assert process is not None and process.stderr is not None
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await self._ended(process)
-        text = await asyncio.to_thread(process.stderr.read, 4000)
-        return text.decode("utf-8", "replace").strip() or "no reason given; see: agentgym doctor"
+    def _lost(self) -> None:
+        """Take note that the supervisor went away: by itself, or with the fork server."""
+        if self._server is not None and self._server.ended:
+            self._died_of = "the fork server ended, and with it every sandbox that it had forked"
+        else:
+            super()._lost()
 
     def _written(self) -> int:
         return self._store.size(f"{self._upper}/u") + unlinked_bytes(self.host_pid)
@@ -142,8 +144,12 @@ class BubblewrapSandbox(Supervised):
     def _end(self, reason: str) -> None:
         """End the sandbox: a limit is over that the kernel does not watch."""
         self._ended_by = reason
+        self._kill()
+
+    def _kill(self) -> None:
         if self._process is not None:
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._process, signal.SIGKILL)
 
     async def _killed_for_memory(self) -> int | None:
         """Return how many processes the memory limit ended, None where nobody counts."""
@@ -152,26 +158,18 @@ class BubblewrapSandbox(Supervised):
     async def _halt(self) -> None:
         """End every process inside and wait until they are gone."""
         await self._hang_up()
-        process, self._process = self._process, None
-        if process is not None:
+        if self._process is not None:
             try:
                 async with asyncio.timeout(_END_S):
-                    await self._ended(process)
+                    await descriptor_ended(self._process)
             except TimeoutError:
-                process.kill()
-                await self._ended(process)
-            if process.stderr is not None:
-                process.stderr.close()
+                self._kill()
+                await descriptor_ended(self._process)
+            os.close(self._process)
+            self._process = None
         if self._group is not None:
             await asyncio.to_thread(self._group.remove)
             self._group = None
-
-    @staticmethod
-    async def _ended(process: subprocess.Popen[bytes]) -> None:
-        if process.poll() is not None:
-            return
-        await ended(process.pid)
-        process.wait()
 
     async def close(self) -> None:
         """End everything and remove every trace. Never raises, may be called twice."""
@@ -271,7 +269,7 @@ class BubblewrapSandbox(Supervised):
         return (f"{self._upper}/u", *self._layers)
 
     async def _live_tree(self) -> FileTree:
-        if not self._process:
+        if self._process is None:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
         return self._store.tree(self._live)
 

@@ -1,59 +1,54 @@
-"""One command line that turns a stack of layers into a running supervisor.
+"""What a sandbox is forked with: mounts, limits and rights, in the words of one request.
 
-unshare makes a user and a mount namespace; a few lines of shell mount the overlay there and
-hand over to bubblewrap, which adds the process, network, IPC and host-name namespaces and
-starts the supervisor as PID 1. All mounts live in that mount namespace, so they vanish with
-the last process, however it ends.
+Also whose user and group ids guests have on the host, and what a machine lacks to start any. The
+fork server (`fork_server.py`) takes the request, and `confine.py` does what it says. All mounts
+live in a mount namespace of the sandbox, so they vanish with its last process, however it ends.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentgym.records import Limits, Problem, Recipe
+from agentgym.sandbox import syscalls
 from agentgym.sandbox.hidden import hidden_folders
-from agentgym.sandbox.runtime import ENVIRONMENT, RUNTIME, Runtime
+from agentgym.sandbox.runtime import RUNTIME, Runtime
 from agentgym.sandbox.runtime import problems as runtime_problems
-from agentgym.sandbox.seccomp import filter_fd
+from agentgym.sandbox.seccomp import filter_program
 from agentgym.sandbox.unpack import IDS
 
-# The host waits for nobody below this directory: the overlay covers it in a namespace of its own.
-_MOUNT_POINT = "/mnt"
 _RUN_BYTES = 64 * 2**20
 _SHM_BYTES = 256 * 2**20
 # Guest root is one unprivileged host id. Run by root, it must not be root's own: the kernel
 # lets user 0 write /proc/sys and exempts it from process limits, namespace or not.
 _ID_WHEN_ROOT = 1_879_000_000
 
-CAPABILITIES = (
-    *("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL"),
-    *("CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID"),
+# Name to number (linux/capability.h).
+CAPABILITIES = {
+    "CAP_CHOWN": 0,
+    "CAP_DAC_OVERRIDE": 1,
+    "CAP_FOWNER": 3,
+    "CAP_FSETID": 4,
+    "CAP_KILL": 5,
+    "CAP_SETGID": 6,
+    "CAP_SETUID": 7,
+    "CAP_SETPCAP": 8,
+    "CAP_NET_BIND_SERVICE": 10,
     # By which sshd, postfix and their like give rights up; a way out of a chroot ends at the
     # sandbox's own root.
-    "CAP_SYS_CHROOT",
-)
+    "CAP_SYS_CHROOT": 18,
+}
 # What the owner of a process may set in its folder of /proc: guests own the supervisor too.
 FIRST_PROCESS = tuple(
     f"/proc/1/{name}"
     for name in ("autogroup", "clear_refs", "coredump_filter", "oom_adj", "oom_score_adj")
     if os.path.exists(f"/proc/self/{name}")
 )
-# `read` waits until the host has put this process into its control group and given it ids.
-_SCRIPT = """
-echo unshared >&0
-read -r go || exit 1
-export LIBMOUNT_FORCE_MOUNT2=always
-mount -t overlay overlay -o "$1" "$2" || exit 1
-shift 2
-echo 0 > /proc/sys/user/max_user_namespaces
-exec "$@"
-"""
 
 
 def memory_file_systems(limits: Limits) -> tuple[int, int]:
@@ -94,20 +89,18 @@ class Launch:
     """Everything that decides how one sandbox is started.
 
     Attributes:
-        root: The store; names of layers are relative to it.
-        layers: What is mounted, topmost first.
+        layers: What is mounted, topmost first; names are relative to the store.
         upper: What is written to, above them.
         runtime: What its supervisor runs with.
         recipe: Whose host name and limits it has.
         host_usr: Whether it sees the host's /usr.
-        many_ids: Whether it is given ids by `give_ids`, and not just one.
+        many_ids: Whether it is given all ids of the fork server, and not just one.
         enforced: Limits that something else enforces.
         isolated: False: it shares the host's network, IPC and host name, may use every system
             call, and finds the host's files, read-only, at ``/mnt``. What it writes still goes
             to its upper directory, and a process namespace still ends with it.
     """
 
-    root: Path
     layers: tuple[str, ...]
     upper: str
     runtime: Runtime
@@ -125,83 +118,36 @@ class Launch:
             f"upperdir={self.upper}/u,workdir={self.upper}/w"
         )
 
-    def argv(self, filter_fd: int | None) -> list[str]:
-        """Return the whole command line."""
-        filtered = () if filter_fd is None else ("--seccomp", str(filter_fd))
-        capabilities = [part for name in CAPABILITIES for part in ("--cap-add", name)]
-        usr = ["--ro-bind", "/usr", "/usr", "--bind", f"{_MOUNT_POINT}/usr/local", "/usr/local"]
-        for folder in hidden_folders() if self.host_usr else ():
-            usr += ["--size", "4096", "--perms", "0755", "--tmpfs", folder, "--remount-ro", folder]
+    def request(self) -> dict[str, object]:
+        """Return what the fork server is asked for; plain values, for `marshal`."""
         run_bytes, shm_bytes = memory_file_systems(self.recipe.limits)
-        # A device where devices are not allowed: it cannot even be opened.
-        masks = [part for path in FIRST_PROCESS for part in ("--ro-bind", "/dev/null", path)]
-        bwrap = [
-            *("bwrap", "--bind", _MOUNT_POINT, "/", *(usr if self.host_usr else ())),
-            *("--proc", "/proc", *masks, "--dev", "/dev"),
-            *("--size", str(shm_bytes), "--tmpfs", "/dev/shm"),
-            *("--remount-ro", "/dev", "--size", str(run_bytes), "--tmpfs", "/run"),
-            *("--dir", "/run/lock", "--dir", "/run/agentgym"),
-            *("--ro-bind", f"{_MOUNT_POINT}{RUNTIME}", RUNTIME),
-            *("--unshare-pid", *self._surroundings(), "--as-pid-1"),
-            *("--die-with-parent", "--new-session", *filtered),
-            *("--cap-drop", "ALL", *capabilities, "--chdir", "/", "--clearenv"),
-            *(part for item in ENVIRONMENT.items() for part in ("--setenv", *item)),
-            *self.runtime.command(),
-        ]
-        # The capabilities of an id that is not mapped yet would be lost with the next exec.
-        ids = ("-Um", "--keep-caps") if self.many_ids else ("-Urm",)
-        return [
-            *as_owner(),
-            *("unshare", *ids, "--propagation", "private", "sh", "-c", _SCRIPT, "sh"),
-            *(self.options(), _MOUNT_POINT, *self._rlimits(), *bwrap),
-        ]
+        return {
+            "isolated": self.isolated,
+            "ids": IDS if self.many_ids else 1,
+            "hostname": self.recipe.hostname,
+            "rlimits": self._rlimits(),
+            "overlay": self.options(),
+            "runtime": RUNTIME,
+            "host_usr": self.host_usr,
+            "hidden": list(hidden_folders()) if self.host_usr else [],
+            "masked": list(FIRST_PROCESS),
+            "run_bytes": run_bytes,
+            "shm_bytes": shm_bytes,
+            "capabilities": list(CAPABILITIES.values()),
+            "filter": filter_program() if self.isolated else None,
+        }
 
-    def _surroundings(self) -> list[str]:
-        if self.isolated:
-            namespaces = ["--unshare-net", "--unshare-ipc", "--unshare-uts"]
-            return [*namespaces, "--hostname", self.recipe.hostname]
-        names = "/etc/resolv.conf"
-        return ["--ro-bind", "/", "/mnt", "--ro-bind-try", names, names]
-
-    def _rlimits(self) -> list[str]:
-        argv, limits = ["prlimit", "--core=0"], self.recipe.limits
+    def _rlimits(self) -> dict[str, int]:
+        limits = self.recipe.limits
+        found = {"RLIMIT_CORE": 0}
         if limits.pids is not None:
-            argv.append(f"--nproc={limits.pids}")
+            found["RLIMIT_NPROC"] = limits.pids
         # Of each process, and of what it asked for, used or not: a stopgap.
         if limits.memory_mb is not None and "memory_mb" not in self.enforced:
-            argv.append(f"--data={limits.memory_mb * 2**20}")
+            found["RLIMIT_DATA"] = limits.memory_mb * 2**20
         if limits.disk_mb is not None:
-            argv.append(f"--fsize={limits.disk_mb * 2**20}")
-        return argv
-
-    def start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
-        """Start the process and return it with the host's end of its channel.
-
-        Standard error is a pipe: it carries the reason when the start fails.
-        """
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        filtered = filter_fd() if self.isolated else None
-        inherited = () if filtered is None else (filtered,)
-        try:
-            process = subprocess.Popen(
-                self.argv(filtered),
-                cwd=self.root,
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=inherited,
-                umask=0o022,
-                start_new_session=True,
-            )
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-            for fd in inherited:
-                os.close(fd)
-        return process, ours
+            found["RLIMIT_FSIZE"] = limits.disk_mb * 2**20
+        return found
 
 
 def problems() -> Sequence[Problem]:
@@ -212,10 +158,12 @@ def problems() -> Sequence[Problem]:
         ("unshare", "util-linux"),
         ("setpriv", "util-linux"),
         ("mount", "mount"),
-        ("prlimit", "util-linux"),
     ):
         if shutil.which(program) is None:
             found.append(Problem(f"{program} is not installed", f"apt-get install -y {package}"))
+    if not syscalls.can_clone():
+        machine = os.uname().machine
+        found.append(Problem(f"sandboxes are not known to work on {machine}", "use docker"))
     found += [*guest_problems(), *runtime_problems()]
     if not found and not _namespaces_work():
         found.append(
@@ -239,7 +187,7 @@ def guest_problems() -> list[Problem]:
 
 
 def _namespaces_work() -> bool:
-    mount = ("mount", "-t", "tmpfs", "x", _MOUNT_POINT)
+    mount = ("mount", "-t", "tmpfs", "x", "/mnt")
     trial = subprocess.run(
         [*as_owner(), "unshare", "-Urm", "--propagation", "private", *mount],
         stdin=subprocess.DEVNULL,

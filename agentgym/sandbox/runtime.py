@@ -23,7 +23,7 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.records import Problem
-from agentgym.sandbox import layers, supervisor
+from agentgym.sandbox import confine, forking, layers, supervisor, syscalls
 
 RUNTIME = "/run/agentgym/runtime"
 # With a C locale of its own Python looks for none in the guest's files; it speaks UTF-8 anyway.
@@ -31,6 +31,8 @@ ENVIRONMENT = {"LC_ALL": "C"}
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _OPTIONS = ("-I", "-S", "-B")
 _DEADLINE_S = 60.0
+# Modules of ours that run there.
+_OURS = tuple(str(module.__file__) for module in (supervisor, syscalls, confine, forking))
 # glibc loads what this file names into every program, and a guest may write it. A name of the
 # same length that never is there.
 _PRELOAD = (b"/etc/ld.so.preload\0", b"/proc/self/nothing\0")
@@ -38,7 +40,8 @@ _PRELOAD = (b"/etc/ld.so.preload\0", b"/proc/self/nothing\0")
 # Run by the Python that is taken apart: what has to be imported is known to it alone.
 _TAKE_APART = """
 import sys
-target, supervisor, *names = sys.argv[1:]
+target, count, *names = sys.argv[1:]
+ours, names = names[:int(count)], names[int(count):]
 for name in names:
     __import__(name)
 loaded = {name: getattr(sys.modules[name], "__spec__", None) for name in sys.modules}
@@ -48,7 +51,7 @@ folder = "{}/python{}.{}".format(sys.platlibdir, *sys.version_info[:2])
 library = os.path.join(target, folder)
 os.makedirs(os.path.join(library, "lib-dynload"))
 extensions, codes = [], {}
-sources = {"os": os.__file__, "": supervisor}
+sources = {"os": os.__file__}
 for name, spec in loaded.items():
     if spec is None or not spec.has_location:
         continue
@@ -60,11 +63,17 @@ for name, spec in loaded.items():
     else:
         extensions.append(spec.origin)
 def place(name):
-    path = os.path.join(library, *name.split(".")) if name else os.path.join(target, "supervisor")
+    path = os.path.join(library, *name.split("."))
     os.makedirs(os.path.dirname(path), exist_ok=True)
     return path + ".pyc"
+for source in ours:
+    name = os.path.basename(source)[:-3]
+    sources["agentgym.sandbox." + name] = source
+    # By this name it can be started.
+    link = os.path.relpath(place("agentgym.sandbox." + name), target)
+    os.symlink(link, os.path.join(target, name + ".pyc"))
 for name, source in sources.items():
-    py_compile.compile(source, place(name), name or "supervisor", doraise=True)
+    py_compile.compile(source, place(name), name, doraise=True)
 for name, code in codes.items():
     with open(place(name), "wb") as file:
         file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
@@ -106,8 +115,12 @@ class Runtime:
         return _inside(self.layer)
 
     def command(self) -> list[str]:
-        """Return the guest's command line of PID 1."""
+        """Return the command line of a supervisor that starts by itself."""
         return [*_python(RUNTIME, self.loader), f"{RUNTIME}/supervisor.pyc"]
+
+    def fork_server(self) -> list[str]:
+        """Return the command line of the process that forks supervisors."""
+        return [*_python(RUNTIME, self.loader), f"{RUNTIME}/forking.pyc"]
 
 
 def program_python() -> list[str]:
@@ -193,7 +206,7 @@ def _digest(python: Path) -> str:
     """Return a name that changes with anything the runtime is made of."""
     info = python.stat()
     content = f"{python} {info.st_size} {info.st_mtime_ns} {sys.version}".encode()
-    for source in (supervisor.__file__, __file__):
+    for source in (*_OURS, __file__):
         content += Path(source).read_bytes()
     return hashlib.sha256(content).hexdigest()[:12]
 
@@ -232,7 +245,8 @@ def _link_or_copy(source: str, target: str) -> None:
 def _assemble(python: Path, layer: Path) -> None:
     fresh = layer.with_name(f".{layer.name}")
     draft, names = _inside(fresh), _imports()
-    said = _run([str(python), *_OPTIONS, "-c", _TAKE_APART, draft, supervisor.__file__, *names])
+    ours = (str(len(_OURS)), *_OURS)
+    said = _run([str(python), *_OPTIONS, "-c", _TAKE_APART, draft, *ours, *names])
     extension_folder, extensions = json.loads(said)
     for folder in ("bin", "shared"):
         (draft / folder).mkdir()
@@ -256,8 +270,8 @@ def _inside(layer: Path) -> Path:
 
 
 def _imports() -> list[str]:
-    """Return the library, and every module the supervisor imports, also in its functions."""
-    todo: list[ast.AST] = [ast.parse(Path(supervisor.__file__).read_bytes())]
+    """Return the library, and every module that ours import, also in their functions."""
+    todo: list[ast.AST] = [ast.parse(Path(source).read_bytes()) for source in _OURS]
     names: set[str] = set()
     while todo:
         node = todo.pop()
@@ -269,7 +283,8 @@ def _imports() -> list[str]:
             names.update(alias.name for alias in node.names)
         else:
             todo += ast.iter_child_nodes(node)
-    return sorted({*names, *_LIBRARY})
+    own = {name for name in names if name.startswith("agentgym")}
+    return sorted({*names, *_LIBRARY} - own)
 
 
 def _needs(programs: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -10,7 +10,7 @@ linux/filter.h and linux/seccomp.h; call numbers: asm/unistd_64.h and asm-generi
 from __future__ import annotations
 
 import errno
-import os
+import functools
 import platform
 import socket
 import struct
@@ -173,9 +173,11 @@ def _rules(column: int) -> list[tuple[int, list[Instruction]]]:
 def filter_program() -> bytes | None:
     """Return the filter, or None on a machine whose call numbers are not known here."""
     machine = _MACHINES.get(platform.machine())
-    if machine is None:
-        return None
-    architecture, column, foreign = machine
+    return None if machine is None else _program(*machine)
+
+
+@functools.cache
+def _program(architecture: int, column: int, foreign: int) -> bytes:
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_IF_EQUAL, 1, 0, architecture),
@@ -189,14 +191,3 @@ def filter_program() -> bytes | None:
         program += [(_IF_EQUAL, 0, len(body), number), *body]
     program.append(_ALLOW)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
-
-
-def filter_fd() -> int | None:
-    """Return a descriptor to read the filter from, for one start."""
-    program = filter_program()
-    if program is None:
-        return None
-    reader, writer = os.pipe()
-    os.write(writer, program)
-    os.close(writer)
-    return reader

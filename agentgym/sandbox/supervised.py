@@ -84,6 +84,8 @@ class Supervised:
         self._channel: Channel | None = None
         # Why a limit ended the sandbox, once one has.
         self._ended_by = ""
+        # Why it died, where that was no doing of its own.
+        self._died_of = ""
         self._shells = 0
         self._policy = Policy.of(recipe.network, recipe.allow)
         self._proxy: Proxy | None = None
@@ -130,6 +132,8 @@ class Supervised:
             if self._ended_by:
                 message = f"sandbox {self.id} was ended: {self._ended_by}"
                 raise SandboxEndedError(message) from None
+            if self._died_of:
+                raise SandboxDiedError(f"sandbox {self.id} is gone: {self._died_of}") from None
             raise
 
     async def exec(

@@ -1368,12 +1368,11 @@ def open_channel() -> int:
     return channel
 
 
-def main() -> None:
-    # Before it connects: that tells the host that the file is not needed any more.
-    if len(sys.argv) > 2:
-        with open(sys.argv[2], "rb") as file:
-            filter_calls(file.read())
-    channel = open_channel()
+def serve(channel: int, process: int | None = None) -> None:
+    """Answer requests from a socket until it closes; never returns.
+
+    `process` is a descriptor of this process, which goes to the host with the greeting.
+    """
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
@@ -1383,10 +1382,18 @@ def main() -> None:
     os.umask(0o022)
     server = Server(channel)
     version = "{}.{}.{}".format(*sys.version_info[:3])
-    server.send({"id": 0, "protocol": PROTOCOL, "python": version}, b"")
+    server.send({"id": 0, "protocol": PROTOCOL, "python": version}, b"", process)
     # After the greeting, while the host reads it, and before the first request.
     hide()
     server.loop.run()
+
+
+def main() -> None:
+    # Before it connects: that tells the host that the file is not needed any more.
+    if len(sys.argv) > 2:
+        with open(sys.argv[2], "rb") as file:
+            filter_calls(file.read())
+    serve(open_channel())
 
 
 if __name__ == "__main__":

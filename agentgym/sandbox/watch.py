@@ -42,9 +42,8 @@ class DiskWatch:
             written: Measures how much they wrote; may be slow.
         """
         loop, due = asyncio.get_running_loop(), asyncio.Event()
+        # A sandbox begins with an empty folder to write to.
         size, pause_s = 0, _MEASURE_S
-        # What is there at the beginning is measured at once.
-        due.set()
         if self._looking is None:
             self._looking = asyncio.ensure_future(self._look())
         try:
@@ -126,14 +125,21 @@ class Watch:
 async def ended(pid: int) -> None:
     """Wait until a process has ended; a process id of nobody has."""
     try:
-        fd = os.pidfd_open(pid)
+        process = os.pidfd_open(pid)
     except ProcessLookupError:
         return
+    try:
+        await descriptor_ended(process)
+    finally:
+        os.close(process)
+
+
+async def descriptor_ended(process: int) -> None:
+    """Wait until the process of a descriptor (pidfd_open(2)) has ended."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
-    loop.add_reader(fd, done.set)
+    loop.add_reader(process, done.set)
     try:
         await done.wait()
     finally:
-        loop.remove_reader(fd)
-        os.close(fd)
+        loop.remove_reader(process)

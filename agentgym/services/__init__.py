@@ -1,6 +1,6 @@
-"""Stateful services: typed state in SQLite, tools that read or change it, one way in.
+"""Stateful services: typed state in SQLite, tools that read or change it, and one dispatcher.
 
-What a service's author needs is here; the transports are `agentgym.services.http` and
+This package exports what a service's author needs. The transports are `agentgym.services.http` and
 `agentgym.services.mcp`, which need the extra `mcp`.
 """
 

@@ -1,8 +1,8 @@
-"""The audit log: what was asked of services, by whom, and what it did. Append-only, host-side.
+"""The append-only audit log of services, on the host: calls, callers, and changes.
 
-Entries are kept in memory and, where a file is given, as one line of JSON each, written
-before the caller has its answer: a process killed at any moment leaves whole entries of all
-calls that were answered.
+Entries are kept in memory and, if a file is given, as one line of JSON each. The line is written
+before the caller gets its answer, so a process killed at any moment leaves whole entries of all
+answered calls.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from agentgym.errors import RecordError
 from agentgym.records import AuditEntry, RowRef
 
 BOUND: Final = 64 * 1024
-"""Characters of arguments or of a result that an entry keeps."""
+"""Largest number of characters of arguments or of a result in an entry."""
 
 
 KEPT: Final = 64 * 2**20
-"""Characters of arguments and results that all entries keep; from there on their beginnings."""
+"""Largest number of characters in all entries together; later entries keep only beginnings."""
 
 _BEGINNING: Final = 1024
 
@@ -31,8 +31,8 @@ class Audit:
     """The entries of one state, oldest first.
 
     Args:
-        file: Where every entry is also appended as a line; made when absent.
-        entries: What came before, of a state that this one was forked from.
+        file: File to which every entry is appended as a line; it is created if absent.
+        entries: Earlier entries, of the state that this one was forked from.
     """
 
     def __init__(self, file: Path | None = None, entries: Sequence[AuditEntry] = ()) -> None:
@@ -45,7 +45,7 @@ class Audit:
             self._descriptor = os.open(file, flags, 0o600)
 
     def append(self, entry: AuditEntry) -> None:
-        """Add an entry; with a file, it is out of this process when this returns."""
+        """Add an entry; with a file, the entry has left this process when this returns."""
         self._entries.append(entry)
         self._kept += len(entry.arguments_json) + len(entry.result_json)
         if self._descriptor is not None:
@@ -81,7 +81,7 @@ def read_audit(file: Path) -> list[AuditEntry]:
     """Read an audit file; a last line that was cut by a kill is left out.
 
     Raises:
-        RecordError: The file is unreadable or a whole line in it is no entry.
+        RecordError: The file is unreadable or a whole line in it is not a valid entry.
     """
     try:
         lines = file.read_bytes().split(b"\n")[:-1]
@@ -99,7 +99,7 @@ def read_audit(file: Path) -> list[AuditEntry]:
 
 
 def _drop_torn_line(file: Path) -> None:
-    """Take off what a kill has left of an entry, so that the next one has a line of its own."""
+    """Remove a partial entry that a kill has left, so that the next one has a line of its own."""
     if file.exists():
         kept = file.read_bytes()
         whole = kept.rfind(b"\n") + 1

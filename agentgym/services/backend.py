@@ -22,7 +22,7 @@ from agentgym.services.service import Service
 from agentgym.services.state import Rows, Snapshot, State, hash_from_scratch
 
 START: Final = "2026-03-02T09:00:00Z"
-"""What the clock shows where nobody says otherwise."""
+"""Default time of the clock, ISO 8601 in UTC."""
 
 _TEMPLATES: Final = 16
 
@@ -52,15 +52,15 @@ class ServiceSet:
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """What an agent sees."""
+        """The tools that an agent sees."""
         return tuple(function.spec for function in self.functions.values())
 
     def empty(self, now: str = START) -> Snapshot:
-        """Return the state before there is any data."""
+        """Return the state without any data."""
         return self.snapshot_of(self.layout.empty, now)
 
     def template(self, seed: int, now: str = START) -> Snapshot:
-        """Return the state with the seeded data; made once, then kept."""
+        """Return the state with the seeded data; it is created once, then cached."""
         key = seed, now
         if key not in self._templates:
             backend = Backend(self, self.empty(now))
@@ -75,10 +75,10 @@ class ServiceSet:
         return self._templates[key]
 
     def snapshot_of(self, data: bytes, now: str) -> Snapshot:
-        """Return a snapshot of a database that was kept as bytes.
+        """Return a snapshot of a database that was saved as bytes.
 
         Raises:
-            ServiceError: It is not a state of these services.
+            ServiceError: The bytes are not a state of these services.
         """
         return Snapshot(data, now, self.layout, hash_from_scratch(self.layout, data))
 
@@ -89,14 +89,14 @@ class Backend:
     Calls run one after the other, whatever thread they come from.
 
     Args:
-        services: What is offered.
-        snapshot: What the state begins as.
-        audit: Where calls are written; a new log in memory by default.
-        images: The pictures that may be named; none by default.
+        services: Services to run.
+        snapshot: Initial state.
+        audit: Log of the calls; a new log in memory by default.
+        images: Images that calls may name; none by default.
 
     Attributes:
-        now: The clock, ISO 8601 in UTC; only the caller moves it.
-        waits: False: the tools are functions of this process.
+        now: Time of the clock, ISO 8601 in UTC; only the caller moves it.
+        waits: Always False: the tools are functions of this process.
 
     Example:
         >>> from agentgym.services import Service, writes
@@ -143,7 +143,7 @@ class Backend:
         return dispatch(self, tool, arguments, actor)
 
     def picture(self, name: str) -> Image | None:
-        """Return the image of a name, None where there is none."""
+        """Return the image of a name; None if no image has this name."""
         return self.images.get(name)
 
     @property
@@ -152,18 +152,18 @@ class Backend:
         return self.state.hash
 
     def snapshot(self) -> Snapshot:
-        """Return the state as it is; a call that runs elsewhere is waited for."""
+        """Return the present state; it waits for a call that another thread runs."""
         with self.lock:
             return self.state.snapshot(self.now)
 
     def fork(self) -> Backend:
-        """Return a backend of its own with this state, this clock and this audit so far."""
+        """Return an independent backend with this state, this clock and this audit so far."""
         with self.lock:
             audit = Audit(entries=tuple(self.audit))
             return Backend(self.services, self.snapshot(), audit=audit, images=self.images)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot. The audit goes on: it has an entry for this, too."""
+        """Restore a snapshot. The audit continues and gets an entry for this, too."""
         with self.lock:
             before = self.state.hash
             self.state.restore(snapshot)
@@ -172,14 +172,14 @@ class Backend:
 
     @contextmanager
     def amend(self, actor: Actor, what: str) -> Iterator[Rows]:
-        """Change rows past the tools, whole or not at all, as one entry of the audit.
+        """Change rows without the tools, whole or not at all, as one entry of the audit.
 
         Args:
-            actor: Who does it.
-            what: Stands in the audit where a tool's name does.
+            actor: Actor who makes the change.
+            what: Text that takes the place of a tool's name in the audit.
 
         Raises:
-            Exception: Whatever is raised inside, after all has been undone.
+            Exception: Any exception raised inside, after all changes have been undone.
         """
         with self.lock:
             before = self.state.hash
@@ -198,7 +198,7 @@ class Backend:
     def _entry(
         self, actor: Actor, what: str, before: str, changed: tuple[RowRef, ...] = ()
     ) -> AuditEntry:
-        """Return the entry of what was no call."""
+        """Return the audit entry of a change that is not a call."""
         return AuditEntry(
             sequence=len(self.audit),
             now=self.now,
@@ -216,14 +216,14 @@ class Backend:
         )
 
     def close(self) -> None:
-        """Let the memory and the audit's file go."""
+        """Release the memory and the audit's file."""
         with self.lock:
             self.state.close()
             self.audit.close()
 
 
 def _in_order(services: Mapping[str, type[Service]]) -> dict[str, type[Service]]:
-    """Return services so that each stands after those whose data it builds upon."""
+    """Return services so that each follows those whose data it builds upon."""
     graph: dict[str, list[str]] = {}
     for name in sorted(services):
         graph[name] = sorted(services[name].after)

@@ -1,10 +1,9 @@
-"""What one call of a service may cost, and who stops one that costs more.
+"""Limits the cost of one call of a service, and stops a call that exceeds them.
 
-Three things are counted and give the same answer on every machine: operations that a service
-reports with `Service.spend`, steps of SQLite's virtual machine, bytes of the result. Behind them
-stands a watchdog for what nobody counts: it looks at processor time, wall time and memory ten
-times a second, and ends a call from outside. A call that keeps to its budget costs two dictionary
-operations more.
+Three counts give the same answer on every machine: operations that a service reports with
+`Service.spend`, steps of SQLite's virtual machine, bytes of the result. A watchdog covers the
+costs that are not counted: it reads processor time, wall time and memory ten times a second, and
+ends a call from outside. A call within its budget costs two dictionary operations more.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Final
 from agentgym.errors import ServiceError
 
 STEPS_AT_A_TIME: Final = 10_000
-"""Steps of SQLite's machine between two looks at the budget."""
+"""Steps of SQLite's machine between two checks of the budget."""
 
 _TICK_S: Final = 0.1
 _IDLE_TICKS: Final = 20
@@ -34,13 +33,13 @@ class CallLimits:
     """Limits of one call of an agent or a user.
 
     Attributes:
-        operations: As `Service.spend` counts them; about a microsecond each.
+        operations: Operations as `Service.spend` counts them; about a microsecond each.
         sql_steps: Steps of SQLite's virtual machine.
-        result_bytes: JSON of the result.
+        result_bytes: Size of the result as JSON.
         cpu_s: Processor time of the thread that the call runs on.
         wall_s: Wall time, for calls that wait.
         memory_bytes: Growth of this process while the call runs.
-        state_bytes: Of the whole database, whoever wrote it.
+        state_bytes: Size of the whole database, including what other actors wrote.
     """
 
     operations: int = 1_000_000
@@ -53,18 +52,18 @@ class CallLimits:
 
 
 LIMITS: Final = CallLimits()
-"""Where nobody says otherwise."""
+"""The default limits."""
 
 
 class OverBudgetError(BaseException):
-    """Raised inside a call by the watchdog; no BaseException, and a service could catch it."""
+    """Raised inside a call by the watchdog; a BaseException, so that services do not catch it."""
 
 
 class Budget:
     """The budget of the call that a backend is running.
 
     Args:
-        limits: Of every call.
+        limits: Limits of every call.
     """
 
     __slots__ = ("_operations", "_steps", "limits", "over")
@@ -79,7 +78,7 @@ class Budget:
         self.over = ""
 
     def end(self) -> None:
-        """End the call: what the world does next has no budget."""
+        """End the call: later actions of the world have no budget."""
         self._operations = self._steps = -(10**18)
         self.over = ""
 
@@ -103,7 +102,7 @@ class Budget:
 
 
 def over_budget(what: str) -> ServiceError:
-    """Return the refusal of a call that costs too much."""
+    """Return the error that refuses a call that costs too much."""
     return ServiceError(
         "invalid", f"the call costs {what}; nothing was changed. Ask for less at a time"
     )
@@ -113,11 +112,11 @@ def over_budget(what: str) -> ServiceError:
 
 
 class Watched:
-    """A call that the watchdog looks at.
+    """A call under the watchdog's supervision.
 
     Attributes:
         thread: Identifier of the thread that it runs on.
-        over: What it has cost too much of, empty while it has not.
+        over: The exceeded limit as text; empty while the call is within its limits.
     """
 
     __slots__ = ("_cpu_s", "_fired_s", "_interrupt", "_limits", "_memory", "_wall_s", "over")
@@ -130,7 +129,7 @@ class Watched:
         self.over = ""
 
     def look(self, thread: int) -> None:
-        """End the call if it is over its budget. Only while its thread is known to live."""
+        """End the call if it is over its budget. Call it only while its thread is known to live."""
         wall_s, cpu_s, memory = time.monotonic(), _cpu_s(thread), _memory_bytes()
         if not self._wall_s:
             self._wall_s, self._cpu_s, self._memory = wall_s, cpu_s, memory
@@ -142,7 +141,7 @@ class Watched:
             self.over = f"more than {limits.wall_s:g} s"
         elif memory - self._memory > limits.memory_bytes:
             self.over = f"more than {limits.memory_bytes:,} bytes of memory"
-        # Once more, where a callback of a C library has swallowed the first.
+        # Raise it again, because a callback of a C library may have swallowed the first.
         if self.over and wall_s - self._fired_s > _AGAIN_S:
             self._fired_s = wall_s
             self._interrupt()
@@ -150,7 +149,7 @@ class Watched:
 
 
 class Watchdog:
-    """Looks at the calls that are running; one for a process."""
+    """Supervises the running calls; each process has one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -159,7 +158,7 @@ class Watchdog:
         self._thread: threading.Thread | None = None
 
     def watch(self, limits: CallLimits, interrupt: Callable[[], None]) -> Watched | None:
-        """Watch what this thread does next, until `leave`; None if it is watched already."""
+        """Watch this thread until `leave`; return None if it is watched already."""
         thread = threading.get_ident()
         if thread in self._calls:
             return None
@@ -171,7 +170,7 @@ class Watchdog:
         return watched
 
     def leave(self, watched: Watched | None) -> None:
-        """Stop watching this thread; what was raised in it and has not arrived is taken back."""
+        """Stop watching this thread; an exception that has not arrived in it yet is withdrawn."""
         if watched is None:
             return
         thread = threading.get_ident()
@@ -182,7 +181,7 @@ class Watchdog:
 
     def _wake(self) -> None:
         with self._lock:
-            # A fork takes the lock and the calls along, and no thread.
+            # A fork copies the lock and the calls, but no thread.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(
                     target=self._run, name="agentgym-budget", daemon=True
@@ -220,6 +219,6 @@ def _memory_bytes() -> int:
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Have an exception raised in another thread at its next instruction; None takes it back."""
+    """Raise an exception in another thread at its next instruction; None withdraws it."""
     what = ctypes.py_object(error) if error is not None else None
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)

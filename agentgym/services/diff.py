@@ -1,4 +1,4 @@
-"""What differs between two states, row by row, as a person would tell it."""
+"""Differences between two states, row by row, in a form for people."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from agentgym.services.state import Snapshot
 _Key: TypeAlias = tuple[Any, ...]
 _Row: TypeAlias = tuple[int | None, Mapping[str, Any] | None]
 _NO_ROW: Final[_Row] = (None, None)
-"""Rowid and columns; neither where there is no such row."""
+"""Rowid and columns of a missing row."""
 
 
 def diff(before: Snapshot, after: Snapshot) -> tuple[RowChange, ...]:
-    """Return the rows that differ, by table and key. Volatile columns are not looked at.
+    """Return the rows that differ, by table and key. Volatile columns are ignored.
 
     Args:
         before: The earlier state.

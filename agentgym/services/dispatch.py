@@ -1,4 +1,4 @@
-"""The one way into services: check a call, run it in a transaction, write it into the audit.
+"""The only way to call a service: check a call, run it in a transaction, write it to the audit.
 
 Every transport calls `dispatch` and adds nothing but its own envelope.
 """
@@ -9,7 +9,7 @@ import json
 import reprlib
 import sqlite3
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from agentgym.errors import ServiceError, close_matches
 from agentgym.records import Actor, AuditEntry, Json, Reply, RowChangeKind, RowRef
@@ -19,9 +19,7 @@ from agentgym.services.functions import Function
 from agentgym.services.hashing import RowPatch
 from agentgym.services.image import Handling
 from agentgym.services.layout import Layout
-
-if TYPE_CHECKING:
-    from agentgym.services.backend import Backend
+from agentgym.services.live import LiveServices
 
 T = TypeVar("T")
 
@@ -29,18 +27,18 @@ MAX_CHARACTERS: Final = 2**20
 
 
 def dispatch(
-    backend: Backend, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent"
+    backend: LiveServices, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent"
 ) -> Reply:
     """Call a tool.
 
-    Nothing is raised for what the caller or the service does wrong: the reply says it, the
+    It raises nothing for mistakes of the caller or the service: the reply holds the error, the
     state is as before, and the audit has an entry.
 
     Args:
         backend: The live services.
         tool: ``<service>_<method>``.
         arguments: A JSON object.
-        actor: Who calls.
+        actor: Actor who calls.
     """
     with backend.lock:
         before = backend.state.hash
@@ -77,13 +75,15 @@ def dispatch(
 
 
 class _OwnFault(Exception):
-    """The service failed, whatever it was asked."""
+    """The service failed because of a defect of its own."""
 
     def __init__(self, told: str, raised: str) -> None:
         self.told, self.raised = told, raised
 
 
-def _call(backend: Backend, tool: str, text: str, actor: Actor) -> tuple[Reply, list[RowPatch]]:
+def _call(
+    backend: LiveServices, tool: str, text: str, actor: Actor
+) -> tuple[Reply, list[RowPatch]]:
     function = backend.services.functions.get(tool) if isinstance(tool, str) else None
     if function is None:
         raise _unknown(tool, list(backend.services.functions))
@@ -103,7 +103,7 @@ def _call(backend: Backend, tool: str, text: str, actor: Actor) -> tuple[Reply, 
             raise _own_fault(tool, error) from error
         raise
     except Exception as error:
-        # Whatever a service's own code raises is its fault, and undone.
+        # Any exception of a service's own code is the service's fault; its changes are undone.
         state.rollback()
         raise _own_fault(tool, error) from error
     except BaseException:
@@ -113,11 +113,11 @@ def _call(backend: Backend, tool: str, text: str, actor: Actor) -> tuple[Reply, 
     return Reply(result, images=tuple(handling.shown)), patches
 
 
-def _within_budget(backend: Backend, actor: Actor, run: Callable[[], T]) -> T:
-    """Run a call, held to its budget; the world's own calls have none.
+def _within_budget(backend: LiveServices, actor: Actor, run: Callable[[], T]) -> T:
+    """Run a call within its budget; calls of the world have no budget.
 
     Raises:
-        ServiceError: It costs too much.
+        ServiceError: The call costs too much.
     """
     budget = backend.budget
     if actor in ("world", "setup"):
@@ -133,8 +133,8 @@ def _within_budget(backend: Backend, actor: Actor, run: Callable[[], T]) -> T:
     except ServiceError:
         raise
     except (Exception, OverBudgetError) as error:
-        # The watchdog may have struck while it was being left. And a callback of the database
-        # may have made another exception of what was raised.
+        # The watchdog may have raised while it was being left. A callback of the database may also
+        # have turned its exception into another.
         WATCHDOG.leave(watched)
         if isinstance(error, sqlite3.OperationalError) and "is full" in str(error):
             most = budget.limits.state_bytes
@@ -149,13 +149,13 @@ def _within_budget(backend: Backend, actor: Actor, run: Callable[[], T]) -> T:
         budget.end()
 
 
-def _check_size(backend: Backend, result: str) -> None:
+def _check_size(backend: LiveServices, result: str) -> None:
     most = backend.budget.limits.result_bytes
     if backend.actor not in ("world", "setup") and len(result) > most:
         raise over_budget(f"a result of {len(result):,} bytes, more than {most:,}")
 
 
-def _patches(backend: Backend, function: Function) -> list[RowPatch]:
+def _patches(backend: LiveServices, function: Function) -> list[RowPatch]:
     patches = backend.state.patches()
     if patches and not function.writes:
         table = backend.state.layout.tables[patches[0].key[0]].name
@@ -183,7 +183,7 @@ def _as_json(arguments: object) -> str:
     suspect = text.count("[") + text.count("{") > MAX_DEPTH or text.count(",") > MAX_VALUES - 2
     if suspect and (flaw := flaw_of(arguments)):
         raise ServiceError("invalid", f"the arguments are out of bounds: {flaw}")
-    # The escape also stands where a text spells it out, so the values have the last word.
+    # The escape also appears where a text spells it out, so the parsed values decide.
     if "\\u0000" in text and _has_nul(json.loads(text)):
         raise ServiceError("invalid", "NUL characters are not allowed")
     return text
@@ -227,7 +227,7 @@ def _own_fault(tool: str, error: Exception) -> _OwnFault:
 
 
 def row_refs(layout: Layout, patches: list[RowPatch]) -> tuple[RowRef, ...]:
-    """Return which rows some patches are about."""
+    """Return the rows that some patches are about."""
     tables = layout.tables
     return tuple(RowRef(tables[patch.key[0]].name, patch.key[1], _kind(patch)) for patch in patches)
 

@@ -1,4 +1,4 @@
-"""Typed methods as tools: the JSON Schema of a signature, and arguments checked against it.
+"""Turns typed methods into tools: the JSON Schema of a signature, and checks of arguments.
 
 Schemas are JSON Schema 2020-12 as pydantic derives them from annotations; descriptions come
 from the docstring (its first paragraph, and the Args section as Google writes it).
@@ -44,11 +44,11 @@ class Function:
     """One tool of a service.
 
     Attributes:
-        spec: What the agent sees.
+        spec: Name, description and schema that the agent sees.
         service: Name of the service.
         method: Name of the method.
         writes: Whether it may change the state.
-        result_schema: JSON Schema of what it returns.
+        result_schema: JSON Schema of the result.
     """
 
     spec: ToolSpec
@@ -60,14 +60,14 @@ class Function:
     _result: TypeAdapter[Any]
 
     def take(self, arguments: str, handling: Handling) -> dict[str, Any]:
-        """Return what to call the method with.
+        """Return the keyword arguments of the method.
 
         Args:
             arguments: A JSON object.
-            handling: The pictures that may be named in it.
+            handling: The pictures that the arguments may name.
 
         Raises:
-            ServiceError: The arguments are not what the schema asks for (code ``invalid``).
+            ServiceError: The arguments do not match the schema (code ``invalid``).
         """
         try:
             taken: dict[str, Any] = self._arguments.validate_json(arguments, context=handling)
@@ -76,10 +76,10 @@ class Function:
         return taken
 
     def give(self, value: object, handling: Handling) -> str:
-        """Return a result as JSON text; its pictures are kept and named.
+        """Return a result as JSON text; its pictures are stored and named.
 
         Raises:
-            pydantic_core.PydanticSerializationError: It is not what the annotation says.
+            pydantic_core.PydanticSerializationError: The result does not match the annotation.
         """
         text = self._result.dump_json(value, warnings="error", context=handling)
         return text.decode()
@@ -146,7 +146,7 @@ def _compile(tool: str, service: str, method: Callable[..., Any], changes: bool)
 
 
 def _close(hint: object) -> None:
-    """Forbid what an object in the arguments does not name, at any depth."""
+    """Forbid unknown fields of objects in the arguments, at any depth."""
     if is_typeddict(hint):
         assert isinstance(hint, type)
         if not hasattr(hint, "__pydantic_config__"):
@@ -176,7 +176,7 @@ _ARGUMENT = re.compile(r"^    (\w+): (.*)$")
 
 
 def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return the first paragraph, and what stands under ``Args:`` by parameter."""
+    """Return the first paragraph, and the descriptions under ``Args:`` by parameter."""
     summary = " ".join(text.split("\n\n", 1)[0].split())
     described: dict[str, str] = {}
     name = None
@@ -198,9 +198,9 @@ _shortener.maxstring = _shortener.maxother = 80
 
 def _explain(error: ValidationError, known: list[str]) -> ServiceError:
     errors = error.errors(include_url=False)
-    # A mistyped name is also a missing one; what was typed says more.
+    # A mistyped name is also a missing one; the typed name tells more.
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
-    # Behind the argument's name, pydantic also names the branch of a union in brackets.
+    # After the argument's name, pydantic also names the branch of a union in brackets.
     path = [p for k, p in enumerate(first["loc"]) if not k or not str(p).endswith("]")]
     field = "".join(f"[{p}]" if isinstance(p, int) else f".{p[:60]}" for p in path).lstrip(".")
     kind, seen = first["type"], first["input"]

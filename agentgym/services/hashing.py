@@ -1,8 +1,8 @@
 """The hash of a state, kept up to date by the rows that change.
 
 A table's digest is a multiset hash, the sum of SHA-256 over its rows modulo 2^256 (additive
-hashing after Bellare and Micciancio, AdHash), so that it depends neither on the order of
-writes nor on what was done and undone. The state's hash is SHA-256 over the tables' digests.
+hashing after Bellare and Micciancio, AdHash). It depends neither on the order of writes nor on
+changes that were undone. The state's hash is SHA-256 over the tables' digests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RowKey: TypeAlias = tuple[int, int]
 Row: TypeAlias = Sequence[None | int | float | str | bytes]
 
 _MODULUS: Final = 2**256
-# Folding costs a copy of the whole index, so it waits until it pays.
+# Folding copies the whole index, so it waits until it pays.
 _FOLD_AT: Final = 2000
 
 
@@ -39,7 +39,7 @@ def row_digest(row: Row) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RowPatch:
-    """What one call does to one row: its digest before and after, None for no row."""
+    """The effect of one call on one row: its digest before and after, None for no row."""
 
     key: RowKey
     before: int | None
@@ -64,7 +64,7 @@ class StateHash:
         self._value: str | None = None
 
     def compare(self, rows: Mapping[RowKey, Row | None]) -> list[RowPatch]:
-        """Return which of these rows differ from what was hashed."""
+        """Return the rows among these that differ from what was hashed."""
         patches = []
         for key, row in rows.items():
             before = self._later[key] if key in self._later else self._base.get(key)
@@ -74,7 +74,7 @@ class StateHash:
         return patches
 
     def apply(self, patches: Sequence[RowPatch]) -> None:
-        """Take changed rows over."""
+        """Apply the digests of changed rows."""
         for patch in patches:
             table = patch.key[0]
             change = (patch.after or 0) - (patch.before or 0)
@@ -83,7 +83,7 @@ class StateHash:
             self._value = None
 
     def copy(self) -> StateHash:
-        """Return an index of its own that begins as this one is."""
+        """Return an independent index with the same content."""
         if len(self._later) > _FOLD_AT:
             merged = {**self._base, **self._later}
             self._base = {key: digest for key, digest in merged.items() if digest is not None}

@@ -1,8 +1,8 @@
 """Services over HTTP: ``POST /tools/<name>`` with the arguments as a JSON object.
 
-The answer is the envelope of every transport, with a status that fits the error's code. What
-is offered is described by OpenAPI 3.1 at ``/openapi.json``; pictures are at ``/images/<name>``.
-The audit cannot be reached from here, and who calls is fixed by whoever serves.
+The answer is the envelope of every transport, with a status that fits the error's code. OpenAPI 3.1
+at ``/openapi.json`` describes the tools; pictures are at ``/images/<name>``. The audit cannot be
+reached from here, and the serving process fixes the actor of all calls.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def http_app(backend: Backend, actor: Actor = "agent") -> Starlette:
     """Return an ASGI application.
 
     Args:
-        backend: The services that are offered.
-        actor: Whose calls these are.
+        backend: The services to offer.
+        actor: Actor of the calls.
     """
 
     async def call(request: Request) -> Response:
@@ -49,7 +49,7 @@ def http_app(backend: Backend, actor: Actor = "agent") -> Starlette:
             arguments = await _arguments(request)
         except ServiceError as error:
             return _answer(Reply(error=error))
-        # A call is shorter than handing it to a thread would be.
+        # A call takes less time than handing it to a thread would.
         return _answer(backend.call(tool, arguments, actor))
 
     async def picture(request: Request) -> Response:
@@ -78,11 +78,11 @@ def serve_http(app: ASGIApp, port: int = 0) -> Iterator[str]:
     Requests that name another host, or come from a page of another site, are answered 403.
 
     Args:
-        app: What `http_app` or `agentgym.services.mcp.mcp_app` returned.
-        port: Which port; 0 for one that is free.
+        app: Application returned by `http_app` or `agentgym.services.mcp.mcp_app`.
+        port: TCP port; 0 for a free one.
 
     Yields:
-        Its address, ``http://127.0.0.1:<port>``.
+        The address, ``http://127.0.0.1:<port>``.
     """
     listening = listen(port)
     started = threading.Event()
@@ -109,12 +109,12 @@ def listen(port: int = 0) -> socket.socket:
     """Return a socket that listens on 127.0.0.1.
 
     Args:
-        port: Which port; 0 for one that is free.
+        port: TCP port; 0 for a free one.
 
     Raises:
         OSError: The port is taken.
     """
-    # asyncio turns Nagle's delay off only where the protocol is told.
+    # asyncio turns Nagle's delay off only if the protocol is told.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -127,12 +127,12 @@ def listen(port: int = 0) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """Says when it is listening."""
+    """A server that signals when it is listening."""
 
     on_start: threading.Event
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, and signal it."""
         await super().startup(sockets)
         self.on_start.set()
 
@@ -142,7 +142,7 @@ async def _arguments(request: Request) -> Any:
     try:
         async for part in request.stream():
             size += len(part)
-            # Escapes may take six bytes for one; the exact bound is the dispatcher's.
+            # An escape may take six bytes for one; the dispatcher enforces the exact bound.
             if size > 6 * MAX_CHARACTERS:
                 raise ServiceError("invalid", f"the body is longer than {6 * MAX_CHARACTERS} bytes")
             parts.append(part)
@@ -152,7 +152,7 @@ async def _arguments(request: Request) -> Any:
 
 
 async def _misdirected(request: Request, error: Exception) -> Response:
-    """Answer a request that is for no tool, in the envelope of every other answer."""
+    """Answer a request that matches no tool, in the envelope of every other answer."""
     assert isinstance(error, HTTPException)
     known = "POST /tools/NAME, GET /images/NAME, GET /openapi.json"
     seen = f"{request.method} {request.url.path}"[:80]

@@ -1,7 +1,7 @@
-"""Images as references: a picture that a tool returns is kept once and goes by its name.
+"""Images as references: a picture that a tool returns is stored once and has a name.
 
-A name is ``image:`` and twelve hex digits of the SHA-256 of the bytes. In results and in
-arguments a picture is its name; the bytes stay in the store, which forks of a state share.
+A name is ``image:`` and twelve hex digits of the SHA-256 of the bytes. Results and arguments
+contain the name; the bytes stay in the store, which forks of a state share.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Image:
 
     @property
     def name(self) -> str:
-        """The name that stands for the bytes."""
+        """Name that stands for the bytes."""
         return f"image:{hashlib.sha256(self.data).hexdigest()[:12]}"
 
     @classmethod
@@ -58,19 +58,19 @@ class Image:
 
 
 class Images:
-    """Every picture that came up, by name. Nothing is ever taken out, so forks share one."""
+    """All pictures of a state, by name. No picture is ever removed, so forks share one store."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Image] = {}
 
     def keep(self, image: Image) -> str:
-        """Keep a picture and return its name."""
+        """Store a picture and return its name."""
         name = image.name
         self._kept.setdefault(name, image)
         return name
 
     def get(self, name: str) -> Image | None:
-        """Return the picture of a name, None where there is none."""
+        """Return the picture of a name; None if no picture has this name."""
         return self._kept.get(name)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""The layout of a state: which tables make it up, which columns count, and its empty database.
+"""The layout of a state: its tables, the columns that count, and its empty database.
 
-Owns what a ``schema.sql`` may say. Triggers report every changed row to the function
-``agentgym_changed``; they stand in the schema itself, since creating them anew in each fork
-would take longer than the fork.
+It defines what a ``schema.sql`` may contain. Triggers report every changed row to the function
+``agentgym_changed``; they are part of the schema, since creating them anew in each fork would
+take longer than the fork.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNSTEADY: Final = re.compile(
     r"|\b(?:date|time|datetime|julianday)\s*\(\s*\)",
     re.IGNORECASE,
 )
-"""SQL whose result depends on the time of day or on chance."""
+"""SQL whose result depends on the time of day or on randomness."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Table:
         name: ``<service>_<noun>``.
         columns: Every column, in the order of the schema.
         hashed: The columns that count, sorted by name.
-        key: Columns of the primary key; empty where a row has no other name than its rowid.
+        key: Columns of the primary key; empty if only the rowid names a row.
         select_row: SQL for the counting columns of one row, by rowid.
         select_all: SQL for rowid and counting columns of every row.
     """
@@ -52,7 +52,7 @@ class View:
 
     Attributes:
         name: ``<service>_<noun>``.
-        columns: In the order of the schema.
+        columns: All columns, in the order of the schema.
     """
 
     name: str
@@ -60,7 +60,7 @@ class View:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns by which its rows are sorted: all, as none of them is a key."""
+        """Columns by which its rows are sorted: all, because a view has no key."""
         return self.columns
 
 
@@ -83,16 +83,16 @@ def lay_out(schemas: Mapping[str, str], volatile: Mapping[str, Sequence[str]]) -
 
     Args:
         schemas: SQL by service; it creates tables, views and indexes, and may insert rows.
-        volatile: Columns by table that no hash looks at.
+        volatile: Columns by table that no hash includes.
 
     Raises:
-        ServiceError: A schema is no SQL, names a table or view outside its service, depends on the
-            time of day, or makes a table without rowid or a view that cannot be read; or a
+        ServiceError: A schema is not valid SQL, names a table or view outside its service,
+            depends on the time of day, or creates a table without rowid or an unreadable view; or a
             volatile column is unknown.
     """
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        # A database that nothing was ever written to cannot be serialised.
+        # SQLite cannot serialise a database to which nothing was ever written.
         connection.execute("PRAGMA user_version = 1")
         for service, sql in schemas.items():
             _create(connection, service, sql)
@@ -126,7 +126,7 @@ def _create(connection: sqlite3.Connection, service: str, sql: str) -> None:
 
 
 def _kinds(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return whether a name is that of a table or of a view."""
+    """Return by name whether it is a table or a view."""
     rows = connection.execute(
         "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"

@@ -1,7 +1,7 @@
-"""Service folders: ``envs/<env>/services/<name>/`` with ``service.py`` and ``schema.sql``.
+"""Loads service folders: ``envs/<env>/services/<name>/`` with ``service.py`` and ``schema.sql``.
 
-A folder is loaded by path, as a package of its own, so that ``service.py`` may import what
-stands beside it (``from .people import NAMES``).
+A folder is loaded by path, as a package of its own, so that ``service.py`` may import its
+neighbours (``from .people import NAMES``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def load_services(*folders: Path) -> ServiceSet:
         folders: Folders of one service each, or folders that hold such folders.
 
     Raises:
-        ServiceError: There is no service, or one is broken (code ``internal``).
+        ServiceError: No folder holds a service, or a service is broken (code ``internal``).
     """
     found: list[Path] = []
     for folder in folders:
@@ -43,7 +43,7 @@ def find_services(env: str) -> ServiceSet:
 
     Raises:
         NotFoundError: No environment of this name has services.
-        ConfigError: Several have, and the last may not replace the others.
+        ConfigError: Several environments have this name, and the last may not replace the others.
         ServiceError: One of them is broken (code ``internal``).
     """
     roots = catalogue.search_path()

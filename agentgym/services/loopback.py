@@ -1,6 +1,6 @@
-"""Who may call a server on 127.0.0.1: who names it as such, and no page of another site.
+"""Protects servers on 127.0.0.1 from browsers: checks the host and the origin of requests.
 
-A page in a browser reaches loopback addresses, under a name of its own if its DNS says so (DNS
+A page in a browser can reach loopback addresses, under a name of its own if its DNS says so (DNS
 rebinding). The transport section of MCP asks servers to refuse such origins.
 """
 
@@ -20,10 +20,10 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 class Loopback:
-    """An application that answers only requests to a loopback host, from no site or such a one.
+    """An application that answers only requests with a loopback host and no other site's origin.
 
     Args:
-        app: The application; others are answered 403, code ``forbidden``, before it is asked.
+        app: The application; other requests are answered 403, code ``forbidden``, before it.
     """
 
     def __init__(self, app: ASGIApp) -> None:

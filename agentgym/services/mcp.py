@@ -29,9 +29,9 @@ def mcp_server(backend: Backend, actor: Actor = "agent", name: str = "agentgym")
     """Return an MCP server.
 
     Args:
-        backend: The services that are offered.
-        actor: Whose calls these are.
-        name: What the server calls itself.
+        backend: The services to offer.
+        actor: Actor of the calls.
+        name: Name of the server.
     """
 
     async def list_tools(
@@ -79,7 +79,7 @@ def _tool(function: Function) -> types.Tool:
 
 
 def tool_of(spec: ToolSpec, hints: types.ToolAnnotations | None = None) -> types.Tool:
-    """Return a tool as the protocol describes it."""
+    """Return a tool in the protocol's form."""
     return types.Tool(
         name=spec.name,
         description=spec.description,
@@ -89,5 +89,5 @@ def tool_of(spec: ToolSpec, hints: types.ToolAnnotations | None = None) -> types
 
 
 def picture_of(data: bytes, mime: str) -> types.ImageContent:
-    """Return the picture in a file's bytes as a part of a result."""
+    """Return a picture as a part of a result."""
     return types.ImageContent(type="image", data=base64.b64encode(data).decode(), mime_type=mime)

@@ -1,4 +1,4 @@
-"""Services described for HTTP: a document of OpenAPI 3.1, and the status of every error."""
+"""Describes services over HTTP: a document of OpenAPI 3.1, and the status of every error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Going on after a kill: the last snapshot, and the calls that the audit has since then.
+"""Recovers a state after a kill from the last snapshot and the later calls in the audit.
 
-A state lives in memory and goes with its process. What it knew follows from a snapshot and
-from the calls that were answered after it, because nothing else changes a state.
+A state lives in memory and ends with its process. A snapshot and the calls answered after it
+determine it, because nothing else changes a state.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def recover(
 
     Args:
         services: The services of the state.
-        snapshot: The state from which to go on.
-        entries: What the audit has after the snapshot was taken, e.g. of `read_audit`.
-        images: The pictures that calls may have named.
+        snapshot: State to continue from.
+        entries: Audit entries after the snapshot was taken, e.g. of `read_audit`.
+        images: Pictures that calls may have named.
 
     Raises:
-        RecordError: An entry cannot be repeated: it changed the state otherwise than now, its
-            arguments were cut, or the state was set back in between.
+        RecordError: An entry cannot be repeated: it now changes the state differently, its
+            arguments were cut, or the state was restored in between.
     """
     backend = Backend(services, snapshot, images=images)
     for entry in entries:

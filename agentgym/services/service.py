@@ -1,16 +1,14 @@
-"""What a service's author subclasses: typed methods over tables, without a state of their own."""
+"""The base class of services: typed methods over tables, without a state of their own."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from agentgym.services.live import LiveServices
 from agentgym.services.state import Rows
-
-if TYPE_CHECKING:
-    from agentgym.services.backend import Backend
 
 FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -18,14 +16,14 @@ FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 class Service:
     """Base of all services. Its tools are the methods marked `reads` and `writes`.
 
-    What it knows stands in the database: attributes of an instance do not survive a fork, and
-    cannot be set.
+    All its state is in the database: attributes of an instance do not survive a fork, and cannot
+    be set.
 
     Attributes:
         schema: SQL of its tables, which are named ``<service>_<noun>``; a service in a folder
             leaves it empty and has a ``schema.sql``.
         volatile: Columns by table that the hash of the state leaves out.
-        after: Services whose data must be there before this one's is made.
+        after: Services whose data must exist before this one's is created.
     """
 
     schema: ClassVar[str] = ""
@@ -33,9 +31,9 @@ class Service:
     after: ClassVar[Sequence[str]] = ()
 
     __slots__ = ("_backend",)
-    _backend: Backend
+    _backend: LiveServices
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: LiveServices) -> None:
         object.__setattr__(self, "_backend", backend)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -50,36 +48,36 @@ class Service:
 
     @property
     def now(self) -> str:
-        """Logical time, ISO 8601 in UTC; such texts compare as times do."""
+        """Logical time, ISO 8601 in UTC; these texts sort in the order of time."""
         return self._backend.now
 
     @property
     def actor(self) -> str:
-        """Who calls: ``agent``, ``user``, ``world`` or ``setup``."""
+        """The caller: ``agent``, ``user``, ``world`` or ``setup``."""
         return self._backend.actor
 
     @property
     def unlimited(self) -> bool:
-        """Whether the caller is the world or whoever sets it up, whom no right binds."""
+        """Whether the caller is the world or the setup, which no permission limits."""
         return self.actor in ("world", "setup")
 
     def spend(self, operations: int) -> None:
-        """Count what a call costs, where its arguments decide how much that is.
+        """Count the cost of a call, if its arguments determine how much it does.
 
-        An operation is about a microsecond of Python: a cell looked at, a pair compared. SQL is
-        counted by itself.
+        An operation is about a microsecond of Python: reading a cell, comparing a pair. SQL is
+        counted separately.
 
         Raises:
-            ServiceError: The call has used up its budget; all that it did is undone.
+            ServiceError: The call has used up its budget; all its changes are undone.
         """
         self._backend.budget.spend(operations)
 
     def fill(self, rng: random.Random) -> None:
-        """Make the seeded data; the same generator gives the same rows."""
+        """Create the seeded data; the same generator gives the same rows."""
 
 
 def moment(time: datetime) -> str:
-    """Return a time as states keep it.
+    """Return a time in the form that states store.
 
     Example:
         >>> moment(datetime(2026, 3, 2, 9, tzinfo=UTC))
@@ -89,7 +87,7 @@ def moment(time: datetime) -> str:
 
 
 def time_of(text: str) -> datetime:
-    """Return the time that a state's text stands for.
+    """Return the time that a stored text stands for.
 
     Example:
         >>> time_of("2026-03-02T09:00:00Z").hour

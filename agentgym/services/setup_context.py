@@ -1,4 +1,4 @@
-"""What a task's own scripts change in services: its setup, and the events of its world.
+"""The context in which a task's scripts change services: its setup, and events of its world.
 
 A script is a Python file of the task folder with a function ``change(context)``. It runs on the
 host, as checks do, and depends on nothing but the context.
@@ -22,19 +22,19 @@ from agentgym.services.state import Rows
 
 
 class SetupContext:
-    """What a script acts through: tools as an agent has them, and the rows themselves.
+    """The interface of a script: the tools that an agent has, and the rows.
 
     Args:
         backend: The live services.
-        actor: Whose calls these are.
-        name: Of the script; stands in the audit where rows are changed past the tools.
-        params: Of the task's instance.
-        seed: Of `rng`; equal seeds give equal numbers.
+        actor: Actor of the calls.
+        name: Name of the script, for audit entries of row changes without a tool.
+        params: Parameters of the task's instance.
+        seed: Seed of `rng`; equal seeds give equal numbers.
 
     Attributes:
-        params: Of the task's instance.
-        rng: For whatever is to look accidental.
-        left: What was left for the checks, by name.
+        params: Parameters of the task's instance.
+        rng: Source of all random choices.
+        left: Values that were left for the checks, by name.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class SetupContext:
 
     @property
     def now(self) -> str:
-        """The logical time, ISO 8601 in UTC."""
+        """Logical time, ISO 8601 in UTC."""
         return self._backend.now
 
     @property
@@ -72,14 +72,14 @@ class SetupContext:
         return reply.result
 
     def gold(self, name: str, data: bytes | str) -> None:
-        """Leave something for the checks, which read it with ``evidence.gold(name)``."""
+        """Leave a value for the checks, which read it with ``evidence.gold(name)``."""
         self.left[name] = data.encode() if isinstance(data, str) else data
 
     def run(self, change: Change) -> None:
-        """Let a script do its work, whole or not at all.
+        """Run a script, whole or not at all.
 
         Raises:
-            Exception: Whatever it raises, after the state is as before.
+            Exception: Any exception of the script, after the state is as before.
         """
         with self._backend.lock:
             before = self._backend.snapshot()
@@ -111,7 +111,7 @@ def load_change(path: Path, error: type[AgentGymError]) -> Change:
         error: The class to raise, that of the caller's boundary.
 
     Raises:
-        AgentGymError: As `error`: the file is absent, cannot be loaded or has no such function.
+        AgentGymError: Of class `error`: the file is absent, cannot be loaded or lacks the function.
     """
     if not path.is_file():
         raise error(f"{show_path(path)}: no such file; expected a script with change(context)")
@@ -125,13 +125,13 @@ def run_change(context: SetupContext, path: Path, error: type[AgentGymError]) ->
     """Run a script over a context.
 
     Raises:
-        AgentGymError: As `error`: it cannot be loaded, or raised; names the line.
+        AgentGymError: Of class `error`: the script cannot be loaded, or raised; names the line.
     """
     change = load_change(path, error)
     try:
         context.run(change)
     except Exception as raised:
-        # Whatever an author's function raises, the script is what is broken.
+        # Whatever an author's function raises, the script is broken.
         what = raised if isinstance(raised, ServiceError) else f"{type(raised).__name__}: {raised}"
         raise error(f"{show_path(path)}:{_line_of(raised, path)}: {what}") from raised
 

@@ -1,7 +1,7 @@
 """The state of services: one SQLite database in memory, its hash, snapshots and forks.
 
-Snapshots are SQLite's own serialised form, so that taking one and going on from one are
-copies of some hundred kilobytes, whatever had been done before.
+Snapshots are SQLite's own serialised form, so taking or restoring one copies some hundred
+kilobytes, whatever happened before.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _VERBS: Final = ("select", "insert", "update", "delete", "replace", "with")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state that can be gone back to; ``bytes(snapshot)`` is a SQLite database.
+    """A state that can be restored; ``bytes(snapshot)`` is a SQLite database.
 
     Attributes:
         data: The database.
-        now: What the clock of the state showed, ISO 8601 in UTC.
+        now: Time of the state's clock, ISO 8601 in UTC.
         layout: The tables in it.
         index: The digests of its rows.
     """
@@ -47,10 +47,10 @@ class Snapshot:
 
 
 class Rows:
-    """What a service sees of the database: statements on rows, and nothing else.
+    """A service's access to the database: statements on rows, and nothing else.
 
     Schema changes, transactions and pragmas are refused, and so is SQL whose result differs
-    from run to run. Values go in as parameters.
+    from run to run. Values are passed as parameters.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -58,10 +58,10 @@ class Rows:
         self._known: set[str] = set()
 
     def execute(self, sql: str, *values: Value) -> sqlite3.Cursor:
-        """Run one statement with its ``?`` filled in.
+        """Run one statement with values for its ``?``.
 
         Raises:
-            ServiceError: A number is beyond 64 bits, or the statement is of a refused kind.
+            ServiceError: A number exceeds 64 bits, or the statement is of a refused kind.
         """
         if sql not in self._known:
             self._check(sql)
@@ -79,7 +79,7 @@ class Rows:
         return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def one(self, sql: str, *values: Value) -> dict[str, Any] | None:
-        """Return the first row as a dict, None where there is none."""
+        """Return the first row as a dict; None if the result is empty."""
         cursor = self.execute(sql, *values)
         row = cursor.fetchone()
         names = [column[0] for column in cursor.description]
@@ -87,7 +87,7 @@ class Rows:
         return None if row is None else dict(zip(names, row, strict=True))
 
     def value(self, sql: str, *values: Value) -> Any:
-        """Return the first column of the first row, None where there is none."""
+        """Return the first column of the first row; None if the result is empty."""
         cursor = self.execute(sql, *values)
         row = cursor.fetchone()
         cursor.close()
@@ -122,12 +122,12 @@ class State:
     """A live database.
 
     Args:
-        snapshot: What it begins as.
+        snapshot: Initial state.
         step: Called every `STEPS_AT_A_TIME` steps of a statement; True interrupts it.
-        most_bytes: What the database may grow to.
+        most_bytes: Largest size of the database.
 
     Attributes:
-        rows: What services see of it.
+        rows: The services' access to it.
     """
 
     def __init__(self, snapshot: Snapshot, step: Callable[[], bool], most_bytes: int) -> None:
@@ -152,7 +152,7 @@ class State:
         self._connection.execute("BEGIN")
 
     def patches(self) -> list[RowPatch]:
-        """Return which rows the open transaction has changed, as far as the hash looks."""
+        """Return the rows that the open transaction has changed in columns that the hash covers."""
         if not self._noted:
             return []
         connection, tables = self._connection, self.layout.tables
@@ -164,12 +164,12 @@ class State:
         )
 
     def commit(self, patches: list[RowPatch]) -> None:
-        """End the transaction for good."""
+        """Commit the transaction."""
         self._connection.execute("COMMIT")
         self._index.apply(patches)
 
     def rollback(self) -> None:
-        """End the transaction as if it had not been."""
+        """Undo the transaction."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
@@ -178,7 +178,7 @@ class State:
         return Snapshot(self._connection.serialize(), now, self.layout, self._index.copy())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Become what a snapshot holds."""
+        """Replace the state by a snapshot."""
         connection, noted = _open(snapshot, self._step, self._most_bytes)
         self.close()
         self._connection, self._noted = connection, noted
@@ -186,11 +186,11 @@ class State:
         self.rows = Rows(connection)
 
     def interrupt(self) -> None:
-        """End the statement that another thread runs."""
+        """Interrupt the statement that another thread runs."""
         self._connection.interrupt()
 
     def close(self) -> None:
-        """Let the memory go."""
+        """Release the memory."""
         self._connection.close()
 
 
@@ -217,7 +217,7 @@ def _open(
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.deserialize(snapshot.data)
     noted: list[tuple[int, int]] = []
-    # The connection keeps the function, so that it may not in turn keep the state.
+    # The connection holds the function, so the function must not hold the state in turn.
     connection.create_function(CHANGED, 2, _noting(noted))
     for pragma in ("foreign_keys = ON", "recursive_triggers = ON", "cache_size = -64"):
         connection.execute(f"PRAGMA {pragma}")

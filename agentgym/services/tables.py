@@ -1,4 +1,4 @@
-"""The rows of a snapshot, for whoever reads them and may not change them."""
+"""Read-only access to the rows of a snapshot."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def select(layout: Layout, table: str, columns: Sequence[str]) -> str:
     """Return the SQL for the rows of a table or view in which columns have given values.
 
     Args:
-        layout: The tables and views there are.
-        table: One of them.
-        columns: Whose values are the parameters, in this order.
+        layout: Tables and views of the state.
+        table: Name of one of them.
+        columns: Columns whose values are the parameters, in this order.
 
     Raises:
-        NotFoundError: There is no such table, view or column.
+        NotFoundError: The state has no such table, view or column.
     """
     known = _table(layout, table)
     for column in columns:
@@ -41,7 +41,7 @@ def _table(layout: Layout, name: str) -> Table | View:
 
 
 class SnapshotTables:
-    """The `agentgym.protocols.Tables` of a snapshot; opened when first read.
+    """The `agentgym.protocols.Tables` of a snapshot; it opens the database on first use.
 
     Args:
         snapshot: The state.
@@ -59,7 +59,7 @@ class SnapshotTables:
         """Return the names of the columns of a table or view.
 
         Raises:
-            VerifierError: There is no such table or view.
+            VerifierError: The state has no such table or view.
         """
         try:
             return list(_table(self._snapshot.layout, table).columns)
@@ -72,7 +72,7 @@ class SnapshotTables:
         They are sorted by the primary key of a table, or else by all columns of a view.
 
         Raises:
-            VerifierError: There is no such table or column.
+            VerifierError: The state has no such table or column.
         """
         try:
             sql = select(self._snapshot.layout, table, list(where))
@@ -87,10 +87,10 @@ class SnapshotTables:
         return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def one(self, table: str, **where: Json) -> dict[str, Json] | None:
-        """Return the only such row, None where there is none.
+        """Return the only matching row; None if no row matches.
 
         Raises:
-            VerifierError: There are several, or no such table or column.
+            VerifierError: Several rows match, or the table or column does not exist.
         """
         found = self.rows(table, **where)
         if len(found) > 1:

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from jsonschema import Draft202012Validator, SchemaError
 
 from agentgym.records import Json
-from agentgym.surfaces.pattern import is_linear
+from agentgym.records.pattern import is_linear
 
 _MOST_PARTS: Final = 1_000
 """Subschemas and values in all. References are written out, which can make much of little."""

@@ -6,6 +6,7 @@ One builder at a time per key: an asyncio lock inside the process, flock(2) acro
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import hashlib
 import os
@@ -215,14 +216,30 @@ async def run_setup(
             await _succeed(sandbox, ["rm", "-rf", _SETUP, _GOLD, surroundings.place])
         else:
             staged.mkdir()
-        try:
+        changes: tuple[Change, ...] | None = None
+        with contextlib.suppress(UnsupportedError):
             changes = tuple(await sandbox.changes())
-        except UnsupportedError:
-            changes = ()  # The digest of what such a provider prepares covers the gold only.
         snapshot = await sandbox.seal()
     finally:
         await sandbox.close()
+    if changes is None:
+        changes = await _compared(provider, recipe, snapshot)
     return Left(snapshot, changes, _read_gold(staged))
+
+
+async def _compared(
+    provider: SandboxProvider, recipe: Recipe, after: Snapshot
+) -> tuple[Change, ...]:
+    """Return what a setup changed where the provider cannot tell it of a running sandbox."""
+    untouched = await provider.start(replace(recipe, user="root"))
+    try:
+        before = await untouched.seal()
+    finally:
+        await untouched.close()
+    try:
+        return tuple(await provider.compare(before, after))
+    finally:
+        await provider.discard(before)
 
 
 def digest_of(state: str, gold: Mapping[str, bytes]) -> str:

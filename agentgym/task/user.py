@@ -24,6 +24,7 @@ from pydantic import (
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import Location, Manifest, load_toml, locate, read_text, show_path
 from agentgym.records import Intent, Json
+from agentgym.records.pattern import is_cheap
 from agentgym.task.template import fill_json
 
 FILE = "user.toml"
@@ -49,6 +50,11 @@ def _pattern(value: str) -> str:
         compile_pattern(plain)
     except re.error as error:
         raise ValueError(f"expected a regular expression, got {value!r}: {error}") from error
+    if not is_cheap(plain):
+        raise ValueError(
+            f"expected a pattern that any message is searched for in short time, got {value!r};"
+            " use one part of any length at most, repeat no group, and look neither ahead nor back"
+        )
     return value
 
 

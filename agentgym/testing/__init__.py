@@ -1,1 +1,1 @@
-"""Contract suites: what every implementation of a protocol must do, for anybody to run."""
+"""Contract suites: tests that every implementation of a protocol must pass, ours or not."""

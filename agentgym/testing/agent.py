@@ -1,4 +1,4 @@
-"""The contract suite of `agentgym.protocols.Agent`: what every policy keeps, ours or not.
+"""The contract suite of `agentgym.protocols.Agent`, which every policy must pass.
 
 Subclass `AgentContract` in a test module; pytest finds the inherited tests. The episodes here
 need no sandbox: the world answers each call with a line that names it.
@@ -51,7 +51,7 @@ FIRST = Observation(BRIEFING.instruction)
 
 
 def answer(action: Action) -> Observation:
-    """Return what the world of this suite shows after an action."""
+    """Return the observation of this suite's world after an action."""
     return Observation(f"{action.tool}: {sorted(action.arguments)}", effect=Effect.CHANGED)
 
 
@@ -62,19 +62,19 @@ async def play(agent: Agent, history: Sequence[Step] = ()) -> list[Step]:
     while len(steps) < BRIEFING.max_steps:
         decision = await agent.act(steps[-1].observation if steps else FIRST, TOOLS, tuple(steps))
         steps.append(Step(len(steps), decision, answer(decision.action)))
-        await asyncio.sleep(0)  # lets an episode that runs beside this one take its turn
+        await asyncio.sleep(0)  # lets a concurrent episode take its turn
         if decision.action.tool in ("submit", "give_up"):
             break
     return steps
 
 
 def actions(steps: Sequence[Step]) -> list[Action]:
-    """Return what was done, without what it cost."""
+    """Return the actions, without their cost."""
     return [step.action for step in steps]
 
 
 class AgentContract:
-    """Tests that any agent passes.
+    """Tests that every agent passes.
 
     Example:
         >>> from agentgym.agents.noop import NoopAgent
@@ -110,17 +110,17 @@ class AgentContract:
             assert min(decision.usage.prompt, decision.usage.completion, decision.usage.cached) >= 0
 
     def test_the_same_arguments_give_the_same_action(self) -> None:
-        """Two agents in equal episodes do the same."""
+        """Two agents in equal episodes take the same actions."""
         assert actions(self._episode()) == actions(self._episode())
 
     def test_a_resumed_agent_goes_on_as_if_never_interrupted(self) -> None:
-        """A new agent that is handed the recorded history continues it."""
+        """A new agent that gets the recorded history continues it."""
         whole = self._episode()
         for done in range(len(whole)):
             assert actions(self._episode(whole[:done])) == actions(whole)
 
     def test_a_history_of_another_agent_is_accepted(self) -> None:
-        """A branch hands over steps that this agent did not choose."""
+        """An agent accepts a history with steps that it did not choose."""
         other = Action("bash", {"command": "true"})
         history = [Step(0, Decision(other, reply="opaque"), answer(other))]
         assert len(self._episode(history)) > 1
@@ -146,7 +146,7 @@ class AgentContract:
         assert history[0].observation.text == "done"
 
     def test_episodes_side_by_side_do_not_mix(self) -> None:
-        """Agents share no state: concurrent episodes do what they do alone."""
+        """Agents share no state: concurrent episodes go as they do alone."""
 
         async def both() -> tuple[list[Step], list[Step]]:
             one, two = self.make(), self.make()
@@ -162,7 +162,7 @@ class AgentContract:
         assert actions(second) == alone
 
     def test_close_may_come_early_and_twice(self) -> None:
-        """`close` never raises, started or not."""
+        """`close` never raises, whether the agent was started or not."""
 
         async def close() -> None:
             agent = self.make()

@@ -1,7 +1,7 @@
-"""The contract suite of `agentgym.protocols.Judge`: what every judge keeps, ours or not.
+"""The contract suite of `agentgym.protocols.Judge`, which every judge must pass.
 
 Subclass `JudgeContract` in a test module; pytest finds the inherited tests. The judge may be a real
-model: nothing here depends on how it decides.
+model: no test depends on its decisions.
 """
 
 from __future__ import annotations
@@ -28,48 +28,48 @@ EXHIBITS = (
 
 
 class JudgeContract:
-    """What every judge keeps."""
+    """Tests that every judge passes."""
 
     def make(self) -> Judge:
-        """Return a judge that can be asked; overridden by who tests one."""
+        """Return a judge that answers; override this."""
         raise NotImplementedError
 
     def test_it_says_who_it_is_and_how_long_it_takes(self) -> None:
-        """A name, and finite seconds that grading waits for it."""
+        """The judge has a name, and a finite number of seconds for which grading waits."""
         judge = self.make()
         assert judge.name
         assert 0 < judge.grading_s < math.inf
 
     def test_a_criterion_is_decided(self) -> None:
-        """Yes, no or unclear, with a score that follows from it and exhibits that were shown."""
+        """The result is yes, no or unclear, with a matching score, and cites shown exhibits."""
         found = self.make().decide(CRITERION, EXHIBITS)
         assert found.met in tuple(Met) and found.level == ""
         assert found.score == float(found.met is Met.YES)
         _assert_whole(found, votes=1)
 
     def test_a_scale_gives_a_level(self) -> None:
-        """One of the levels, with its score."""
+        """The judgement is one of the levels, with its score."""
         found = self.make().decide(SCALE, EXHIBITS)
         assert found.met is None
         assert (found.level, found.score) in [(x.name, x.score) for x in SCALE.levels]
         _assert_whole(found, votes=1)
 
     def test_every_vote_is_kept(self) -> None:
-        """As many votes as were asked for."""
+        """The judgement has as many votes as were asked for."""
         _assert_whole(self.make().decide(CRITERION, EXHIBITS, votes=3), votes=3)
 
     def test_nothing_to_look_at_is_no_error(self) -> None:
-        """An episode may leave nothing; whoever cites something then has made it up."""
+        """An episode may leave nothing to show; then a cited exhibit is invented."""
         assert self.make().decide(CRITERION, ()).cited == ()
 
     def test_what_cannot_be_asked_is_refused(self) -> None:
-        """No text, no vote, a scale of one level: the rubric is broken."""
+        """An empty text, zero votes or a scale of one level is an error of the rubric."""
         one = Criterion("x", (Level("only", 1.0),))
         for criterion, votes in ((Criterion(" "), 1), (CRITERION, 0), (one, 1)):
             _assert_refused(self.make(), criterion, votes)
 
     def test_no_time_is_an_error_and_no_verdict(self) -> None:
-        """Who has no time left says so, and does not decide."""
+        """A judge without time raises an error and does not decide."""
         other = Criterion(CRITERION.text + " It did so first of all.")
         _assert_refused(self.make(), other, 1, timeout_s=0.0)
 

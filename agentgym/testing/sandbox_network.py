@@ -1,8 +1,8 @@
-"""The network part of the sandbox contract: a way out only where the recipe allows it.
+"""The network part of the sandbox contract: guests get out only if the recipe allows it.
 
-Run it like `agentgym.testing.sandbox`. The recipe's guests need bash; a check that plays a host
-listens on this machine's loopback, so the provider's proxy must run on this machine too. A
-provider that knows no network passes by refusing such recipes with UnsupportedError.
+Run it like `agentgym.testing.sandbox`. The recipe's guests need bash. A check that plays a host
+listens on this machine's loopback, so the provider's proxy must run on this machine too. A provider
+without network policies passes by refusing such recipes with UnsupportedError.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Contract: TypeAlias = Callable[[SandboxProvider, Recipe], Awaitable[None]]
 CHECKS: list[Contract] = []
 
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
-# Says its argument to the proxy and prints the answer.
+# Sends its argument to the proxy and prints the answer.
 _SCRIPT = """
 proxy=${http_proxy#http://}
 exec 3<>"/dev/tcp/${proxy%:*}/${proxy##*:}" && printf %b "$1" >&3 && cat <&3
@@ -36,7 +36,7 @@ def _check(function: Contract) -> Contract:
 
 
 def _needs_network(function: Contract) -> Contract:
-    """Run a check only where the provider knows a network policy."""
+    """Run a check only if the provider supports network policies."""
 
     async def checked(provider: SandboxProvider, recipe: Recipe) -> None:
         try:
@@ -81,7 +81,7 @@ async def _host() -> AsyncIterator[int]:
 
 
 async def _ask(box: Sandbox, request: str) -> str:
-    """Say something to the proxy that the guest's variables name, and return its answer."""
+    """Send a request to the proxy in the guest's variables, and return its answer."""
     result = await box.exec(["bash", "-c", _SCRIPT, "bash", request])
     return result.stdout.decode()
 
@@ -96,7 +96,7 @@ def _connect(host: str) -> str:
 
 @_check
 async def without_a_network_there_is_no_proxy(provider: SandboxProvider, recipe: Recipe) -> None:
-    """No variable names one, nothing listens, and what `allow` says makes no difference."""
+    """No variable names a proxy, nothing listens, and `allow` has no effect."""
     if Capability.ISOLATION not in provider.capabilities:
         return
     async with _running(provider, recipe, "none", "example.com") as box:
@@ -119,7 +119,7 @@ async def there_is_no_way_past_the_proxy(provider: SandboxProvider, recipe: Reci
 @_check
 @_needs_network
 async def the_allowlist_decides_by_host_and_port(provider: SandboxProvider, recipe: Recipe) -> None:
-    """What is listed is reached, everything else is answered with 403 and the pattern to add."""
+    """Listed hosts are reached; all others get 403 and the pattern to add."""
     async with _host() as port, _running(provider, recipe, "allowlist", f"127.0.0.1:{port}") as box:
         answer = await _ask(box, _get(f"127.0.0.1:{port}"))
         assert answer.startswith("HTTP/1.1 200 ") and answer.endswith("\r\n\r\nhello"), answer
@@ -160,7 +160,7 @@ async def open_does_not_lead_to_the_host_itself(provider: SandboxProvider, recip
 @_check
 @_needs_network
 async def every_attempt_is_in_the_audit(provider: SandboxProvider, recipe: Recipe) -> None:
-    """In order, with its protocol, its outcome and the bytes it carried."""
+    """The audit lists attempts in order, with protocol, outcome and number of bytes."""
     async with _host() as port, _running(provider, recipe, "allowlist", f"127.0.0.1:{port}") as box:
         await _ask(box, _connect("example.com:443"))
         await _ask(box, _connect(f"127.0.0.1:{port}") + r"GET / HTTP/1.1\r\n\r\n")
@@ -175,7 +175,7 @@ async def every_attempt_is_in_the_audit(provider: SandboxProvider, recipe: Recip
 @_check
 @_needs_network
 async def a_wrong_policy_is_refused(provider: SandboxProvider, recipe: Recipe) -> None:
-    """A pattern that is none is an error at the start, not a surprise in an episode."""
+    """An invalid pattern is an error at the start, not in the middle of an episode."""
     for network, allow in (("allowlist", "http://example.com/"), ("full", "example.com")):
         try:
             box = await provider.start(replace(recipe, network=network, allow=(allow,)))
@@ -187,7 +187,7 @@ async def a_wrong_policy_is_refused(provider: SandboxProvider, recipe: Recipe) -
 
 @_check
 async def connect_reaches_a_port_of_the_guest(provider: SandboxProvider, recipe: Recipe) -> None:
-    """The socket speaks to what listens inside; where nothing does, that is an error."""
+    """The socket connects to a server inside; without a server there, it is an error."""
     serve = (
         "import socket; s = socket.create_server(('127.0.0.1', 8123)); print(flush=True);"
         "c, _ = s.accept(); c.sendall(c.recv(100).upper()); c.close()"

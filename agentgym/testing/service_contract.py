@@ -1,7 +1,7 @@
-"""The contract suite of services: what every set of service folders keeps.
+"""The contract suite of services, which every set of service folders must pass.
 
-Subclass `ServiceContract` in a test module; pytest finds the inherited tests. Calls are made
-up from the schemas and from the seeded data. The transports need the extra `mcp`.
+Subclass `ServiceContract` in a test module; pytest finds the inherited tests. The calls are
+generated from the schemas and the seeded data. The transports need the extra `mcp`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from agentgym.records import Json
 from agentgym.services import AuditEntry, Backend, ServiceSet, diff
 from agentgym.services.functions import Function
 from agentgym.services.state import Rows, Value, hash_from_scratch
-from agentgym.testing.service_calls import HOSTILE, MADE_UP, CallSampler, free_texts, wrong_calls
+from agentgym.surfaces.call_sampler import HOSTILE, MADE_UP, CallSampler, free_texts, wrong_calls
 
 Call = tuple[str, Mapping[str, Json]]
 
 
 class ServiceContract:
-    """Tests that any set of services passes.
+    """Tests that every set of services passes.
 
     Attributes:
-        seed: Of the data and of the calls.
+        seed: Seed of the data and of the calls.
         samples: Calls per tool.
-        examples: Values by ``tool.parameter``, for what cannot be drawn from schema and data.
-        accepted: Arguments by tool that it takes in the seeded state, for tools that hardly any
-            made-up call satisfies.
+        examples: Values by ``tool.parameter``, for values that cannot be drawn.
+        accepted: Arguments by tool that succeed in the seeded state, for tools that reject nearly
+            every generated call.
 
     Example:
         >>> from agentgym.services import Service
@@ -66,7 +66,7 @@ class ServiceContract:
         return [f for f in self.make().functions.values() if f.writes == writes]
 
     def _accepted(self, backend: Backend, function: Function) -> Mapping[str, Json]:
-        """Return arguments that the tool takes in the state that the backend is in."""
+        """Return arguments that the tool accepts in the backend's present state."""
         if function.spec.name in self.accepted:
             return self.accepted[function.spec.name]
         sampler = self._sampler(backend, 1)
@@ -99,7 +99,7 @@ class ServiceContract:
             assert all(schema.get("description") for schema in properties.values()), name
 
     def test_reads_change_nothing(self) -> None:
-        """Every read, called with many legal arguments, leaves the hash and answers soundly."""
+        """Reads with many legal arguments leave the hash unchanged and give sound answers."""
         backend = self._backend()
         before = backend.hash
         for function in self._functions(writes=False):
@@ -113,7 +113,7 @@ class ServiceContract:
         assert str(hash_from_scratch(snapshot.layout, snapshot.data)) == before
 
     def test_writes_are_answered_and_hashed(self) -> None:
-        """Sampled writes answer soundly, and the hash is that of the rows."""
+        """Sampled writes give sound answers, and the hash is that of the rows."""
         backend = self._backend()
         for function in self._functions(writes=True):
             sampler = self._sampler(backend)
@@ -123,7 +123,7 @@ class ServiceContract:
             assert str(hash_from_scratch(snapshot.layout, snapshot.data)) == backend.hash
 
     def test_writes_are_whole_or_nothing(self) -> None:
-        """A write that fails at any of its SQL statements leaves everything as it was."""
+        """A write that fails at any of its SQL statements changes nothing."""
         backend = self._backend()
         before = backend.snapshot()
         for function in self._functions(writes=True):
@@ -145,7 +145,7 @@ class ServiceContract:
                 trial.close()
 
     def test_wrong_arguments_are_told(self) -> None:
-        """Unknown tools, extra, missing, wrong and unfit arguments are typed errors."""
+        """Unknown tools and extra, missing, wrong or unfit arguments give typed errors."""
         backend = self._backend()
         before = backend.hash
         for function in backend.services.functions.values():
@@ -161,9 +161,10 @@ class ServiceContract:
             assert error is not None and (error.code, error.field) == ("invalid", "tool")
 
     def test_hostile_texts_are_texts(self) -> None:
-        """SQL, paths, markup and orders are stored as they are, and break nothing.
+        """SQL, paths, markup and instructions are stored as they are, and break nothing.
 
-        An argument with which a made-up text changes nothing is a key: such texts name no row.
+        If a made-up text changes nothing as an argument, the argument is a key: no row has that
+        key.
         """
         backend = self._backend()
         kept = set[str]()
@@ -184,7 +185,7 @@ class ServiceContract:
         assert not takes_text or kept == set(HOSTILE)
 
     def _is_content(self, backend: Backend, function: Function, name: str) -> bool:
-        """Whether a text that nobody has seen before is taken for an argument and changes a row."""
+        """Return whether a new text is accepted as an argument and changes a row."""
         if not function.writes:
             return False
         trial = backend.fork()
@@ -195,7 +196,7 @@ class ServiceContract:
         return content
 
     def test_the_same_calls_give_the_same_state(self) -> None:
-        """Data and calls depend on their seeds and on nothing else."""
+        """Data and calls depend only on their seeds."""
         first = self._backend()
         again = ServiceSet(self.make().classes)
         second = Backend(again, again.template(self.seed))
@@ -205,7 +206,7 @@ class ServiceContract:
         assert _told(first) == _told(second) and first.hash == second.hash
 
     def test_forks_are_apart_and_restoring_brings_back(self) -> None:
-        """A fork's writes stay its own; a restored state has the old hash and the old answers."""
+        """A fork's writes stay in the fork; a restored state has the old hash and answers."""
         backend = self._backend()
         snapshot, before = backend.snapshot(), backend.hash
         fork = backend.fork()
@@ -220,7 +221,7 @@ class ServiceContract:
         assert again.hash == after.hash
 
     def test_callers_at_once_are_served_in_turn(self) -> None:
-        """Calls from many threads make one chain of hashes without a gap."""
+        """Calls from many threads give one chain of hashes without a gap."""
         backend = self._backend()
         calls = self._calls()
         with ThreadPoolExecutor(8) as pool:
@@ -245,7 +246,7 @@ class ServiceContract:
         assert found[2] == found[0], "MCP differs"
 
     def _calls(self) -> list[Call]:
-        """Return legal calls of every tool, mixed, as they come up in a session of their own."""
+        """Return legal calls of every tool, mixed, from a session of their own."""
         backend = self._backend()
         functions = list(backend.services.functions.values())
         rng = np.random.default_rng(self.seed)
@@ -253,7 +254,7 @@ class ServiceContract:
         for k in range(4 * len(functions)):
             function = functions[int(rng.integers(len(functions)))]
             arguments = self._sampler(backend, k).draw(function)
-            if "image:" not in json.dumps(arguments):  # the others have not seen that picture
+            if "image:" not in json.dumps(arguments):  # other backends do not have that image
                 backend.call(function.spec.name, arguments)
                 calls.append((function.spec.name, arguments))
         return calls
@@ -264,7 +265,7 @@ class _InjectedError(Exception):
 
 
 class _Failing(Rows):
-    """Rows that fail at one statement, or only count them."""
+    """Rows that fail at one statement, or only count the statements."""
 
     def __init__(self, rows: Rows, fail_at: int | None) -> None:
         super().__init__(rows._connection)

@@ -1,8 +1,8 @@
-"""The contract suite of `agentgym.protocols.StepGrader`: what every step grader keeps.
+"""The contract suite of `agentgym.protocols.StepGrader`, which every step grader must pass.
 
 Subclass `StepGraderContract` in a test module; pytest finds the inherited tests. The trajectories
-here are made by hand, of the kinds that break graders: empty, failing throughout, malformed, in
-any script, with pictures, a thousand steps long.
+are hand-made and of kinds that break graders: empty, failing throughout, malformed, in any script,
+with pictures, a thousand steps long.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def step(
     image: bool = False,
     **arguments: str,
 ) -> Step:
-    """Return a step of a trajectory made by hand."""
+    """Return a step of a hand-made trajectory."""
     picture = np.full((2, 3, 3), index % 256, np.uint8) if image else None
     seen = Observation(text or f"output {index}", picture, {"exit_code": 0}, effect)
     return Step(index, Decision(Action(tool, arguments or {"command": f"do {index}"})), seen, 0.01)
@@ -77,7 +77,7 @@ def trajectory(steps: Sequence[Step], *, outcome: bool = False) -> Trajectory:
 
 
 def long_trajectory(count: int) -> Trajectory:
-    """Return so many steps, with every kind of loop and failure among them."""
+    """Return a number of steps, with every kind of loop and failure among them."""
     kinds = (Effect.CHANGED, Effect.NO_CHANGE, Effect.ERROR, Effect.TIMEOUT)
     steps = [
         step(k, "bash", kinds[k // 7 % 4], text=f"{k // 5 % 3}", command=f"try {k // 5 % 3}")
@@ -99,7 +99,7 @@ def malformed() -> Trajectory:
 
 
 def foreign() -> Trajectory:
-    """Return steps in scripts that break what takes text for ASCII or UTF-8."""
+    """Return steps in scripts that break code which expects ASCII or UTF-8."""
     texts = ["naïve ☃ 日本語", "\u202egnp.exe", "\x1b[31m\x00\r\n", "\ud800 alone", "🏳️‍🌈" * 400, ""]
     return trajectory([step(k, text=text, command=text) for k, text in enumerate(texts)])
 
@@ -116,7 +116,7 @@ TRAJECTORIES: dict[str, Callable[[], Trajectory]] = {
 
 
 class StepGraderContract:
-    """Tests that any step grader passes.
+    """Tests that every step grader passes.
 
     Example:
         >>> from agentgym.verify.steps.loops import LoopGrader
@@ -134,13 +134,13 @@ class StepGraderContract:
         return asyncio.run(grade_steps("contract", self.make(), trajectory))
 
     def test_it_says_who_it_is(self) -> None:
-        """Name and version are words, the same for every grader made alike."""
+        """Name and version are words, and equal graders have the same ones."""
         one, other = self.make(), self.make()
         assert one.name and one.version
         assert (one.name, one.version) == (other.name, other.version)
 
     def test_any_trajectory_can_be_graded(self) -> None:
-        """Grades are in order, one a step at most, and survive JSON."""
+        """Grades are in order, at most one a step, and survive JSON."""
         for name, make in TRAJECTORIES.items():
             grading = self._grade(make())
             assert grading.error == "", f"{name}: {grading.error}"
@@ -149,12 +149,12 @@ class StepGraderContract:
                 assert step_grade_from_json(json.loads(text)) == grade, name
 
     def test_an_empty_trajectory_has_no_grades(self) -> None:
-        """Where nothing was done, nothing is graded."""
+        """An episode without steps has no grades."""
         grading = self._grade(trajectory([]))
         assert (grading.error, grading.grades) == ("", ())
 
     def test_the_same_trajectory_gets_the_same_grades(self) -> None:
-        """Two graders agree, and one agrees with itself."""
+        """Two equal graders agree, and one grader repeats its grades."""
         for make in TRAJECTORIES.values():
             assert self._grade(make()).grades == self._grade(make()).grades
 
@@ -166,7 +166,7 @@ class StepGraderContract:
         assert first == second
 
     def test_trajectories_side_by_side_do_not_mix(self) -> None:
-        """One grader may be asked about two episodes at once."""
+        """One grader can grade two episodes at once."""
 
         async def both() -> list[Grading]:
             grader = self.make()
@@ -177,14 +177,14 @@ class StepGraderContract:
         assert [grading.grades for grading in asyncio.run(both())] == alone
 
     def test_the_trajectory_is_left_alone(self) -> None:
-        """Grading changes nothing of what it looks at."""
+        """Grading changes nothing in the trajectory."""
         for make in TRAJECTORIES.values():
             shown, untouched = make(), make()
             self._grade(shown)
             assert _plain(shown) == _plain(untouched)
 
     def test_the_work_grows_as_the_steps_do(self) -> None:
-        """Twice the steps take twice the function calls and not four times."""
+        """Twice the steps take about twice the function calls, not four times as many."""
         few, many = (self._calls(long_trajectory(count)) for count in (500, 1000))
         assert many < 2.5 * few
 

@@ -1,7 +1,7 @@
-"""The contract suite of `agentgym.protocols.User`: what every simulated user keeps, ours or not.
+"""The contract suite of `agentgym.protocols.User`, which every simulated user must pass.
 
-Subclass `UserContract` in a test module; pytest finds the inherited tests. The user may be played
-by a real model: nothing here depends on what exactly is said.
+Subclass `UserContract` in a test module; pytest finds the inherited tests. A real model may play
+the user: no test depends on its exact words.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ MESSAGES = (
 
 
 class World:
-    """A small honest `agentgym.protocols.UserWorld` with one tool.
+    """A small working `agentgym.protocols.UserWorld` with one tool.
 
     Attributes:
         made: The calls, in order.
@@ -91,7 +91,7 @@ class World:
         self.made: list[tuple[str, dict[str, Json]]] = []
 
     def call(self, tool: str, arguments: Mapping[str, Json]) -> Reply:
-        """Note a call and answer it."""
+        """Record a call and answer it."""
         self.made.append((tool, dict(arguments)))
         if tool != LIGHT.name or arguments:
             return Reply(error=ServiceError("invalid", f"no such call of {tool!r}"))
@@ -122,14 +122,14 @@ async def talk(user: User, world: World, recorded: Sequence[UserTurn] = ()) -> l
 
 
 class UserContract:
-    """What every user keeps."""
+    """Tests that every simulated user passes."""
 
     def make(self) -> User:
-        """Return the user of `SCRIPT` and `INSTANCE`; overridden by who tests one."""
+        """Return the user of `SCRIPT` and `INSTANCE`; override this."""
         raise NotImplementedError
 
     def test_the_opening_is_always_the_same(self) -> None:
-        """With slots filled."""
+        """The instruction has its slots filled."""
 
         async def opening() -> str:
             user = self.make()
@@ -143,13 +143,13 @@ class UserContract:
         assert isinstance(first, str) and "{{" not in first
 
     def test_they_can_answer_here(self) -> None:
-        """Nothing is lacking where this suite runs."""
+        """The user needs nothing that is missing here."""
         user = self.make()
         assert list(user.problems()) == []
         asyncio.run(user.close())
 
     def test_every_message_is_answered(self) -> None:
-        """In words that can be shown, whatever was written; all calls are reported."""
+        """Answers are printable text whatever the agent writes, and all calls are reported."""
         world = World()
         turns = asyncio.run(talk(self.make(), world))
         for turn in turns:
@@ -161,21 +161,21 @@ class UserContract:
         assert not any(turn.left for turn in turns[:-1])
 
     def test_what_was_recorded_comes_again(self) -> None:
-        """The same turns, and the same calls made again."""
+        """A recorded conversation gives the same turns and makes the same calls again."""
         before, after = World(), World()
         recorded = asyncio.run(talk(self.make(), before))
         assert asyncio.run(talk(self.make(), after, recorded)) == recorded
         assert after.made == before.made
 
     def test_a_conversation_goes_on_from_its_record(self) -> None:
-        """After a part that was recorded there are new answers."""
+        """After a recorded part the user gives new answers."""
         recorded = asyncio.run(talk(self.make(), World()))
         again = asyncio.run(talk(self.make(), World(), recorded[:1]))
         assert again[0] == recorded[0]
         assert len(again) == 1 or again[1].text.strip()
 
     def test_they_can_be_closed_at_any_time(self) -> None:
-        """Without a start, and twice."""
+        """`close` works without a start, and twice."""
 
         async def close() -> None:
             user = self.make()

@@ -17,6 +17,7 @@ from agentgym.records import Intent
 from agentgym.user.intents import intents
 
 _QUOTES: Final = str.maketrans("‘’ʼ`´“”„«»–—\u2011", "'''''\"\"\"\"\"---")
+_MOST_CHARS: Final = 8_000
 _SENTENCE: Final = re.compile(r"(?<=[.!?;？。])\s+")
 _POINT: Final = re.compile(r"\s*(?:[-*•·]|\(?\w{1,2}[.)])\s+\S")
 _MARK: Final = re.compile(r"[?？]")
@@ -89,13 +90,13 @@ class Message:
 
 
 def read(message: str) -> Message:
-    """Read a message.
+    """Read a message, as far as somebody would: its first 8,000 characters.
 
     Example:
         >>> read("Thanks! I've mailed you. Could you give me the order number?").asking
         ('Could you give me the order number?',)
     """
-    plain = _plain(message)
+    plain = _plain(message[:_MOST_CHARS])[:_MOST_CHARS]
     asking, sentences = list[str](), list[str]()
     listing = False
     for line in _unwrapped(plain):

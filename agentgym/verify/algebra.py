@@ -1,8 +1,8 @@
 """The algebra of rubrics: from the results of the leaves to a verdict.
 
-Separate phases, conditional criteria that leave the denominator, penalties that do not cascade
-and failures that are not the agent's follow the published design of rubric-based verifiers for
-computer use.
+The design follows published rubric-based verifiers for computer use: separate phases, conditional
+criteria that leave the denominator, penalties that do not cascade, and failures that the agent
+could not prevent.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ def evaluate(
     """Turn the results of leaves and conditions into a verdict.
 
     `state_hash`, `words` and `verifier` are left empty. A result is looked up only when it is
-    needed, so a mapping may run checks on demand; those of bonuses come last. The laws, of which
-    an earlier one wins over a later one:
+    needed, so a mapping may run checks on demand; those of bonuses come last. An earlier law
+    overrides a later one:
 
-    1. *Conditions.* A condition holds where its check passes. A checkpoint stands only if all
-       conditions in its `only_if`, or in that of a group it is in, hold and none in `unless`
-       does. What is `only_if_judged`, or in such a group, stands only where a judge is set
-       besides; where none is, its conditions are not looked at. A checkpoint that does not
-       stand is not applicable, and the verdict is what it would be had it never been written,
-       in a `requires` either; so is a group of which nothing stands. Where a condition is in
-       error, so is what depends on it.
-    2. *Requires.* A checkpoint applies only if everything it, or a group it is in, requires
-       has passed or does not stand. Otherwise not applicable is not passed, so a failure makes
-       everything that was built on it not applicable, however long the chain, and is penalised
-       once: the numbers are those of the rubric without what was built on it.
-    3. *Sequence.* In a ``sequence``, what follows the first child that failed (or is in
-       error) fails as "not reached". Children that are not applicable are stepped over.
-    4. *Leaf.* A leaf has the result of its check; its credit is the check's score, or where
-       that is None 1 for a pass and 0 for a fail.
+    1. *Conditions.* A condition holds if its check passes. A checkpoint stands only if all
+       conditions in `only_if` hold and no condition in `unless` holds, its own and those of
+       its groups. A checkpoint that is `only_if_judged`, or in such a group, also needs a
+       judge; without a judge its conditions are not checked. A checkpoint that does not
+       stand is not applicable: the verdict is the same as if the rubric, `requires` included,
+       did not contain it. A group stands only if one of its children does. If a condition is
+       in error, so are the checkpoints that depend on it.
+    2. *Requires.* A checkpoint applies only if everything that it and its groups require has
+       passed or does not stand. Not applicable for another reason does not count as passed. A
+       failure thus makes every checkpoint that builds on it not applicable, along the whole
+       chain, and is penalised once: the numbers are those of the rubric without these
+       checkpoints.
+    3. *Sequence.* In a ``sequence``, every child after the first that failed (or is in error)
+       fails as "not reached". Children that are not applicable are skipped.
+    4. *Leaf.* A leaf has the result of its check. Its credit is the check's score; without a
+       score it is 1 for a pass and 0 for a fail.
     5. *Milestone.* A leaf of ``every_step`` has the result that was latched while the agent
-       acted: once passed, passed, whatever became of it, with the step at which it first
-       held. In a ``sequence`` it fails as "too early" if something before it held only from a
-       later step on; the same step will do, since one action may bring about both. A group
-       that passed holds from the step at which the last of its children did, ``any`` from the
-       first; what is looked at only at the end has no step and is compared with nothing.
-       First times are all that is known, so a milestone that held too early and then again
-       in time fails as well. That is the safe way to be wrong: order is asked for to tell
-       what was worked for from what was there or was guessed, and of the two mistakes only
-       this one shows, as an oracle that fails its own rubric. What it came too early for
-       keeps its credit. The step at which a milestone first held stays in its result whatever
-       the other laws say of it (not applicable, not reached, too early): it is what was seen
-       then, and must not hang on what is looked at only at the end. Unless the milestone
-       passed, nothing is compared with it.
+       acted: once passed, it stays passed, with the step at which it first held. In a
+       ``sequence`` it fails as "too early" if something before it first held at a later step;
+       the same step is accepted, since one action may bring about both. A group that passed
+       holds from the step of the last of its children, ``any`` from that of the first. A
+       result that is checked only at the end has no step and is not compared. Only first
+       times are known, so a milestone that held too early and again in time fails as well.
+       This is the safer mistake: a required order separates a result that the agent worked
+       for from one that existed before or was guessed, and this mistake is visible, as an
+       oracle that fails its own rubric. The earlier checkpoints keep their credit. A
+       milestone's result keeps the step at which it first held even if another law makes it
+       not applicable, not reached or too early, because that step must not depend on checks
+       at the end. A milestone that did not pass is not used for comparison.
     6. *Group.* Children that are not applicable leave numerator and denominator; a group
-       that has no others is not applicable. Weights count only beside their siblings, so a
-       common factor changes nothing; nor does order, except in a ``sequence``.
+       without other children is not applicable. Weights are relative to the siblings, so a
+       common factor changes nothing. Order matters only in a ``sequence``.
 
        ========  ==========================  =================================
        kind      passes if                   credit
@@ -72,27 +72,27 @@ def evaluate(
        ========  ==========================  =================================
 
     7. *Uncontrollable.* A failure is out of the agent's hands if the check says so, if a
-       condition in the checkpoint's own `uncontrollable_if` holds, if it was not reached
-       because of such a failure, or if it is a group's and all its failed children's are.
-       In the process phase such failures leave numerator and denominator too, and a gate
-       among them stays open; a group that has nothing else fails, and leaves in turn. In the
-       other phases they are failures like any other: what had to be done was not done.
-    8. *Error.* One checkpoint in error, anywhere, in any phase, and the verdict is
-       ``error:verifier``: unscored, with outcome False and numbers that mean nothing. What is
-       not applicable or not reached was never run and cannot be in error.
+       condition in the checkpoint's own `uncontrollable_if` holds, or if it was not reached
+       because of such a failure. A failed group is if all its failed children are. In the
+       process phase such failures also leave numerator and denominator, and a gate among
+       them stays open; a group with only such failures fails, and leaves in turn. In the
+       other phases they count like any other failure, because the work was not done.
+    8. *Error.* If a checkpoint in any place and phase is in error, the verdict is
+       ``error:verifier``: unscored, with outcome False and meaningless numbers. A checkpoint
+       that is not applicable or not reached was never run and cannot be in error.
     9. *Phases.* The top-level checkpoints of the outcome phase form a ``weighted`` group,
-       whose credit is the score; those of the process phase likewise, None where nothing
-       counts. An outcome phase in which nothing applies has earned nothing: its score is 0.
+       whose credit is the score; those of the process phase likewise, with None if none of
+       them counts. If nothing applies in the outcome phase, its score is 0.
     10. *Gates.* A gate that failed, in any phase and at any depth, makes the score 0 and the
         outcome False; a gate of the process phase makes the process score 0 too. A gate that
         is not applicable stays open.
     11. *Outcome.* True if no gate failed and the score reaches `pass_score` (to within 1e-9).
     12. *Safety.* The violations are the top-level safety checkpoints that failed; they change
         no score unless they are gates.
-    13. *Bonus.* A bonus, and what is in one, is shown and enters none of the laws 8 to 12, nor
-        is it listed as uncontrollable: with bonuses or without, the verdict is the same but
-        for `bonus`, the credit of their ``weighted`` group over all phases. That is None
-        where none applies, and where one is in error: not known is not nothing.
+    13. *Bonus.* Laws 8 to 12 ignore bonuses and everything in them, and no bonus is listed as
+        uncontrollable. Bonuses change nothing in the verdict except `bonus`, the credit of
+        their ``weighted`` group over all phases. It is None if no bonus applies, and also if
+        one is in error, since its credit is then unknown.
 
     Args:
         rubric: A rubric as `load_rubric` returns it: unique ids, no cycles.
@@ -136,7 +136,7 @@ def _process_score(process: CheckResult, shut: bool) -> float | None:
 
 
 class _Judge:
-    """Results of one evaluation, each computed once and in whatever order they are needed."""
+    """Results of one evaluation, each computed once, in any order."""
 
     def __init__(
         self, rubric: Rubric, leaf_results: Mapping[str, CheckResult], judged: bool
@@ -170,7 +170,7 @@ class _Judge:
     def _step(self, checkpoint: Checkpoint, found: CheckResult) -> int | None:
         if checkpoint.kind is not Kind.LEAF or checkpoint.when is not When.EVERY_STEP:
             return found.step
-        # Not looked up, lest a check run for it: what was latched is known beforehand.
+        # Not looked up, because that could run a check; latched results are known before.
         latched = self._leaf_results.get(checkpoint.id)
         return None if latched is None else latched.step
 
@@ -194,7 +194,7 @@ class _Judge:
         return _combine(checkpoint.kind, [self.result(child.id) for child in checkpoint.children])
 
     def _ruled_out(self, place: Place) -> CheckResult | None:
-        """Return the result of what conditions rule out, or break; None where it stands."""
+        """Return the result of a checkpoint that its conditions exclude or break; else None."""
         checkpoint_id = place.checkpoint.id
         if checkpoint_id not in self._ruled:
             self._ruled[checkpoint_id] = self._rule(place)
@@ -223,12 +223,12 @@ class _Judge:
         return None
 
     def _absent(self, checkpoint_id: str) -> bool:
-        """Whether the verdict is to be as if this had never been written (law 1)."""
+        """Return whether the verdict ignores this checkpoint (law 1)."""
         ruled = self._ruled_out(self._places[checkpoint_id])
         return ruled is not None and ruled.status is CheckStatus.NOT_APPLICABLE
 
     def _broken(self, conditions: Iterable[str]) -> CheckResult | None:
-        """Return the error of the first condition in error; every one of them is looked up."""
+        """Return the error of the first condition in error; all of them are looked up."""
         found = {condition: self._leaf_results[condition] for condition in conditions}
         for condition, result in found.items():
             if result.status is CheckStatus.ERROR:
@@ -291,13 +291,13 @@ def _combine(kind: Kind, parts: Sequence[CheckpointResult]) -> CheckResult:
 
 
 def _waived(result: CheckpointResult) -> bool:
-    """Whether a failure leaves numerator and denominator (law 7)."""
+    """Return whether a failure leaves numerator and denominator (law 7)."""
     failed = result.status is CheckStatus.FAIL
     return failed and not result.controllable and result.phase is Phase.PROCESS
 
 
 def _held_from(kind: Kind, passed: Iterable[CheckpointResult]) -> int | None:
-    """Return the step from which a group that passed held, None where that is not known."""
+    """Return the step from which a passed group held; None if it is not known."""
     steps = [part.step for part in passed]
     known = [step for step in steps if step is not None]
     if kind is Kind.ANY:

@@ -1,7 +1,7 @@
 """Calibration: how often each check of a pack is wrong about cases whose verdict is known.
 
-A false positive is a pass where a fail is right. Rates come with Wilson's score interval (1927),
-for a dozen cases without a mistake do not make a check infallible.
+A false positive is a pass that should have been a fail. Rates come with Wilson's score interval
+(1927), because a dozen cases without a mistake do not prove a check infallible.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from agentgym.errors import VerifierError
 from agentgym.protocols import Judge, Room, SandboxProvider
 from agentgym.records import CheckResult, CheckStatus, Json, Recipe
 from agentgym.task.model import Instance, Task, TaskManifest
-from agentgym.testing.checks import File
 from agentgym.verify.cases import Case, load_cases
 from agentgym.verify.checking import bind_checks
 from agentgym.verify.dry_run import dry_run
 from agentgym.verify.evidence import CHANNELS
 from agentgym.verify.judge.agreement import Agreement, agreement
 from agentgym.verify.judge.judged_checks import asks_judge
+from agentgym.verify.memory_evidence import File
 from agentgym.verify.packs import Pack, find_check
 from agentgym.verify.room import CleanRooms
 
@@ -43,7 +43,7 @@ TASK = TaskManifest(
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a check judged a case."""
+    """The result of a check on one calibration case."""
 
     case: Case
     result: CheckResult
@@ -55,13 +55,13 @@ class Outcome:
 
     @property
     def surprising(self) -> bool:
-        """Whether it is wrong, or right where the case says that it cannot be."""
+        """Whether the check is wrong, or is right although the case declares a known limit."""
         return self.agrees is bool(self.case.limit) or self.result.status is CheckStatus.ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of some cases went wrong."""
+    """The number of mistakes among some cases."""
 
     wrong: int
     cases: int
@@ -80,11 +80,11 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What calibration says of one check.
+    """The calibration result of one check.
 
     Attributes:
-        limits: Why it is known to be wrong in some cases, in the order of the cases.
-        channels: What of the evidence it looked at in any of the cases.
+        limits: Reasons why the check is known to be wrong in some cases, in the order of the cases.
+        channels: Parts of the evidence that the check looked at in any of the cases.
     """
 
     use: str
@@ -95,7 +95,7 @@ class Tally:
     channels: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
-        """Return it with the names it is published under."""
+        """Return the result as a JSON object, with its published field names."""
         return {
             "check": self.use,
             "pack_version": self.version,
@@ -127,10 +127,10 @@ async def calibrate(
     """Judge the calibration cases of a pack as grading would.
 
     Args:
-        folder: Of the pack.
+        folder: Folder of the pack.
         provider: Starts clean rooms for the checks that ask for one.
-        recipe: What they are made of.
-        judge: Who decides what checks ask a judge; without one their cases are left out.
+        recipe: Recipe of the clean rooms.
+        judge: Answers the checks that ask a judge; without a judge their cases are skipped.
 
     Raises:
         VerifierError: The pack or its cases cannot be read, or a case cannot be bound.
@@ -143,12 +143,12 @@ async def calibrate(
 
 
 def judge_needed(pack: Pack) -> list[str]:
-    """Return the checks of a pack that ask a judge, sorted."""
+    """Return the sorted names of the checks of a pack that ask a judge."""
     return [f"{pack.name}.{name}" for name, c in sorted(pack.checks.items()) if asks_judge(c)]
 
 
 def judge_agreement(outcomes: Iterable[Outcome]) -> Agreement:
-    """Compare the verdicts that are right with those that were given; errors are left out."""
+    """Compare the expected verdicts with the given ones; errors are left out."""
     decided = [o for o in outcomes if o.result.status is not CheckStatus.ERROR]
     return agreement([(o.case.expect, o.result.status.value) for o in decided])
 
@@ -227,7 +227,7 @@ class _Opener:
 
 
 def rubric_of(case: Case) -> str:
-    """Return a rubric that asks for the check of a case and nothing else."""
+    """Return a rubric whose only checkpoint is the check of a case."""
     lines = [
         'schema_version = "agentgym.rubric/1"',
         "[[checkpoint]]",
@@ -239,7 +239,7 @@ def rubric_of(case: Case) -> str:
 
 
 def _toml(value: Json) -> str:
-    """Write a value that came from TOML as TOML again."""
+    """Return a value that was read from TOML as TOML text."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Sequence):

@@ -1,4 +1,4 @@
-"""What a call looks like: its tool, patterns found in the texts of its arguments, their values."""
+"""Descriptions of tool calls: the tool, patterns in the texts of arguments, argument values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentgym.verify import matching
 from agentgym.verify.matching import Matcher
 
 ARGUMENT_CHARS: Final = 64 * 2**10
-"""Of an argument's text; a longer one is not searched."""
+"""Maximum length of an argument's text, in characters; a longer text is not searched."""
 
 
 def step_succeeded(step: Step) -> bool:
@@ -25,12 +25,12 @@ def step_succeeded(step: Step) -> bool:
 
 @dataclass(frozen=True)
 class CallLike:
-    """What a call looks like.
+    """A description that a tool call matches or does not match.
 
     Attributes:
-        tools: Names or globs, one of which is its tool.
-        where: By name of an argument, what is found in its text.
-        arguments: By name of an argument, what it is.
+        tools: Names or globs; the tool has to match one of them.
+        where: Pattern by argument name; it has to occur in the argument's text.
+        arguments: Expected value by argument name.
     """
 
     tools: Sequence[str]
@@ -43,7 +43,7 @@ class CallLike:
         return f"{' or '.join(self.tools)}({', '.join(parts)})"
 
     def fits(self, step: Step, *, too_long: bool) -> bool:
-        """Whether a step is such a call; `too_long` is what an argument beyond bounds counts as."""
+        """Return whether a step matches; an argument that is too long counts as `too_long`."""
         if not any(fnmatchcase(step.action.tool, tool) for tool in self.tools):
             return False
         if not matching.fits(step.action.arguments, self.arguments):
@@ -54,7 +54,7 @@ class CallLike:
         )
 
     def place(self, step: Step) -> int:
-        """Where in the call's text a step that fits begins to be such a call; 0 where it is all."""
+        """Return the offset in the text at which a step matches; 0 without patterns."""
         found = [
             match.start()
             for name, pattern in self.where.items()
@@ -72,10 +72,10 @@ class CallLike:
 
 
 def call_like(table: Mapping[str, object]) -> CallLike:
-    """Read what a rubric says of a call: `tool`, `where` and `arguments`.
+    """Read the description of a call from a rubric: `tool`, `where` and `arguments`.
 
     Raises:
-        VerifierError: It is not what is expected.
+        VerifierError: A field does not have the expected form.
     """
     if not isinstance(table, Mapping) or not set(table) <= {"tool", "where", "arguments"}:
         raise VerifierError(f"a call is a table of tool and where or arguments, got {table!r}")
@@ -94,7 +94,7 @@ def call_like(table: Mapping[str, object]) -> CallLike:
 
 
 def text_of(value: object) -> str:
-    """Return the text of an argument: its JSON where it is none."""
+    """Return the text of an argument; a value that is not a string is written as JSON."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
@@ -102,7 +102,7 @@ def pattern_of(what: str, pattern: object) -> re.Pattern[str]:
     """Compile a regular expression of a rubric.
 
     Raises:
-        VerifierError: It is none.
+        VerifierError: It is not a valid regular expression.
     """
     try:
         return re.compile(pattern, re.MULTILINE)  # type: ignore[call-overload, no-any-return]

@@ -1,7 +1,7 @@
-"""Calibration cases: believable endings of episodes, each with the verdict that is right for it.
+"""Calibration cases: plausible ends of episodes, each with its correct verdict.
 
-Owns the file format ``agentgym.calibration/1``, ``verifiers/<pack>/calibration.toml``. Files that
-are no text are made by plain functions in ``samples.py`` beside it.
+The module owns the file format ``agentgym.calibration/1`` of ``verifiers/<pack>/calibration.toml``.
+Plain functions in ``samples.py``, beside that file, make the binary files.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from agentgym.records import (
     TokenUsage,
 )
 from agentgym.services.load import find_services
-from agentgym.testing.checks import Entry, File, Folder, Link, evidence, play_services
 from agentgym.verify.evidence import EpisodeEvidence
+from agentgym.verify.memory_evidence import Entry, File, Folder, Link, evidence, play_services
 from agentgym.verify.packs import Pack, load_checks, load_pack
 from agentgym.verify.service_state import ServicesSeen
 
@@ -37,7 +37,7 @@ Files = dict[str, Entry]
 
 
 class FileManifest(Manifest):
-    """What is at a path: text, a link, a folder, what a sample function makes, or nothing."""
+    """The content of a path: a text, a link, a folder, a function's result, or nothing."""
 
     text: str | None = None
     link: str | None = None
@@ -66,7 +66,7 @@ class StepManifest(Manifest):
 
 
 class CallManifest(Manifest):
-    """One call of a service, which is really made; the service may refuse it."""
+    """One call of a service. It is really made, and the service may refuse it."""
 
     tool: str
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
@@ -88,11 +88,11 @@ class CaseManifest(Manifest):
 
     Attributes:
         name: What happened, in words.
-        expect: What is right.
-        limit: Why the check is known to judge otherwise; it then counts as its mistake.
-        before: Files before the agent came.
-        after: What it changed of them.
-        call: What was called of the services, in this order.
+        expect: The correct result.
+        limit: Why the check is known to judge otherwise; the case then counts as a mistake.
+        before: Files before the agent starts.
+        after: Files that the agent changed.
+        call: Calls of the services, in order.
     """
 
     name: str = Field(min_length=1)
@@ -114,8 +114,8 @@ class CalibrationManifest(Manifest):
     """The whole of ``calibration.toml``.
 
     Attributes:
-        services: The environment whose services all cases begin with, its data of seed 1.
-        rows: What the setup has added to them, by table.
+        services: The environment whose services every case starts with, with the data of seed 1.
+        rows: Rows that the setup added to them, by table.
     """
 
     schema_version: Literal["agentgym.calibration/1"]
@@ -132,7 +132,7 @@ class CalibrationManifest(Manifest):
 
 @dataclass(frozen=True)
 class Case:
-    """A case, ready to be judged; its evidence opens no clean room yet."""
+    """A case that is ready to be judged; its evidence has not opened a clean room yet."""
 
     name: str
     use: str
@@ -147,7 +147,7 @@ def load_cases(folder: Path) -> tuple[Pack, list[Case]]:
     """Load a pack and its calibration cases.
 
     Raises:
-        VerifierError: The pack, the cases or a sample is broken; a case is about another pack.
+        VerifierError: The pack, the cases or a sample is broken, or a case names another pack.
     """
     pack, path = load_pack(folder), folder / "calibration.toml"
     manifest = load_toml(path, CalibrationManifest, VerifierError)
@@ -198,7 +198,7 @@ def _step(number: int, step: StepManifest) -> Step:
 
 
 class _Maker:
-    """Turns what a case says of files into files."""
+    """Builds files from the descriptions in a case."""
 
     def __init__(self, samples: Mapping[str, Callable[..., Any]], where: str) -> None:
         self._samples, self._where = samples, where
@@ -207,7 +207,7 @@ class _Maker:
         found: Files = {}
         for path, value in manifests.items():
             made = self._make(value)
-            if isinstance(made, Mapping):  # a folder: by path below it
+            if isinstance(made, Mapping):  # a folder: its contents by relative path
                 found |= {f"{path}/{name}": _entry(inner) for name, inner in made.items()}
             else:
                 found[path] = _entry(made)

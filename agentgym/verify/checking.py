@@ -1,6 +1,6 @@
-"""Running the checks of a rubric: binding them to their arguments, classifying how they end.
+"""Run the checks of a rubric: bind them to their arguments and classify how they end.
 
-Owns the line between a check that failed and a check that is broken.
+The module decides whether a check failed or is broken.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _GRADERS_OWN = (ImportError, NameError)
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A check that came to no result.
+    """Raised when a check ends without a result.
 
     Attributes:
-        what: How it ended.
-        by_grader: Nothing that an agent left can be the reason.
-        spent: The process it ran in is no place for another check.
-        channels: What it had looked at.
+        what: How the check ended.
+        by_grader: The cause cannot be anything that the agent left.
+        spent: The process must not run another check.
+        channels: The evidence channels that the check had looked at.
     """
 
     what: str
@@ -53,12 +53,12 @@ class Broken:
     channels: tuple[str, ...] = ()
 
     def as_error(self) -> CheckResult:
-        """Return the result of a check that is itself at fault."""
+        """Return the result of a check that is itself broken."""
         return CheckResult(CheckStatus.ERROR, self.what, channels=self.channels)
 
 
 def blame_grader(error: BaseException) -> BaseException:
-    """Mark an exception that a check may meet: nothing that an agent left is the reason."""
+    """Mark an exception whose cause cannot be anything that the agent left."""
     vars(error)["of_grader"] = True
     return error
 
@@ -67,15 +67,15 @@ class BoundCheck:
     """A check with its arguments.
 
     Args:
-        leaf: Where the rubric asks for it.
-        check: The function, arguments filled in.
+        leaf: The rubric's leaf or condition that asks for the check.
+        check: The function with its arguments filled in.
     """
 
     def __init__(self, leaf: Checkpoint | Condition, check: Callable[[Evidence], object]) -> None:
         self._leaf, self._check = leaf, check
 
     def scope(self) -> Mapping[str, object]:
-        """Return the names of the module that the check is from."""
+        """Return the names defined in the check's module."""
         scope: Mapping[str, object] = getattr(self._check, "func").__globals__  # noqa: B009
         return scope
 
@@ -85,8 +85,8 @@ class BoundCheck:
         try:
             result = _read_result(self._leaf, self._check(cast(Evidence, seen)))
         except (GuestFileError, SandboxEndedError, SandboxLimitError) as error:
-            # The file the agent should have left is not there or not what it should be, or what
-            # it left used up a clean room.
+            # The file that the agent should have left is missing or wrong, or its content used up a
+            # clean room.
             result = CheckResult(CheckStatus.FAIL, str(error))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - an author's function may raise anything
             what = traceback.format_exception_only(error)[-1].strip()
@@ -101,13 +101,13 @@ class BoundCheck:
         )
 
     def __call__(self, evidence: object) -> CheckResult:
-        """Run the check in this process; one that breaks is in error."""
+        """Run the check in this process; an exception in it becomes an error."""
         found = self.attempt(evidence)
         return found.as_error() if isinstance(found, Broken) else found
 
 
 def bind_checks(instance: Instance) -> tuple[Rubric, dict[str, BoundCheck]]:
-    """Return a task's rubric and, by id of leaf or condition, its checks with their arguments.
+    """Return a task's rubric, and its checks with their arguments by id of leaf or condition.
 
     Raises:
         VerifierError: The rubric is broken, a check does not exist, or it does not take the
@@ -117,13 +117,13 @@ def bind_checks(instance: Instance) -> tuple[Rubric, dict[str, BoundCheck]]:
 
 
 def bind_folder(folder: Path, params: Mapping[str, Json]) -> tuple[Rubric, dict[str, BoundCheck]]:
-    """Do as `bind_checks` with a task's ``checks`` folder and parameters."""
+    """Bind checks as `bind_checks` does, from a task's ``checks`` folder and its parameters."""
     rubric = load_rubric(folder / "rubric.toml")
     return rubric, {one.id: _bind(one, folder, params) for one in asked_of(rubric)}
 
 
 def asked_of(rubric: Rubric) -> list[Checkpoint | Condition]:
-    """Return what has a check in a rubric."""
+    """Return the leaves and conditions of a rubric, which have a check each."""
     return [*rubric.conditions, *rubric.leaves()]
 
 
@@ -136,22 +136,21 @@ def _bind(leaf: Checkpoint | Condition, folder: Path, params: Mapping[str, Json]
         arguments = fill_json(leaf.arguments, params, leaf.use)
         assert isinstance(arguments, Mapping)
         if not leaf.use.startswith(OWN):
-            # A pack's check looks at its arguments first; what an author's own does is anybody's
-            # guess.
+            # A pack's check looks at its arguments first. An author's own check may do anything.
             dry_run(leaf.use, check, arguments)
     except (VerifierError, TaskError) as error:
-        # Looked up only now: it reads the file once more, and most rubrics can be bound.
+        # Search only now: this reads the file again, and most rubrics can be bound.
         where = show_place(folder / "rubric.toml", leaf, field)
         raise VerifierError(f"{where}: {error}") from None
     return BoundCheck(leaf, functools.partial(check, **arguments))
 
 
 class LeafResults(dict[str, CheckResult]):
-    """Results by id of leaf or condition; a check runs when its result is first looked up.
+    """The results by id of leaf or condition; a check runs when its result is first looked up.
 
     Args:
-        run: Runs the check of an id.
-        known: What needs no check any more: the milestones.
+        run: Runs the check with an id.
+        known: Results that need no check any more, those of the milestones.
         after_check: Called after every check that ran.
     """
 
@@ -176,12 +175,12 @@ class LeafResults(dict[str, CheckResult]):
         return result
 
     def stop(self, why: str) -> None:
-        """Run no more checks: what has no result yet is in error."""
+        """Stop running checks; every check without a result is then in error."""
         self._stopped = why
 
 
 def _is_graders(error: BaseException) -> bool:
-    """Whether nothing that an agent left can have raised this."""
+    """Return whether the cause of an exception cannot be anything that the agent left."""
     if isinstance(error, _GRADERS_OWN) and not isinstance(error, UnboundLocalError):
         return True
     raised: BaseException | None = error
@@ -193,7 +192,7 @@ def _is_graders(error: BaseException) -> bool:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Name the innermost line of a check module that an exception passed through."""
+    """Return the innermost line of a check module that an exception passed through."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).name == "checks.py"]
     frame = (own or frames)[-1]
@@ -201,10 +200,10 @@ def _raised_at(error: BaseException) -> str:
 
 
 def _read_result(leaf: Checkpoint | Condition, value: object) -> CheckResult:
-    """Turn what a check returned into a valid result.
+    """Turn the return value of a check into a valid result.
 
     Raises:
-        VerifierError: It is neither a bool nor a CheckResult with a score in 0..1.
+        VerifierError: The value is neither a bool nor a CheckResult with a score in 0..1.
     """
     if isinstance(value, bool):
         if value:
@@ -221,7 +220,7 @@ def _read_result(leaf: Checkpoint | Condition, value: object) -> CheckResult:
 
 
 def tidy(message: str) -> str:
-    """Make a message short and encodable: it may quote whatever the agent wrote."""
+    """Make a message short and encodable; it may quote any text of the agent's."""
     text = message.encode("utf-8", "backslashreplace").decode()
     if len(text) <= _MESSAGE_CHARS:
         return text

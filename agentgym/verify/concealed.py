@@ -1,7 +1,7 @@
-"""Secrets in files: as they are, packed, backwards, in hexadecimal or in Base64.
+"""Search files for secrets: in plain bytes, packed, reversed, in hexadecimal or in Base64.
 
-Checks that forbid copies of a secret look for it in what an agent has written. Nothing that is
-unpacked grows beyond a bound.
+Checks that forbid copies of a secret search the agent's files with it. Unpacked data has a size
+limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LAYOUT: Final = b" \t\r\n:"
 
 
 def _inflate() -> Any:
-    return zlib.decompressobj(47)  # zlib or gzip, whichever it is
+    return zlib.decompressobj(47)  # zlib or gzip, detected automatically
 
 
 _PACKED: Final[tuple[tuple[bytes, Callable[[], Any]], ...]] = (
@@ -38,7 +38,7 @@ _ARCHIVES: Final = (
 
 
 def unpacked(data: bytes) -> bytes:
-    """Return what a file holds, followed by what it holds packed: gzip, zlib, bzip2 or xz."""
+    """Return a file's bytes, followed by their unpacked content: gzip, zlib, bzip2 or xz."""
     found = data
     for start, unpack in _PACKED:
         if data.startswith(start):
@@ -48,27 +48,28 @@ def unpacked(data: bytes) -> bytes:
 
 
 def is_archive(data: bytes) -> bool:
-    """Say whether a file is an archive or a copy of Git objects, in which anything may be."""
+    """Return whether a file is an archive or a copy of Git objects, which may contain anything."""
     return data.startswith(_ARCHIVES) or data[257:262] == b"ustar"
 
 
 def spellings(secrets: Iterable[bytes]) -> list[bytes]:
-    """Return secrets as they are, backwards, in hexadecimal and in Base64.
+    """Return secrets as they are, reversed, in hexadecimal and in Base64.
 
     Args:
-        secrets: Of at least six bytes each; of shorter ones Base64 keeps too little.
+        secrets: At least six bytes each; Base64 of a shorter secret has too few stable characters.
     """
     found = []
     for secret in secrets:
         found += [secret, secret[::-1], secret.hex().encode(), secret.hex().upper().encode()]
-        for skip in range(3):  # whatever stands before it, three groupings are possible
+        # Base64 has three possible groupings, depending on the bytes before the secret
+        for skip in range(3):
             coded = base64.b64encode(b"\0" * skip + secret).decode().rstrip("=")
             found.append(coded[(skip * 8 + 5) // 6 : -2].encode())
     return found
 
 
 def holds(data: bytes, spelled: Sequence[bytes]) -> bool:
-    r"""Say whether a file holds one of the spellings, packed or broken into lines or pairs.
+    r"""Return whether a file holds one of the spellings, packed or broken into lines or pairs.
 
     Example:
         >>> holds(b"ab:cd:\n01:23:45:67", spellings([bytes.fromhex("abcd01234567")]))

@@ -1,7 +1,7 @@
-"""Contracts over the tool calls of an episode, and the step at which each was broken first.
+"""Contracts over the tool calls of an episode, and the first step that broke each contract.
 
-Check pack `trajectory` asks whether a contract held, step graders ask where it did not. What may
-never happen is broken at a step; what has to happen is known to be missing only at the end.
+Check pack `trajectory` asks whether a contract held; step graders ask which step broke it. A
+forbidden call breaks a contract at its step. A missing call is known only at the end.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _MOST_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Whether a contract held.
+    """Whether a contract held, and what was seen.
 
     Attributes:
-        holds: It did.
+        holds: True if the contract held.
         message: What was seen and what was expected.
-        step: Index of the first step that broke it; None where it holds, or where something is
-            missing at the end.
+        step: Index of the first step that broke it; None if it holds, or if something is missing at
+            the end.
     """
 
     holds: bool
@@ -47,7 +47,7 @@ class Finding:
 
 
 TrajectoryContract: TypeAlias = Callable[[Sequence[Step]], Finding]
-"""Looks at the steps of an episode; made from arguments that were looked at before."""
+"""Looks at the steps of an episode; its arguments were validated before."""
 
 
 def calls(
@@ -58,10 +58,10 @@ def calls(
     succeeded: bool = False,
     arguments: Mapping[str, object] | None = None,
 ) -> TrajectoryContract:
-    """A tool was called so many times; broken by the first call too many.
+    """Demand a number of calls of a tool; the first call too many breaks the contract.
 
     Raises:
-        VerifierError: An argument makes no sense.
+        VerifierError: An argument is invalid.
     """
     call, bounds = _described(tool, where, arguments), Bounds(at_least, at_most)
 
@@ -82,10 +82,10 @@ def never_calls(
     succeeded: bool = False,
     arguments: Mapping[str, object] | None = None,
 ) -> TrajectoryContract:
-    """A tool was never called so; with `succeeded`, a call that failed is none.
+    """Forbid a call; with `succeeded`, failed calls are ignored.
 
     Raises:
-        VerifierError: An argument makes no sense.
+        VerifierError: An argument is invalid.
     """
     call = _described(tool, where, arguments)
 
@@ -101,13 +101,13 @@ def never_calls(
 
 
 def order(calls: Sequence[Mapping[str, object]]) -> TrajectoryContract:
-    """These calls were made in this order; one step stands for one call.
+    """Demand calls in this order; one step counts for one call.
 
-    Where it fails, the step is the first that made one of the calls before its turn, if any: by
-    itself no breach, for the call could have been made again.
+    If the contract fails, the finding names the first step that made one of the calls too early, if
+    any. Such a step alone breaks nothing, since the call could have been repeated.
 
     Raises:
-        VerifierError: An argument makes no sense.
+        VerifierError: An argument is invalid.
     """
     if isinstance(calls, str) or not isinstance(calls, Sequence) or not calls:
         raise VerifierError(f"calls: expected a list of tables, got {calls!r}")
@@ -134,13 +134,13 @@ def order(calls: Sequence[Mapping[str, object]]) -> TrajectoryContract:
 def looked_first(
     looks: Sequence[Mapping[str, object]], acts: Sequence[Mapping[str, object]]
 ) -> TrajectoryContract:
-    """Everything was looked at before the first call that acts; where none acts, before the end.
+    """Demand that everything was looked at before the first acting call, or before the end.
 
-    Broken by the call that acts. Within it, what stands before the act counts as looking. What a
-    call shows counts only where the agent had not written it there, then or before.
+    The acting call breaks the contract. Text in that call before the act counts as a look. Text
+    that a call shows counts only if the agent had not written it there before.
 
     Raises:
-        VerifierError: An argument makes no sense.
+        VerifierError: An argument is invalid.
     """
     for name, tables in (("looks", looks), ("acts", acts)):
         if isinstance(tables, str) or not isinstance(tables, Sequence) or not tables:
@@ -181,12 +181,12 @@ def mentions(
     only: Sequence[str] = (),
     most_chars: int = 4000,
 ) -> TrajectoryContract:
-    """What was said through a tool, all calls together, says these facts.
+    """Demand that all calls of a tool together state these facts.
 
-    Broken by the call with which too much was said.
+    The call that states too much breaks the contract.
 
     Raises:
-        VerifierError: An argument makes no sense.
+        VerifierError: An argument is invalid.
     """
     wanted = facts_in_text.mentions(facts, forbids, may, only, most_chars)
     if not isinstance(argument, str) or not argument:
@@ -209,10 +209,10 @@ def mentions(
 
 
 def budget(steps: int | None = None, tokens: int | None = None) -> TrajectoryContract:
-    """The episode took no more than so many steps and tokens, prompt and completion together.
+    """Limit the steps and the tokens of the episode, prompt and completion together.
 
     Raises:
-        VerifierError: An argument makes no sense.
+        VerifierError: An argument is invalid.
     """
     if steps is None and tokens is None:
         raise VerifierError("budget: expected steps, tokens or both")
@@ -235,10 +235,10 @@ def budget(steps: int | None = None, tokens: int | None = None) -> TrajectoryCon
 
 
 def no_repeats(times: int = 3) -> TrajectoryContract:
-    """No action was taken so many times in a row without changing anything.
+    """Limit how many times in a row an action may be repeated without a change.
 
     Raises:
-        VerifierError: An argument makes no sense.
+        VerifierError: An argument is invalid.
     """
     if _count("times", times) < 2:
         raise VerifierError(f"times: expected at least 2, got {times}")
@@ -255,9 +255,9 @@ def no_repeats(times: int = 3) -> TrajectoryContract:
 
 
 def rows_without_change(steps: Sequence[Step]) -> list[int]:
-    """Return for every step how many times in a row its action has now changed nothing.
+    """Return for every step how many times in a row its action has changed nothing so far.
 
-    A step that changed something, as far as its surface can tell, is 0 and begins a new count.
+    A step that changed something, as far as its surface can tell, counts 0 and starts a new count.
     """
     rows: list[int] = []
     row, last = 0, None
@@ -271,13 +271,13 @@ def rows_without_change(steps: Sequence[Step]) -> list[int]:
 
 
 def action_key(action: Action) -> tuple[str, str]:
-    """Return what is the same for actions with the same tool and arguments."""
+    """Return a key that is equal for actions with the same tool and arguments."""
     return action.tool, json.dumps(action.arguments, sort_keys=True, default=str)
 
 
 @dataclass(frozen=True)
 class _Sight:
-    """What one step said and showed; `typed` is all that calls have said so far."""
+    """The text of one step; `typed` is the text of all calls so far."""
 
     said: Sequence[str]
     seen: str
@@ -287,7 +287,7 @@ class _Sight:
 
 @dataclass(frozen=True)
 class _Look:
-    """What shows that something was looked at: it was named in a call, shown by one, or both."""
+    """The proof that something was looked at: a call named it, a call showed it, or both."""
 
     named: re.Pattern[str] | None = None
     shown: re.Pattern[str] | None = None
@@ -298,15 +298,15 @@ class _Look:
         return (" named and shown: " if self.both else " or ").join(parts)
 
     def found(self, sight: _Sight) -> bool:
-        """Whether a step names it, or shows it; with `both` one step does the two."""
+        """Return whether a step names it, or shows it; with `both`, one step has to do both."""
         named = self.named is not None and any(self.named.search(text) for text in sight.said)
         if self.both:
             return named and self._is_shown(sight)
-        # What the acting call showed may be what it did; only what it said before is a look.
+        # The acting call may show its own effect. Only what it says before counts as a look.
         return named or (not sight.acts and self._is_shown(sight))
 
     def _is_shown(self, sight: _Sight) -> bool:
-        """Whether the pattern is found in what the agent did not write itself."""
+        """Return whether the pattern occurs in text that the agent did not write itself."""
         if self.shown is None:
             return False
         distinct = dict.fromkeys(match[0] for match in self.shown.finditer(sight.seen))

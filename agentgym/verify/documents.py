@@ -1,8 +1,8 @@
-"""Structured text of an agent's into plain values: JSON, JSON Lines, YAML, CSV, TOML and XML.
+"""Parse structured text of an agent's into plain values: JSON, JSON Lines, YAML, CSV, TOML, XML.
 
-Everything that is ambiguous or a trap is a GuestFileError, which grading takes for a fail:
-duplicate keys, NaN, a byte order mark, numbers without end, entities, aliases that multiply, deep
-nesting. Formats: RFC 8259, YAML 1.1, RFC 4180, TOML 1.0, XML 1.0 without a document type.
+Ambiguous or malicious input raises GuestFileError, which grading counts as a fail: duplicate keys,
+NaN, a byte order mark, oversized numbers, entities, multiplying aliases, deep nesting. Formats: RFC
+8259, YAML 1.1, RFC 4180, TOML 1.0, XML 1.0 without a document type.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentgym.installation import missing_extra
 
 FORMATS = ("json", "jsonl", "yaml", "csv", "tsv", "toml", "xml")
 MOST_BYTES: Mapping[str, int] = {"yaml": 2**18, "toml": 2**18}
-"""Where a reader in Python takes seconds for a mebibyte, less is read."""
+"""Size limit in bytes for formats whose Python parser takes seconds for a mebibyte."""
 DEFAULT_BYTES = 2**20
 
 _MOST_VALUES = 200_000
@@ -36,10 +36,10 @@ _SUFFIXES = {"yml": "yaml", "ndjson": "jsonl"}
 
 
 def format_of(path: str, given: str | None) -> str:
-    """Return the format a document is in, by its name where none is given.
+    """Return the format of a document, taken from its file name if none is given.
 
     Raises:
-        VerifierError: It is none of `FORMATS`.
+        VerifierError: It is not one of `FORMATS`.
     """
     suffix = path.rpartition(".")[2].lower()
     name = given if given is not None else _SUFFIXES.get(suffix, suffix)
@@ -53,19 +53,19 @@ def format_of(path: str, given: str | None) -> str:
 def parse(data: bytes, format_name: str, path: str) -> Any:
     """Turn a document into values of JSON.
 
-    A table (csv, tsv) is a list of rows, each a list of strings. Dates become ISO 8601 text, keys
-    that are no text their JSON. An XML element is its text where it has nothing else, else an
-    object of its children by local name (a list where a name is repeated), ``@attribute`` and
-    ``#text``.
+    A table (csv, tsv) is a list of rows, each a list of strings. Dates become ISO 8601 text, and
+    keys that are not strings become their JSON. An XML element without children and attributes is
+    its text. Any other is an object of its children by local name (a list if a name is repeated),
+    ``@attribute`` and ``#text``.
 
     Args:
-        data: What is in the file.
+        data: Content of the file.
         format_name: One of `FORMATS`.
-        path: For messages.
+        path: Path of the file, for messages.
 
     Raises:
-        GuestFileError: It is not of the format, or one of the traps.
-        MissingExtraError: YAML, and PyYAML is not installed.
+        GuestFileError: The text does not have the format, or has one of the faults above.
+        MissingExtraError: The format is YAML, and PyYAML is not installed.
     """
     try:
         text = data.decode()
@@ -90,7 +90,7 @@ def parse(data: bytes, format_name: str, path: str) -> Any:
 
 
 def pointed(document: object, pointer: str) -> Iterator[Any]:
-    """Yield what a JSON Pointer (RFC 6901) leads to; nothing where it leads nowhere."""
+    """Yield the value at a JSON Pointer (RFC 6901), or nothing if there is no such value."""
     value = document
     for token in _tokens(pointer):
         if isinstance(value, Mapping) and token in value:
@@ -105,10 +105,10 @@ def pointed(document: object, pointer: str) -> Iterator[Any]:
 
 
 def check_pointer(pointer: str) -> None:
-    """Refuse what is no JSON Pointer.
+    """Refuse a text that is not a JSON Pointer.
 
     Raises:
-        VerifierError: Neither empty nor beginning with a slash, or a bad escape.
+        VerifierError: It is not empty and has no leading slash, or it has a bad escape.
     """
     if not isinstance(pointer, str) or not re.fullmatch(r"(/([^~/]|~[01])*)*", pointer):
         raise VerifierError(
@@ -121,7 +121,7 @@ def _tokens(pointer: str) -> list[str]:
 
 
 class _Budget:
-    """Counts values as they are walked; aliases are walked as often as they are named."""
+    """Counts values during a walk; an alias counts as often as it is named."""
 
     def __init__(self) -> None:
         self.left = _MOST_VALUES
@@ -135,7 +135,7 @@ class _Budget:
 
 
 def _plain(value: object, budget: _Budget, depth: int = 0) -> Any:
-    """Return a copy with nothing in it but values of JSON, within bounds."""
+    """Return a copy that holds only values of JSON, within the limits."""
     budget.spend(depth)
     if isinstance(value, Mapping):
         pairs = [(_name(key), _plain(inner, budget, depth + 1)) for key, inner in value.items()]
@@ -186,7 +186,7 @@ def _table(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _toml(text: str) -> object:
-    if _LONG_KEY.search(text):  # for a key of n parts tomllib keeps n tuples of up to n parts
+    if _LONG_KEY.search(text):  # for a key of n parts, tomllib keeps n tuples of up to n parts
         raise ValueError("a key of more than 60 parts")
     return tomllib.loads(text)
 
@@ -200,11 +200,11 @@ def _yaml(text: str) -> object:
     merged: set[yaml.MappingNode] = set()
 
     class Loader(yaml.SafeLoader):
-        """Safe, and strict: no key twice, no merge that multiplies."""
+        """A safe and strict loader: no duplicate keys, no merges that multiply."""
 
         def flatten_mapping(self, node: yaml.MappingNode) -> None:
             own = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            # What was merged before holds the keys it replaces too.
+            # An earlier merge also holds the keys that it replaces.
             if node not in merged and len(own) != len(set(own)):
                 raise ValueError("a key is there twice")
             merged.add(node)
@@ -227,7 +227,7 @@ def _yaml(text: str) -> object:
 
 
 def _xml(text: str) -> object:
-    """Parse with expat's own events: what declares a document type is refused when it begins."""
+    """Parse with expat's events; a document type is refused as soon as it begins."""
     top: list[tuple[str, list[tuple[str, object]], list[str]]] = [("", [], [])]
     parser = expat.ParserCreate(namespace_separator="}")
 

@@ -1,7 +1,6 @@
-"""Dry runs of checks: the arguments of one are tried before there is an episode to judge.
+"""Dry runs of checks: validate the arguments of a check before an episode exists.
 
-Owns the convention that makes it possible: a check looks at its arguments before it looks at
-the evidence.
+The module relies on a convention: a check validates its arguments before it looks at the evidence.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from agentgym.records import Json
 
 
 class _Looked(BaseException):
-    """The check looked at the evidence: it found nothing wrong with its arguments."""
+    """Raised when the check looks at the evidence: its arguments are valid."""
 
 
 class _Curtain:
@@ -25,16 +24,16 @@ class _Curtain:
 
 
 def dry_run(use: str, check: Check, arguments: Mapping[str, Json]) -> None:
-    """Call a check up to where it first looks at the evidence.
+    """Call a check until it first looks at the evidence.
 
     Args:
-        use: What the rubric calls the check.
+        use: Name of the check in the rubric.
         check: The function.
-        arguments: From the rubric, slots filled.
+        arguments: Arguments from the rubric, slots filled.
 
     Raises:
-        VerifierError: The check refused its arguments, or fell over them.
-        MissingExtraError: It needs a package that is not installed.
+        VerifierError: The check refused its arguments, or raised while it read them.
+        MissingExtraError: The check needs a package that is not installed.
     """
     try:
         check(cast(Evidence, _Curtain()), **arguments)

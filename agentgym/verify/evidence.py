@@ -1,6 +1,7 @@
 """Evidence: everything a check may look at, gathered when an episode ends.
 
-Owns the channels: which part of the evidence is trace, audit or state, and who looked at what.
+The module owns the channels: which part of the evidence is trace, audit or state, and which check
+looked at which part.
 """
 
 from __future__ import annotations
@@ -39,23 +40,23 @@ CHANNELS: Mapping[str, str] = MappingProxyType(
         **{name: name for name in ("gold", "room", "judge")},
     }
 )
-"""Attribute of the evidence to its channel; what says only which task it is has none."""
+"""The channel of each evidence attribute; those that only identify the task have none."""
 
 
 _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         # Comparing all files would take too long at every step.
         "changes": "compare `before` and `after` where it matters",
-        # A clean room is built from a snapshot, which a running world has not.
+        # A clean room is built from a snapshot, and a running world has no snapshot.
         "room": "leave out when, so that it is judged at the end",
-        # A model takes seconds to answer, and the guest stands still meanwhile.
+        # A model takes seconds to answer, and the guest is paused meanwhile.
         "judge": "leave out when, so that it is judged at the end",
     }
 )
 
 
 def refusal(checkpoint: str, what: str) -> VerifierError:
-    """Return what a milestone's check is told that asks for what takes a finished world."""
+    """Return the message for a milestone's check that asks for evidence of a finished world."""
     return VerifierError(
         f"checkpoint {checkpoint!r} is looked at after every step (when = 'every_step'), "
         f"where there is no `{what}`: {_INSTEAD[what]}"
@@ -64,11 +65,11 @@ def refusal(checkpoint: str, what: str) -> VerifierError:
 
 @dataclass(kw_only=True)
 class CommonEvidence:
-    """What is the same of an episode that goes on and of one that is over.
+    """The evidence that running and finished episodes have in common.
 
     Attributes:
-        gold_files: What the setup left for the checks, by name.
-        services: The services, None where the environment has none.
+        gold_files: Files that the setup left for the checks, by name.
+        services: The services; None if the environment has no services.
     """
 
     task: str
@@ -94,12 +95,12 @@ class CommonEvidence:
 
     @property
     def row_changes(self) -> Sequence[RowChange]:
-        """The rows of the services that differ."""
+        """The changed rows of the services."""
         return self._services.row_changes
 
     @property
     def calls(self) -> Sequence[AuditEntry]:
-        """Every call of a service, whoever made it."""
+        """Every call of a service, by every actor."""
         return self._services.calls
 
     @property
@@ -109,7 +110,7 @@ class CommonEvidence:
         return self.services
 
     def gold(self, name: str) -> bytes:
-        """Return a gold file the setup left on the host.
+        """Return a gold file that the setup left on the host.
 
         Raises:
             VerifierError: The setup left no such file.
@@ -125,9 +126,9 @@ class EpisodeEvidence(CommonEvidence):
     """The `agentgym.protocols.Evidence` of one finished episode.
 
     Attributes:
-        open_room: Opens a clean room for a tuple of artifacts, which is shared or not.
-        judge_with: Who decides criteria, None where no judge is set.
-        judge_until_s: When grading is over, on the monotonic clock.
+        open_room: Opens a clean room, shared or fresh, for a tuple of artifacts.
+        judge_with: Decides the criteria; None if no judge is set.
+        judge_until_s: End of grading, in seconds on the monotonic clock.
     """
 
     changes: Sequence[Change]
@@ -139,11 +140,11 @@ class EpisodeEvidence(CommonEvidence):
     judge_until_s: float = math.inf
 
     def room(self, artifacts: Sequence[str] = (), *, shared: bool = False) -> Room:
-        """Open a clean room holding the named artifacts, a fresh one or one that is shared.
+        """Open a clean room that holds the named artifacts, fresh or shared.
 
         Raises:
-            GuestFileError: An artifact is not there, or too large.
-            VerifierError: A path may not be an artifact.
+            GuestFileError: An artifact is missing or too large.
+            VerifierError: A path is not allowed as an artifact.
         """
         return self.open_room(tuple(artifacts), shared)
 
@@ -158,7 +159,7 @@ class EpisodeEvidence(CommonEvidence):
         """Ask the judge about one criterion.
 
         Raises:
-            VerifierError: No judge is set, or it gave no usable answer.
+            VerifierError: No judge is set, or the judge gave no usable answer.
         """
         if self.judge_with is None:
             raise VerifierError(f"this check asks a judge and none is set; {HOW}")
@@ -168,10 +169,10 @@ class EpisodeEvidence(CommonEvidence):
     def decide(
         self, criterion: Criterion, exhibits: Sequence[Exhibit], *, votes: int, top_k: int
     ) -> Judgement:
-        """Have the judge decide, as long as grading lasts.
+        """Have the judge decide before grading ends.
 
         Raises:
-            VerifierError: It gave no usable answer.
+            VerifierError: The judge gave no usable answer.
         """
         assert self.judge_with is not None
         left_s = self.judge_until_s - time.monotonic()
@@ -182,10 +183,10 @@ class EpisodeEvidence(CommonEvidence):
 
 
 class WatchedEvidence:
-    """Evidence that notes which channels a check looks at: one for every run of a check.
+    """Evidence that notes the channels a check looks at. Each run of a check gets its own.
 
     Args:
-        evidence: Where everything comes from.
+        evidence: The evidence behind it.
     """
 
     def __init__(self, evidence: object) -> None:
@@ -199,7 +200,7 @@ class WatchedEvidence:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """What was looked at so far, in the order of `CHANNELS`."""
+        """The channels that were looked at so far, in the order of `CHANNELS`."""
         return tuple(
             channel for channel in dict.fromkeys(CHANNELS.values()) if channel in self._seen
         )

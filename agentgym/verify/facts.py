@@ -1,7 +1,7 @@
-"""Facts in free text: whether what somebody wrote says a date, a time, a number or a word.
+"""Facts in free text: whether a text states a date, a time, a number or a word.
 
-Text is looked at after Unicode NFKC and case folding. What a text denies it mentions all the
-same: whoever asks for facts also says which must not be there, or that there are no others.
+Text is compared after Unicode NFKC and case folding. A denied fact counts as mentioned, so a check
+should also list the facts that must not appear, or forbid all others.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """A date; year 0 where none is said."""
+    """A date; its year is 0 if the text gives no year."""
 
     year: int
     month: int
@@ -59,7 +59,7 @@ class _Day:
         return f"{self.year or '????'}-{self.month:02}-{self.day:02}"
 
     def is_one_of(self, others: Sequence[_Day]) -> bool:
-        """Whether one of these is the same, as far as both say the year."""
+        """Return whether one of these dates is the same; years count if both have one."""
         return any(
             (self.month, self.day) == (one.month, one.day)
             and self.year in (0, one.year)
@@ -70,10 +70,10 @@ class _Day:
 
 
 class Said:
-    """What a text says.
+    """The facts in a text.
 
     Args:
-        text: Of any length; only the first `MOST_CHARS` × 4 characters are looked at.
+        text: Any length; only the first `MOST_CHARS` × 4 characters are searched.
     """
 
     def __init__(self, text: str) -> None:
@@ -86,14 +86,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that a text may say.
+    """A fact that a text may state.
 
     Attributes:
-        shown: How a message calls it.
-        kind: ``text``, ``date``, ``time`` or ``number``; ``any`` of some others.
-        said: Whether a text says it.
-        parts: What it consists of, for ``any``.
-        value: Of a date, time or number.
+        shown: The fact in messages.
+        kind: ``text``, ``date``, ``time`` or ``number``; ``any`` for alternatives.
+        said: Returns whether a text states the fact.
+        parts: The alternatives of an ``any``.
+        value: The value of a date, time or number.
     """
 
     shown: str
@@ -108,14 +108,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """What a text has to say, may say and may not.
+    """The facts that a text has to state, may state and must not state.
 
     Attributes:
-        facts: All of them have to be said.
-        forbids: None of them may be.
-        may: Said or not; they are no others for `only`.
-        only: Kinds of which nothing but facts may be said: ``dates``, ``times``, ``numbers``.
-        most_chars: A longer text is none: whoever writes down all there is says nothing.
+        facts: Facts that have to be stated.
+        forbids: Facts that must not be stated.
+        may: Facts that may be stated; `only` does not count them as other facts.
+        only: Kinds of which no other facts may be stated: ``dates``, ``times``, ``numbers``.
+        most_chars: Maximum length of the text; a dump of everything does not count as an answer.
     """
 
     facts: Sequence[Fact]
@@ -125,11 +125,11 @@ class Mentions:
     most_chars: int
 
     def fault(self, text: str) -> str:
-        """Say what is wrong with a text: first what it should not say; empty where it is right."""
+        """Return what is wrong with a text, forbidden statements first; empty if it is right."""
         return self.excess(text) or self.lack(text)
 
     def excess(self, text: str) -> str:
-        """Say what a text says too much; empty where it does not."""
+        """Return what a text states but should not; empty if there is no such statement."""
         if len(text) > self.most_chars:
             return f"has {len(text)} characters, expected at most {self.most_chars}"
         said = Said(text)
@@ -143,7 +143,7 @@ class Mentions:
         return ""
 
     def lack(self, text: str) -> str:
-        """Say what a text does not say; empty where it says all."""
+        """Return what a text should state but does not; empty if it states everything."""
         said = Said(text)
         missing = [str(fact) for fact in self.facts if not fact.said(said)]
         return f"does not mention {', '.join(missing[:4])}" if missing else ""
@@ -152,10 +152,10 @@ class Mentions:
 def mentions(
     facts: object, forbids: object = (), may: object = (), only: object = (), most_chars: object = 0
 ) -> Mentions:
-    """Read what a rubric wants a text to say.
+    """Read from a rubric what a text has to state.
 
     Raises:
-        VerifierError: An argument is not what is expected.
+        VerifierError: An argument does not have the expected form.
     """
     if isinstance(only, str) or not isinstance(only, Sequence):
         raise VerifierError(f"only: expected a list, got {only!r}")
@@ -209,7 +209,7 @@ def _text_fact(name: str, value: object) -> Fact:
     if not isinstance(value, str) or not normal(value):
         raise VerifierError(f"{name}.text: expected text, got {value!r}")
     wanted = normal(value)
-    # A word is not found inside of another, nor a number inside of a longer one.
+    # A word does not match inside another word, nor a number inside a longer one.
     before = r"(?<!\w)(?<!\d[.,:])" if re.match(r"\w", wanted) else ""
     after = r"(?!\w)(?![.,:]\d)" if re.search(r"\w\Z", wanted) else ""
     pattern = re.compile(before + re.escape(wanted) + after)
@@ -258,7 +258,7 @@ def _leaves(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _others(kind: str, said: Said, known: Sequence[Fact]) -> str:
-    """Return what of a kind a text says beside some facts; empty where there is nothing."""
+    """Return the other facts of a kind that a text states; empty if it states no others."""
     values = [fact.value for fact in known if f"{fact.kind}s" == kind]
     if kind == "dates":
         days = [value for value in values if isinstance(value, _Day)]
@@ -272,7 +272,7 @@ def _others(kind: str, said: Said, known: Sequence[Fact]) -> str:
 
 
 def _take_dates(text: str) -> tuple[str, list[_Day]]:
-    """Return a text without its dates, and these."""
+    """Return a text without its dates, and the dates."""
     found: list[_Day] = []
 
     def take(read: Callable[[re.Match[str]], _Day]) -> Callable[[re.Match[str]], str]:
@@ -285,7 +285,7 @@ def _take_dates(text: str) -> tuple[str, list[_Day]]:
 
         return replace
 
-    # An ISO time stands behind the T of its date.
+    # An ISO time follows the T of its date.
     text = _ISO_DATE.sub(take(lambda m: _Day(int(m[1]), int(m[2]), int(m[3]))), text)
     text = _DAY_FIRST.sub(take(lambda m: _Day(int(m[3] or 0), _month(m[2]), int(m[1]))), text)
     text = _MONTH_FIRST.sub(take(lambda m: _Day(int(m[3] or 0), _month(m[1]), int(m[2]))), text)
@@ -306,7 +306,7 @@ def _month(name: str) -> int:
 
 
 def _take_times(text: str) -> tuple[str, list[int]]:
-    """Return a text without its times of day, and these in minutes."""
+    """Return a text without its times of day, and these times in minutes."""
     found: list[int] = []
 
     def clock(match: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
-"""Grading: runs the checks of a rubric over the evidence of an episode.
+"""Grading: run the checks of a rubric over the evidence of an episode.
 
-Owns the worker thread the checks run on and the deadline.
+The module owns the worker thread that runs the checks, and the deadline.
 """
 
 from __future__ import annotations
@@ -44,30 +44,30 @@ from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 60.0
 MESSAGES = "messages."
-"""How the ``use`` of a check begins that reads messages."""
+"""Prefix in ``use`` of the checks that read messages."""
 UNTOUCHED_S = 30.0
-"""For a check that broke, in the world in which nothing was done."""
+"""Time limit in seconds for a second run of a broken check, in the untouched world."""
 _COMMANDS_SHARE = 0.9
 _SLACK_S = 60.0
 _UNWATCHED = CheckResult(CheckStatus.ERROR, "nobody looked at this milestone after every step")
 
 _rooms_opened: dict[str, int] = {}
-"""By version of the verifier, how many rooms its last grading opened in this process."""
+"""Number of rooms that the last grading in this process opened, by version of the verifier."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeEnd:
-    """What there is to judge when an episode is over.
+    """The end of an episode: everything that grading needs.
 
     Attributes:
-        after: The files the agent left.
-        changes: How they differ from the pristine snapshot.
-        audit: What the sandbox's audit holds.
-        steps: What the agent did.
-        answer: Given to ``submit``.
-        gave_up: The reason given to ``give_up``; the outcome is then False unless the task
-            says that abstaining can be right.
-        services: What became of the services, None where there are none.
+        after: The files that the agent left.
+        changes: Their differences from the pristine snapshot.
+        audit: The sandbox's audit.
+        steps: The steps of the agent.
+        answer: The argument of ``submit``.
+        gave_up: The reason given to ``give_up``; the outcome is then False unless the task accepts
+            abstaining.
+        services: The final services; None if the environment has no services.
     """
 
     after: Snapshot
@@ -93,28 +93,28 @@ async def grade(
 ) -> Verdict:
     """Judge a finished episode.
 
-    Commands in clean rooms get nine tenths of the deadline and time out after that, so that a
-    program which hangs is the agent's failure and only a check that hangs is the grader's.
+    Commands in clean rooms get nine tenths of the deadline and time out after that. A program that
+    hangs is thus the agent's failure, and a check that hangs is the grader's.
 
     Args:
         instance: The task with its parameters.
-        end: How the episode ended.
+        end: The end of the episode.
         prepared: The pristine snapshot and the gold files.
         provider: Opens the snapshots and starts clean rooms.
-        recipe: What clean rooms are made of.
-        latched: The finished results of milestones by id: passed, with the step at which each
-            first held, or failed. One that is absent was not watched, which is an error.
-        deadline_s: For the whole grading. A check that is still running then has failed on what
-            the agent left, and those after it too, unless it takes as long in the untouched
-            world: then they are in error. Where a check asks a judge, it is longer by the judge's
-            `grading_s`.
-        judge: Who decides the criteria of checks that ask for it; None: whom AGENTGYM_JUDGE names.
-        memory: What clean rooms answered when other endings of the task were graded.
+        recipe: Recipe of the clean rooms.
+        latched: The finished results of milestones by id: passed, with the step at which each first
+            held, or failed. A missing milestone was not watched, which is an error.
+        deadline_s: For the whole grading. A check that is still running then has failed on what the
+            agent left, and so have the checks after it. If it takes as long in the untouched world,
+            they are in error instead. If a check asks a judge, the deadline is longer by the
+            judge's `grading_s`.
+        judge: Decides the criteria of checks that ask a judge; None: the one in AGENTGYM_JUDGE.
+        memory: Answers of clean rooms from earlier gradings of the task.
 
     Returns:
         The verdict, marked with the verifier's version; a broken rubric or check makes it
-        ``error:verifier``. Its `state_hash` is empty where the deadline passed before the
-        changes were hashed.
+        ``error:verifier``. Its `state_hash` is empty if the deadline passed before the changes were
+        hashed.
 
     Raises:
         SandboxError: The snapshots cannot be read.
@@ -134,7 +134,7 @@ async def grade(
         rooms = CleanRooms(
             *(provider, recipe, prepared.snapshot, after),
             commands_s=_COMMANDS_SHARE * deadline_s,
-            # With a memory it is not known how many rooms start at all.
+            # With a memory, the number of rooms that will start is unknown.
             expected=0 if memory is not None else _rooms_opened.get(version, 0),
             memory=memory,
         )
@@ -190,11 +190,11 @@ class _Judging:
     """Runs the checks of one grading, until the deadline.
 
     Args:
-        runner: Where they run.
-        answers: What they are told of the episode.
-        rooms: The clean rooms they may use.
-        deadline_s: For all checks and the state hash. It is put off by the time that rooms take
-            to start.
+        runner: Runs the checks.
+        answers: Answers the checks' questions about the episode.
+        rooms: The clean rooms that the checks may use.
+        deadline_s: For all checks and the state hash. The time that rooms take to start is added to
+            it.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class _Judging:
         return self._until_s + min(self._rooms.waited_s, STARTING_S)
 
     def run(self, id: str) -> CheckResult:
-        """Return the result of a check; one that breaks is tried in the untouched world."""
+        """Return the result of a check; a broken check runs again in the untouched world."""
         if time.monotonic() >= self._until():
             return self._used_up
         self._answers.outage = ""
@@ -226,7 +226,7 @@ class _Judging:
         if isinstance(again, Broken):
             return found.as_error()
         if time.monotonic() >= self._until():
-            # What is left unlooked at was so by the same doing.
+            # The checks that did not run were prevented by the same cause.
             why = f"{self._used_up.message}: {id!r} used them up on what the agent left"
             self._used_up = CheckResult(CheckStatus.FAIL, why)
         return CheckResult(CheckStatus.FAIL, tidy(BROKE + found.what), channels=found.channels)
@@ -249,7 +249,7 @@ class _Judging:
 
         judging = in_thread(work)
         try:
-            # Every wait in the thread has an end of its own.
+            # Every wait in the thread has its own time limit.
             await asyncio.wait({judging}, timeout=self._deadline_s + STARTING_S + _SLACK_S)
         finally:
             if not judging.done():
@@ -261,21 +261,21 @@ class _Judging:
 
 
 def _with_services(files: str, services: ServicesSeen | None) -> str:
-    """Return the digest of files and services; that of the files where there are no services."""
+    """Return the digest of files and services; of the files alone if there are no services."""
     if not files or services is None:
         return files
     return hashlib.sha256(f"{files}\n{services.hash}".encode()).hexdigest()
 
 
 def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:
-    """Return who judges an instance; None where nobody is asked, or nobody is there."""
+    """Return the judge of an instance; None if no check asks one, or if no judge is set."""
     if not judged_checks(instance.task.folder / "checks"):
         return None
     return judge or judge_from_environment()
 
 
 def _words(rubric: Rubric, *, judged: bool) -> str:
-    """Say whether a judge read the messages, of a rubric that is about messages."""
+    """Return whether a judge read the messages; empty if the rubric is not about messages."""
     reads = any(leaf.use.startswith(MESSAGES) for leaf in rubric.leaves())
     if not reads and not any(place.checkpoint.only_if_judged for place in rubric.places()):
         return ""
@@ -283,7 +283,7 @@ def _words(rubric: Rubric, *, judged: bool) -> str:
 
 
 def failed(instance: Instance, why: str) -> Verdict:
-    """Return the verdict of an episode that left what cannot be looked at: nothing holds.
+    """Return the verdict of an episode whose end cannot be examined: every checkpoint fails.
 
     Args:
         instance: The task with its parameters.

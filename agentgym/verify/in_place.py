@@ -1,6 +1,6 @@
-"""Files that an agent had to leave: they lie where they were asked for, not behind a link.
+"""Read files that an agent had to leave at a path, and refuse symbolic links.
 
-A link into a scratch folder reads the same today and leads nowhere once that folder is cleared.
+A link into a scratch folder reads the same today but leads nowhere once that folder is cleared.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from agentgym.protocols import FileTree
 
 
 def read_in_place(tree: FileTree, path: str, *, max_bytes: int) -> bytes:
-    """Return the bytes of a regular file no part of whose path is a symbolic link.
+    """Return the bytes of a regular file; no part of its path may be a symbolic link.
 
     Args:
         tree: The files of a guest.
-        path: Absolute, of the file.
-        max_bytes: What is read at most.
+        path: Absolute path of the file.
+        max_bytes: Size limit.
 
     Raises:
-        GuestFileError: A part of the path is a link, or there is no file that can be read.
+        GuestFileError: A part of the path is a link, or there is no readable file.
     """
     parts = path.strip("/").split("/")
     for count in range(1, len(parts) + 1):

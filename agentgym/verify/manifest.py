@@ -1,7 +1,7 @@
-"""What an episode changed, file by file, with a digest that a clock does not change.
+"""The files that an episode changed, with a digest that does not depend on the time of day.
 
-Each file has two digests: of its bytes, and of its bytes with volatile text masked. Two ends whose
-second digests agree differ in nothing but a clock.
+Each file has two digests: of its bytes, and of its bytes with volatile text masked. If the second
+digests of two ends agree, the ends differ in volatile text only.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from agentgym.task.state import path_matches
 
 MOST_FILES: Final = 2000
 MOST_PATH_PARTS: Final = 100_000
-"""Looking a path up costs as many steps as it has folders, so a deep tree costs their square."""
+"""Limit on the summed depths of all paths; a deep tree takes quadratic time to look up."""
 MOST_PATH_CHARS: Final = 1 << 20
 MASKED_BYTES: Final = 4 << 20
-"""How much of all files together is masked, which takes a second or more for each MiB."""
+"""Number of bytes of all files together that are masked; each MiB takes a second or more."""
 _MASKED_FILE_BYTES: Final = 256 << 10
 _ADDED_FOLDER: Final = f"{ChangeKind.ADDED} dir "
 _READ_BYTES: Final = 4 << 20
@@ -31,16 +31,16 @@ _READ_BYTES: Final = 4 << 20
 def list_files(
     changes: Sequence[Change], tree: FileTree, volatile_paths: Sequence[str], masking: Masking
 ) -> list[Json] | None:
-    """Return ``[path, masked path, what it is, digest, masked digest]`` of each changed path.
+    """Return ``[path, masked path, kind, digest, masked digest]`` of each changed path.
 
     Args:
-        changes: What differs from the start.
+        changes: The differences from the start.
         tree: The files at the end.
         volatile_paths: Globs of paths to leave out.
         masking: Rules for volatile text.
 
     Returns:
-        The entries in the order of their masked paths; None if there are too many.
+        The entries in the order of their masked paths; None for too many files.
     """
     parts = sum(change.path.count("/") for change in changes)
     letters = sum(len(change.path) for change in changes)
@@ -73,7 +73,7 @@ def _in_order(entries: Iterable[Any]) -> list[Any]:
 
 
 def _look(change: Change, tree: FileTree) -> tuple[str, bytes]:
-    """Return what a changed path is, and what it holds."""
+    """Return the kind and the content of a changed path."""
     what, data = change.kind.value, b""
     stat = None if change.kind is ChangeKind.DELETED else tree.stat(change.path, follow=False)
     if stat is not None:
@@ -83,7 +83,7 @@ def _look(change: Change, tree: FileTree) -> tuple[str, bytes]:
             try:
                 data = tree.read(change.path, max_bytes=_READ_BYTES)
             except GuestFileError:
-                # As in the hash of the state, the size stands for what is very large.
+                # As in the state hash, the size stands for the content of a very large file.
                 data = f"{stat.size} bytes".encode()
     return what, data
 
@@ -98,8 +98,8 @@ def differing_files(
     """Compare the evidence of two ends of an episode.
 
     Returns:
-        The files, as they are called now, that differ in volatile text only; None if anything
-        else differs, or if nobody can know.
+        The present names of the files that differ in volatile text only; None if anything else
+        differs, or if the comparison is impossible.
     """
     was, now = recorded.get("files"), seen.get("files")
     if not isinstance(was, list) or not isinstance(now, list) or len(was) != len(now):

@@ -1,7 +1,7 @@
-"""What a value has to be like: the small language in which rubrics describe rows and arguments.
+"""Value matchers: the small language in which rubrics describe rows and arguments.
 
-A plain value is itself. A table of comparisons describes what is not known to the letter; all
-of them have to hold.
+A plain value matches itself. A table of comparisons describes a value that is not known exactly;
+all comparisons have to hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Test: TypeAlias = Callable[[object], bool]
 
 
 def normal(text: str) -> str:
-    """Return text as it is compared where case, width and spacing do not count.
+    """Return text in the form for comparisons that ignore case, width and spacing.
 
     Unicode NFKC, case folded, runs of white space one space.
     """
@@ -32,12 +32,12 @@ def normal(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """What one value has to be like.
+    """A description of one value.
 
     Attributes:
-        shown: How a message says it.
-        test: Whether a value is so.
-        plain: The value where it has to be exactly this one, which an index may find.
+        shown: The description in messages.
+        test: Returns whether a value matches.
+        plain: The value if only this exact value matches, so that an index can find it.
     """
 
     shown: str
@@ -49,13 +49,13 @@ class Matcher:
 
 
 def matcher(name: str, wanted: object) -> Matcher:
-    """Return what a rubric asks of a value.
+    """Read the description of a value from a rubric.
 
     Args:
-        name: Of the column or argument, for messages.
-        wanted: A plain value, which it has to be: a number equals a number whatever its type,
-            and in a column, which has no truth values, true is 1 and false is 0. Or a table of
-            `is`, `not`, `one_of`, `null`, `contains`, `normal`, `matches`, `at_least`, `at_most`.
+        name: Name of the column or argument, for messages.
+        wanted: A plain value that has to be equal: a number equals a number of any type, and in a
+            column, which has no truth values, true is 1 and false is 0. Or a table of `is`, `not`,
+            `one_of`, `null`, `contains`, `normal`, `matches`, `at_least`, `at_most`.
 
     Raises:
         VerifierError: It is neither.
@@ -75,10 +75,10 @@ def matcher(name: str, wanted: object) -> Matcher:
 
 
 def matchers(what: str, wanted: object) -> dict[str, Matcher]:
-    """Return what a rubric asks of several values, by name.
+    """Read the descriptions of several values from a rubric, by name.
 
     Raises:
-        VerifierError: It is no table, or something in it is neither a value nor a comparison.
+        VerifierError: It is not a table, or holds something that is neither value nor comparison.
     """
     if not isinstance(wanted, Mapping):
         raise VerifierError(f"{what}: expected a table, got {wanted!r}")
@@ -86,7 +86,7 @@ def matchers(what: str, wanted: object) -> dict[str, Matcher]:
 
 
 def fits(values: Mapping[str, object], wanted: Mapping[str, Matcher]) -> bool:
-    """Whether there are these values and they are what is asked of them."""
+    """Return whether all these values exist and match."""
     return all(name in values and one.test(values[name]) for name, one in wanted.items())
 
 
@@ -97,7 +97,7 @@ def show_matchers(wanted: Mapping[str, Matcher]) -> str:
 
 def _is(wanted: Any) -> _Test:
     if isinstance(wanted, bool):
-        # Only a column has 0 and 1 for truth values; true is a value of its own in arguments.
+        # Only a column has 0 and 1 for truth values; in arguments, true is a value of its own.
         return lambda seen: type(seen) in (bool, int) and seen == wanted
     return lambda seen: not _SAME.difference(seen, wanted)
 

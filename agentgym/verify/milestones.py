@@ -1,8 +1,8 @@
-"""Milestones: the checkpoints that are looked at after every step, until they first hold.
+"""Milestones: checkpoints that are checked after every step until they first hold.
 
-Owns the live evidence, the moment at which each was reached, and the line between what is not
-so yet and a check that is broken. The world is looked at with `Sandbox.look`: no copy is made,
-and nothing of the guest runs.
+The module owns the live evidence and the step at which each milestone was reached. It decides
+whether a check is broken or only does not hold yet. `Sandbox.look` reads the world: it makes no
+copy and runs nothing of the guest.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from agentgym.verify.thread import in_thread
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 5.0
-"""For all the checks of one look: the guest stands still meanwhile."""
+"""Time limit in seconds for all checks of one look; the guest is paused meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and after what the world is looked at.
+    """The moment of a look at the world.
 
     Attributes:
-        step: Index of the step that was last; -1 right after the reset.
-        steps: What the agent did so far.
-        answer: Given to ``submit``, once it was.
-        gave_up: Given to ``give_up``, once it was.
-        services: The services as they are now, None where there are none.
+        step: Index of the last step; -1 right after the reset.
+        steps: The agent's steps so far.
+        answer: The argument of ``submit``, if it was called.
+        gave_up: The argument of ``give_up``, if it was called.
+        services: The present services; None if the environment has no services.
     """
 
     step: int
@@ -64,16 +64,16 @@ class Moment:
 
 @dataclass(kw_only=True)
 class LiveEvidence(CommonEvidence):
-    """The `agentgym.protocols.Evidence` of an episode that goes on.
+    """The `agentgym.protocols.Evidence` of a running episode.
 
-    What takes a finished world (`changes`, `room`, `judge`) is refused, see `refusal`.
+    It refuses `changes`, `room` and `judge`, which need a finished world; see `refusal`.
     """
 
     audit: Callable[[], Audit]
 
     @property
     def processes(self) -> Sequence[Process]:
-        """What is alive now."""
+        """The running processes."""
         return self.audit().processes
 
     @property
@@ -83,7 +83,7 @@ class LiveEvidence(CommonEvidence):
 
     @property
     def killed_for_memory(self) -> int | None:
-        """How many processes the kernel has ended for memory so far; None where nobody counts."""
+        """Number of processes that the kernel ended for memory so far; None if not counted."""
         return self.audit().killed_for_memory
 
 
@@ -93,20 +93,20 @@ class Looker(Protocol):
     def look(
         self, ids: Sequence[str], evidence: LiveEvidence, until_s: float
     ) -> Iterator[tuple[str, CheckResult | Broken]]:
-        """Yield what the checks of some milestones find, one after the other."""
+        """Yield the results of the checks of some milestones, one after the other."""
         ...
 
     def stop(self) -> None:
-        """End a look that takes too long; nothing reads the guest's files when this returns."""
+        """End a look that takes too long; when this returns, nothing reads the guest's files."""
         ...
 
     def close(self) -> None:
-        """Run nothing any more."""
+        """Stop running checks."""
         ...
 
 
 class WorkerLooker:
-    """Runs the checks in a worker that is kept for the whole episode.
+    """Runs the checks in one worker for the whole episode.
 
     Args:
         instance: The task with its parameters.
@@ -116,17 +116,17 @@ class WorkerLooker:
         self._runner = CheckRunner(instance)
 
     def open(self) -> None:
-        """Have the checks bound, so that the first look does not wait for it.
+        """Bind the checks, so that the first look does not wait for it.
 
         Raises:
-            VerifierError: They cannot be.
+            VerifierError: They cannot be bound.
         """
         self._runner.open()
 
     def look(
         self, ids: Sequence[str], evidence: LiveEvidence, until_s: float
     ) -> Iterator[tuple[str, CheckResult | Broken]]:
-        """Yield what the checks of some milestones find, one after the other."""
+        """Yield the results of the checks of some milestones, one after the other."""
         return self._runner.look(ids, evidence, until_s)
 
     def stop(self) -> None:
@@ -134,23 +134,23 @@ class WorkerLooker:
         self._runner.drop()
 
     def close(self) -> None:
-        """Give the worker back."""
+        """Return the worker to the pool."""
         self._runner.close()
 
 
 class Milestones:
-    """The milestones of one episode; made by `open_milestones`.
+    """The milestones of one episode; `open_milestones` creates it.
 
     Args:
-        ids: Of the checkpoints, in the order of the rubric.
+        ids: Ids of the checkpoints, in the order of the rubric.
         looker: Runs their checks.
         instance: The task with its parameters.
         before: The files as the setup left them.
-        gold: What the setup left for the checks.
-        deadline_s: For all checks of one look; what has no result by then is looked at again.
+        gold: Files that the setup left for the checks.
+        deadline_s: For all checks of one look; a check without a result by then runs again later.
 
     Attributes:
-        ids: Of the checkpoints, in the order of the rubric.
+        ids: Ids of the checkpoints, in the order of the rubric.
         reached: Index of the step after which each first held, by id.
     """
 
@@ -183,7 +183,7 @@ class Milestones:
         self._sound, self._earlier = set(other._sound), earlier
 
     def results(self) -> dict[str, CheckResult]:
-        """Return what each has come to by now: passed with its step, broken, or not so yet."""
+        """Return the present results: passed with a step, broken, or not passed yet."""
         return {id: self._result(id) for id in self.ids}
 
     def _result(self, id: str) -> CheckResult:
@@ -193,7 +193,7 @@ class Milestones:
         return replace(found, score=None, message=f"never held; at the last look: {found.message}")
 
     def _open(self) -> list[str]:
-        """Return the ids that are still to be looked at: neither reached nor broken."""
+        """Return the ids that are still checked: neither reached nor broken."""
         return [
             id
             for id in self.ids
@@ -202,10 +202,10 @@ class Milestones:
         ]
 
     async def observe(self, sandbox: Sandbox, moment: Moment) -> None:
-        """Look at everything that has not held yet.
+        """Check every milestone that has not held yet.
 
         Raises:
-            SandboxDiedError: The sandbox is gone; as SandboxEndedError by the guest's own doing.
+            SandboxDiedError: The sandbox is gone; SandboxEndedError if the guest ended it.
         """
         waiting = self._open()
         if not waiting:
@@ -216,7 +216,7 @@ class Milestones:
         except SandboxDiedError:
             raise
         except SandboxError as error:
-            # A guest has ways not to stand still. That is no error of a check.
+            # A guest can refuse to pause. That is not an error of a check.
             seen = {id: CheckResult(CheckStatus.FAIL, str(error)) for id in waiting}
         late = CheckResult(CheckStatus.FAIL, f"no result within {self._deadline_s:g} s")
         for id in waiting:
@@ -229,7 +229,7 @@ class Milestones:
     async def _look(
         self, waiting: Sequence[str], evidence: LiveEvidence
     ) -> dict[str, CheckResult | Broken]:
-        """Return what was found in time."""
+        """Return the results that came in time."""
         found: dict[str, CheckResult | Broken] = {}
         until_s = time.monotonic() + self._deadline_s
         over = threading.Event()
@@ -245,7 +245,7 @@ class Milestones:
             await asyncio.wait({looking}, timeout=self._deadline_s)
         finally:
             if not looking.done():
-                # The guest goes on when this returns: its files may then lead anywhere.
+                # The guest goes on when this returns, and its files may then lead anywhere.
                 over.set()
                 self._looker.stop()
         seen = dict(found)
@@ -254,7 +254,7 @@ class Milestones:
         return seen
 
     def _classify(self, id: str, found: CheckResult | Broken, moment: Moment) -> CheckResult:
-        """Return a result; a check that was sound before the agent acted breaks by its doing."""
+        """Return a result; if a check worked before the agent acted, the agent has broken it."""
         if not isinstance(found, Broken):
             if moment.step < 0:
                 self._sound.add(id)
@@ -264,13 +264,13 @@ class Milestones:
         return CheckResult(CheckStatus.FAIL, tidy(BROKE + found.what), channels=found.channels)
 
     def close(self) -> None:
-        """Look at nothing any more."""
+        """Stop looking."""
         self._looker.close()
 
     def _evidence(self, sandbox: Sandbox, moment: Moment, tree: FileTree) -> LiveEvidence:
         loop = asyncio.get_running_loop()
 
-        # Few checks ask for it, and it takes a question to the supervisor.
+        # Few checks ask for it, and it takes a request to the supervisor.
         @functools.cache
         def audit() -> Audit:
             now = asyncio.run_coroutine_threadsafe(sandbox.audit(), loop).result()
@@ -294,9 +294,9 @@ class Milestones:
 async def open_milestones(
     instance: Instance, prepared: Prepared, provider: SandboxProvider
 ) -> Milestones | None:
-    """Return the milestones of a task, None where its rubric has none.
+    """Return the milestones of a task; None if its rubric has no milestones.
 
-    A broken rubric has none either: grading says what is wrong with it.
+    The result is also None for a broken rubric; grading reports the fault.
     """
     try:
         ids = milestones_of(instance.task)
@@ -329,5 +329,5 @@ def milestones_of(task: Task) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)
 def _declared(path: Path, changed_ns: int) -> tuple[str, ...]:
-    """Return the ids of a rubric's milestones; read once, for every reset asks."""
+    """Return the ids of a rubric's milestones; cached, because every reset asks for them."""
     return tuple(leaf.id for leaf in load_rubric(path).milestones())

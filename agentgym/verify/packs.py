@@ -1,7 +1,7 @@
 """Check packs: folders ``verifiers/<pack>/`` with documented check functions.
 
-Owns the file format ``agentgym.pack/1``, the loading of check modules by path (a pack's, or
-the ``checks.py`` beside a task's rubric) and what counts as a check in them.
+The module owns the file format ``agentgym.pack/1``. It loads check modules by path (a pack's, or
+the ``checks.py`` beside a task's rubric) and defines which functions in them are checks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agentgym.modules import execute
 from agentgym.protocols import Check
 
 OWN = "checks"
-"""What ``use`` calls the task's own ``checks/checks.py``; no pack may have this name."""
+"""Name in ``use`` of the task's own ``checks/checks.py``; no pack may have this name."""
 
 
 class PackManifest(Manifest):
@@ -36,7 +36,7 @@ class PackManifest(Manifest):
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A check pack: what it says of itself, and its checks by name."""
+    """A check pack: its metadata, and its checks by name."""
 
     name: str
     version: str
@@ -48,7 +48,7 @@ def load_pack(folder: Path) -> Pack:
     """Load a pack folder.
 
     Raises:
-        VerifierError: ``pack.toml`` or ``checks.py`` is broken or absent.
+        VerifierError: ``pack.toml`` or ``checks.py`` is broken or missing.
     """
     path = folder / "pack.toml"
     manifest = _load_manifest(path, _changed_ns(path))
@@ -64,10 +64,10 @@ def load_pack(folder: Path) -> Pack:
 def load_checks(path: Path) -> Mapping[str, Check]:
     """Return the checks of a module: its own plain functions without a leading underscore.
 
-    A module is executed once and again only after its file has changed.
+    A module is executed once, and again only after its file has changed.
 
     Raises:
-        VerifierError: The file is absent, or executing it raised.
+        VerifierError: The file is missing, or executing it raised.
     """
     return _load(path.absolute(), _changed_ns(path))
 
@@ -96,11 +96,11 @@ def find_check(use: str, checks_folder: Path) -> Check:
 
 
 def check_arguments(use: str, check: Check, arguments: Mapping[str, object]) -> None:
-    """Compare a rubric's ``with`` with a check's signature.
+    """Validate a rubric's ``with`` against a check's signature.
 
     Raises:
-        VerifierError: An argument is unknown or missing, or is one text where the check takes
-            several: it would be gone through letter by letter, and could pass for matching nothing.
+        VerifierError: An argument is unknown or missing, or is a string for a parameter that takes
+            a list: its letters would count as elements and might match nothing.
     """
     signature = inspect.signature(check)
     try:
@@ -115,7 +115,7 @@ def check_arguments(use: str, check: Check, arguments: Mapping[str, object]) -> 
 
 
 def _is_of_texts(annotation: object) -> bool:
-    # A text, unless `from __future__ import annotations` is missing in the check's module.
+    # A string, unless `from __future__ import annotations` is missing in the check's module.
     return str(annotation).removeprefix("collections.abc.") in ("Sequence[str]", "list[str]")
 
 

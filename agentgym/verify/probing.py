@@ -1,10 +1,10 @@
-"""Probes: programs of the grader's own that use what the agent made, inside a clean room.
+"""Probes: programs of the grader's that use the agent's product inside a clean room.
 
-A probe is a module of a task's or a pack's with ``answer(order)``. It is started before anything of
-the agent's, and it is shut off from what it then runs or imports: its memory and descriptors are
-closed to other processes (prctl(2), PR_SET_DUMPABLE), and standard output leads nowhere. The answer
-carries a nonce that only the probe was told, and counts only if the probe ended with exit code 0.
-What the answer should be stays on the host, in the check that asked.
+A probe is a module of a task or a pack with ``answer(order)``. It starts before any program of the
+agent's and is protected from what it then runs or imports: its memory and descriptors are closed to
+other processes (prctl(2), PR_SET_DUMPABLE), and standard output leads to /dev/null. The answer
+carries a nonce that only the probe knows, and it counts only if the probe ends with exit code 0.
+The expected answer stays on the host, in the check that asks.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ with os.fdopen(told, "w") as out:
 """
 _PATH = "/tmp/probe.py"
 _PYTHON = "/usr/bin/python3"
-# One for this process: rooms that are asked the same recall what they answered.
+# One nonce for this process, so that rooms with the same question can use a cached answer.
 _NONCE = secrets.token_hex(16)
 
 
 def probe(room: Room, program: Path, order: Json, *, what: str, timeout_s: float = 30.0) -> Any:
-    """Return what a probe answers in a room.
+    """Return the answer of a probe in a room.
 
     Args:
-        room: Holds what the agent made; the probe is written to ``/tmp/probe.py``.
+        room: Holds the agent's product; the probe is written to ``/tmp/probe.py``.
         program: The probe.
-        order: What is asked; it goes into the room, so it says nothing of what is right.
-        what: What is looked at, for messages.
-        timeout_s: When the probe is ended.
+        order: The question; it goes into the room, so it must not contain the expected answer.
+        what: The subject of the probe, for messages.
+        timeout_s: Time limit of the probe, in seconds.
 
     Raises:
-        GuestFileError: The probe raised, was ended by what it ran, took too long or had far more
-            to say than an honest state gives.
+        GuestFileError: The probe raised, was ended by a program it ran, took too long or wrote far
+            more than an honest answer needs.
     """
     room.write(_PATH, program.read_bytes())
     stdin = json.dumps({"nonce": _NONCE, "order": order}).encode()

@@ -1,7 +1,7 @@
 """Tests that an agent left in Python files: whether they still test anything.
 
-Only the text is read; nothing is run. A function counts as a test where it asserts something on its
-way, itself or through a function of the same file.
+The text is only read, never run. A function counts as a test if it asserts something on its path,
+itself or through a function of the same file.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def asserting_tests(source: bytes) -> set[str]:
     """Return the names of the test functions of a module that assert something.
 
-    What stands behind a `return` or a `raise` is not reached, and a test that is skipped or whose
-    body is empty tests nothing.
+    Code after a `return` or a `raise` is not reached. A skipped test and a test with an empty body
+    test nothing.
 
     Args:
-        source: Of the module, as the agent left it.
+        source: Source of the module, as the agent left it.
 
     Raises:
-        GuestFileError: It is no Python.
+        GuestFileError: It is not Python.
     """
     try:
         tree = ast.parse(source)
@@ -51,7 +51,7 @@ def _skipped_members(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _asserts(body: Iterable[ast.stmt], helpers: set[str]) -> bool:
-    """Say whether statements assert something before they end."""
+    """Return whether statements assert something before they end."""
     for statement in body:
         if isinstance(statement, _ENDS):
             return False

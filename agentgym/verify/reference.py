@@ -1,4 +1,4 @@
-"""The reference of check packs as Markdown: what their docstrings say, and how often they err."""
+"""The reference of check packs as Markdown: their docstrings and their error rates."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ HEADER = """\
 # Check packs
 
 Written by `agentgym verifier calibrate --markdown docs/verifiers.md`; a test compares. A rubric
-names a check with `use = "pack.function"` and gives it its arguments in `with`. What an agent left
-that is absent, hostile or too large is a fail. What is wrong in a rubric's arguments is an error of
-the rubric's author. How a rubric, a pack and calibration cases are written is said in
-[architecture.md](architecture.md).
+names a check with `use = "pack.function"` and passes its arguments in `with`. If the agent's work
+is missing, hostile or too large, the check fails. If the rubric's arguments are wrong, the check is
+in error. [architecture.md](architecture.md) describes how to write a rubric, a pack and calibration
+cases.
 """
 
 _RATES = """\
-## How often they are wrong
+## Error rates
 
-Every pack has cases whose verdict is known, near misses on both sides, in its `calibration.toml`. A
-false positive is a pass where a fail is right. In brackets is the 95% interval (Wilson) that so
-many cases allow. Mistakes counted here are known limits, listed below the table; any other makes
-`agentgym verifier calibrate` fail. A dash: the check asks a judge, and how often that errs depends
-on the model; `agentgym verifier calibrate judge --judge openai:MODEL` measures yours
-([judging.md](judging.md)).
-The last column is what of the evidence the check looked at: the trace, the audit, the state of the
-files, gold, a clean room.
+Every pack has cases with a known verdict in its `calibration.toml`, many of them near misses. A
+false positive is a pass that should have been a fail. The 95% interval (Wilson) for the number of
+cases is in brackets. The mistakes counted here are known limits, listed below the table. Any other
+mistake makes `agentgym verifier calibrate` fail. A dash means that the check asks a judge, whose
+error rate depends on the model; `agentgym verifier calibrate judge --judge openai:MODEL` measures
+yours ([judging.md](judging.md)).
+The last column names the evidence that the check looked at: the trace, the audit, the state of the
+files, gold files, a clean room.
 """
 
 
@@ -53,12 +53,12 @@ def rates_table(tallies: Sequence[Tally]) -> str:
 
 
 def known_limits(tallies: Sequence[Tally]) -> str:
-    """Return a Markdown list of why checks are known to be wrong in some cases."""
+    """Return a Markdown list of the known limits of checks."""
     return "".join(f"- `{t.use}`: {limit}.\n" for t in tallies for limit in t.limits)
 
 
 def show_rate(rate: Rate) -> str:
-    """Return e.g. ``1 of 8 (2–47%)``; a dash where there are no cases."""
+    """Return e.g. ``1 of 8 (2–47%)``; a dash without cases."""
     if rate.ci95 is None:
         return "–"
     low, high = rate.ci95
@@ -66,7 +66,7 @@ def show_rate(rate: Rate) -> str:
 
 
 def pack_reference(pack: Pack) -> str:
-    """Return what a pack and its checks say of themselves."""
+    """Return the documentation of a pack and its checks."""
     parts = [f"## {pack.name} {pack.version}\n\n{pack.summary}.\n"]
     parts += [
         f"### {pack.name}.{name}\n\n{check_reference(check)}"

@@ -1,7 +1,7 @@
-"""A Git repository of the agent's in a clean room: Git answers, nothing of the agent's runs.
+"""The agent's Git repository in a clean room: Git reads it, and no code of the agent's runs.
 
-Configuration, hooks, filters and grafts go before Git is asked anything about objects (the
-formats are those of gitrepository-layout(5) and git-cat-file(1)).
+Configuration, hooks, filters and grafts are removed before Git reads any object (the formats are
+those of gitrepository-layout(5) and git-cat-file(1)).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OBJECTS = "/tmp/agentgym-objects"
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit, its author as "Name <address>"."""
+    """A commit; its author has the form "Name <address>"."""
 
     name: str
     parents: list[str]
@@ -36,11 +36,11 @@ class Commit:
 
 
 class Repository:
-    """A repository in a clean room, under a configuration of our own.
+    """A repository in a clean room, under the grader's own configuration.
 
     Attributes:
-        folder: The guest path of what is called ``.git`` where there is a work tree.
-        config: Keys and values of the agent's configuration, includes not followed.
+        folder: The guest path of the ``.git`` folder, or of the bare repository.
+        config: Keys and values of the agent's configuration; includes are not followed.
     """
 
     def __init__(self, evidence: Evidence, path: str) -> None:
@@ -71,7 +71,7 @@ class Repository:
             self._env["GIT_WORK_TREE"] = path
 
     def run(self, *words: str, stdin: bytes = b"", must: bool = False) -> str:
-        """Return what Git prints; where it fails nothing, or GuestFileError if it must not."""
+        """Return Git's output; a failure gives empty output, or GuestFileError with `must`."""
         argv = ["/usr/bin/git", "-c", "core.fsmonitor=false", *words]
         cwd = self._env.get("GIT_WORK_TREE", "/")
         done = self._room.run(argv, cwd=cwd, env=self._env, stdin=stdin)
@@ -83,11 +83,11 @@ class Repository:
         return done.stdout.decode("utf-8", "surrogateescape").strip("\n") * (done.exit_code == 0)
 
     def commit(self, ref: str) -> str:
-        """Return the name of the commit that a ref leads to, or nothing."""
+        """Return the id of the commit that a ref points to, or empty."""
         return self.run("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
 
     def log(self, ref: str, since: str) -> list[Commit]:
-        """Return the commits of a ref, newest first; raise GuestFileError where it has none."""
+        """Return the commits of a ref, newest first; raise GuestFileError if it has no commits."""
         if not self.commit(ref):
             raise GuestFileError(f"{ref} is no commit")
         span = [ref]
@@ -95,7 +95,7 @@ class Repository:
             if self.run("rev-list", "--count", since, f"^{ref}") != "0":
                 raise GuestFileError(f"{ref} is not built on {since}")
             span = [ref, f"^{since}"]
-        mark = secrets.token_hex(16)  # a message may hold anything that can be guessed
+        mark = secrets.token_hex(16)  # a message may hold any fixed separator
         form = f"--format=%H%x00%P%x00%an <%ae>%x00%B%x00{mark}"
         told = self.run("log", "--no-show-signature", "--topo-order", form, *span, must=True)
         parts = [
@@ -121,7 +121,7 @@ class Repository:
 
 
 def tree_names(tree: bytes, hash_bytes: int) -> Iterator[str]:
-    """Yield the names in a tree object. Raises GuestFileError where it is malformed."""
+    """Yield the names in a tree object. Raises GuestFileError if it is malformed."""
     at = 0
     while at < len(tree):
         end = tree.find(b"\0", at)

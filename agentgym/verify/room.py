@@ -1,8 +1,8 @@
 """Clean rooms: the pristine task snapshot plus declared artifacts, for checks that execute.
 
-What the agent left is read from the final snapshot and sent in as a tar stream, so nothing of
-the agent's touches the host's files and its live sandbox is never asked. Checks are plain
-functions on a worker thread; a room hands their calls to the loop that grades.
+The agent's files are read from the final snapshot and sent in as a tar stream, so none of them
+touches the host's files, and the agent's live sandbox is not used. Checks are plain functions on a
+worker thread; a room passes their calls to the grading loop.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENVIRONMENT: Mapping[str, str] = {
 ARTIFACT_BYTES = 64 * 2**20
 ARTIFACT_ENTRIES = 20_000
 STARTING_S = 60.0
-"""By how much the deadlines of grading are put off, at most, for rooms that start late."""
+"""Maximum extension of the grading deadlines for rooms that start late, in seconds."""
 _PATH_BYTES = 4000
 _TRUSTED = (
     "/bin",
@@ -58,26 +58,26 @@ T = TypeVar("T")
 
 
 class CleanRooms:
-    """The rooms of one grading: each call opens a fresh one, all are closed together.
+    """The rooms of one grading: each call opens a fresh one, and all are closed together.
 
-    A room that has run the agent's program may have been altered by it, so no two checks share
-    one.
+    No two checks share a room, because a program of the agent's may have altered it.
 
     Args:
         provider: Starts the sandboxes.
-        recipe: Of the task's environment; a room has no network whatever it says.
-        pristine: The task's snapshot before the agent came.
-        after: The files the agent left.
-        commands_s: Seconds that commands may take in all. A command gets what is left of them,
-            and when nothing is left it counts as timed out: a program that hangs is a failed
-            check, not a grading that ran over.
-        expected: How many rooms will likely be asked for; they start ahead, two at a time.
-        memory: What rooms answered in other gradings of the same task, and will in this one. The
-            n-th room with some artifacts recalls what the n-th with the same ones did.
+        recipe: Recipe of the task's environment; a room never has a network.
+        pristine: The task's snapshot before the agent starts.
+        after: The files that the agent left.
+        commands_s: Seconds for all commands together. A command gets the rest of them; if nothing
+            is left, it counts as timed out. A program that hangs is thus a failed check and does
+            not exceed the grading deadline.
+        expected: Expected number of rooms; they start in advance, two at a time.
+        memory: Answers of rooms in other gradings of the same task; this grading adds its own. The
+            n-th room with some artifacts uses the answers of the n-th room with the same artifacts.
 
     Attributes:
-        opened: How many were asked for.
-        waited_s: Seconds that checks waited for rooms to start, which is nobody's doing but ours.
+        opened: Number of rooms that were asked for.
+        waited_s: Seconds that checks waited for rooms to start; neither agent nor check caused
+            them.
     """
 
     def __init__(
@@ -113,12 +113,12 @@ class CleanRooms:
         """Open a room with these artifacts. Called on the worker thread.
 
         Args:
-            artifacts: Guest files and folders.
-            shared: What a shared room with the same artifacts has answered is not asked again.
+            artifacts: Paths of guest files and folders.
+            shared: Whether answers of a shared room with the same artifacts are used again.
 
         Raises:
-            GuestFileError: An artifact is not there, or too large.
-            VerifierError: A path may not be an artifact.
+            GuestFileError: An artifact is missing or too large.
+            VerifierError: A path is not allowed as an artifact.
         """
         key = artifact_key(artifacts)
         if self._packed is None or self._packed[0] != key:
@@ -126,11 +126,11 @@ class CleanRooms:
         return self.open_packed(key, self._packed[1], shared)
 
     def open_packed(self, key: tuple[str, ...], stream: bytes, shared: bool) -> Room:
-        """Open a room with artifacts that are packed. Called on the worker thread.
+        """Open a room with packed artifacts. Called on the worker thread.
 
         Args:
             key: The artifacts, see `artifact_key`.
-            stream: What `pack_artifacts` made of them.
+            stream: The archive from `pack_artifacts`.
             shared: As in `open`.
         """
 
@@ -150,12 +150,13 @@ class CleanRooms:
         return CachedRoom(self._memory, f"{content} {self._asked[content]}", start)
 
     def _content(self, artifacts: tuple[str, ...], stream: bytes) -> str:
-        # Of one grading, all streams are packed from the same files: equal ones are equal.
+        # Within one grading, all streams are packed from the same files, so equal keys mean equal
+        # streams.
         files = fingerprint(stream) if self._recalls else hashlib.sha256(stream).hexdigest()
         return repr((self._recipe, self._pristine, artifacts, files))
 
     def _look_ahead(self) -> None:
-        """Start rooms that are likely to be asked for while checks compare and commands run."""
+        """Start the expected rooms while checks compare and commands run."""
         while len(self._ahead) < min(_AHEAD, self._expected - self.opened):
             start = self._provider.start(self._recipe, self._pristine)
             self._ahead.append(self._loop.create_task(start))
@@ -169,13 +170,13 @@ class CleanRooms:
         self._sandboxes.append(sandbox)
         self._look_ahead()
         if artifacts:
-            # What the setup left at these paths goes first: a replaced folder holds what the
-            # agent's holds and no more. One shell for both spares every room a round trip.
+            # Remove what the setup left at these paths first, so that a replaced folder holds only
+            # the agent's files. One shell for both steps saves a round trip per room.
             await _must(sandbox, ["/bin/sh", "-c", _UNPACK, "sh", *artifacts], stream)
         return sandbox
 
     def retire(self) -> None:
-        """Have the rooms opened so far closed: their check is over. On the worker thread."""
+        """Close the rooms opened so far, since their check is over. Called on the worker thread."""
         if self._sandboxes:
             self._loop.call_soon_threadsafe(self._retire)
 
@@ -188,7 +189,8 @@ class CleanRooms:
     def call(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine on the grading loop. Called on the worker thread."""
         if self._closed:
-            # The loop may be gone with the rooms; a coroutine for it would never be awaited.
+            # The loop may have ended with the rooms, and then a coroutine for it would never be
+            # awaited.
             raise VerifierError("the grading is over; its clean rooms are closed")
         return asyncio.run_coroutine_threadsafe(self._guard(make), self._loop).result()
 
@@ -204,11 +206,11 @@ class CleanRooms:
             self._tasks.discard(task)
 
     def left_s(self) -> float:
-        """Seconds that commands may still take; zero or less when they are used up."""
+        """Seconds left for commands; zero or less if they are used up."""
         return self._until + min(self.waited_s, STARTING_S) - time.monotonic()
 
     async def close(self) -> None:
-        """End what still runs and close every room. The rooms answer no more calls."""
+        """End all running commands and close every room. The rooms answer no more calls."""
         self._closed = True
         tasks = list(self._tasks)
         for task in tasks:
@@ -225,8 +227,8 @@ class CleanRooms:
 class CleanRoom:
     """The `agentgym.protocols.Room` over one sandbox.
 
-    A room that has run the agent's program belongs to that program: compare what it printed
-    on the host, and open another room for tools that must tell the truth.
+    A room that has run the agent's program may lie: compare its output on the host, and open
+    another room for tools that must tell the truth.
     """
 
     def __init__(self, rooms: CleanRooms, sandbox: Sandbox) -> None:
@@ -241,7 +243,7 @@ class CleanRoom:
         env: Mapping[str, str] | None = None,
         timeout_s: float = 30.0,
     ) -> ExecResult:
-        """Run a command to its end, with `ENVIRONMENT` plus `env` and nothing else."""
+        """Run a command to its end, with only `ENVIRONMENT` and `env` as its environment."""
         left_s = self._rooms.left_s()
         if left_s <= 0:
             return _TIME_USED_UP
@@ -263,10 +265,10 @@ class CleanRoom:
 
 
 def artifact_key(artifacts: Sequence[str]) -> tuple[str, ...]:
-    """Return artifacts sorted, each once.
+    """Return artifacts sorted, without duplicates.
 
     Raises:
-        VerifierError: A path may not be an artifact.
+        VerifierError: A path is not allowed as an artifact.
     """
     key = tuple(sorted(set(artifacts)))
     for path in key:
@@ -278,7 +280,7 @@ def pack_artifacts(after: FileTree, artifacts: Sequence[str]) -> bytes:
     """Read files, folders and links into a tar archive; links stay links, modes are kept.
 
     Raises:
-        GuestFileError: An artifact is not there, of an odd kind, or together they exceed
+        GuestFileError: An artifact is missing or is a special file, or together they exceed
             `ARTIFACT_BYTES` or `ARTIFACT_ENTRIES`.
     """
     stream, entries, left = io.BytesIO(), 0, ARTIFACT_BYTES
@@ -297,10 +299,10 @@ def pack_artifacts(after: FileTree, artifacts: Sequence[str]) -> bytes:
 
 
 def _below(after: FileTree, artifact: str) -> Iterator[tuple[str, FileStat]]:
-    """Yield an artifact and everything below it, under the names it was declared with.
+    """Yield an artifact and everything below it, under its declared name.
 
-    `FileTree.walk` may name what it finds by its real path. The agent can turn a folder above
-    an artifact into a link to anywhere, ``/usr`` included, so those names are not to be used.
+    `FileTree.walk` may return real paths. The agent can turn a folder above an artifact into a link
+    to anywhere, even ``/usr``, so those paths are not used.
     """
     waiting = [artifact]
     while waiting:
@@ -330,7 +332,7 @@ def _add(archive: tarfile.TarFile, path: str, stat: FileStat, after: FileTree) -
 
 
 def _check_path(path: str) -> None:
-    """Refuse artifacts that would replace what a room's own commands run on."""
+    """Refuse artifacts that would replace files which a room's own commands need."""
     if path != "/" + posixpath.normpath(path).strip("/"):
         raise VerifierError(f"artifact {path!r}: expected an absolute path without '.' and '..'")
     if any(_covers(own, path) for own in _OWN_PROGRAMS):

@@ -1,8 +1,8 @@
-"""What clean rooms answered, so that nothing is run again where the answer is known.
+"""A cache of clean rooms' answers, so that nothing runs twice.
 
-Owns the rule for when an answer holds: the same files in the room, and before it the same
-operations in the same order. Rooms start from sealed files and have no network, so what runs in
-one twice is held to give the same twice; who wants to see whether it does opens two rooms.
+The module owns the rule for a valid answer: the room held the same files, and the same operations
+came before it in the same order. Rooms start from sealed files and have no network, so a repeated
+run is assumed to give the same answer. A check that must test this opens two rooms.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _RECENT_S = 3600.0
 
 
 class RoomCache:
-    """Answers of rooms by what led to them. Several threads may ask and tell.
+    """Answers of rooms by their history; thread-safe.
 
-    Kept for one grading, or by `agentgym task check` for the many episodes of one task.
+    The cache lives for one grading, or in `agentgym task check` for the many episodes of one task.
     """
 
     def __init__(self) -> None:
@@ -38,23 +38,24 @@ class RoomCache:
             return self._turns.setdefault(history, threading.Lock())
 
     def recall(self, history: str) -> tuple[object, ...]:
-        """Return (answer,), or nothing where it is not known."""
+        """Return (answer,), or an empty tuple if the answer is not known."""
         with self._lock:
             return (self._answers[history],) if history in self._answers else ()
 
     def keep(self, history: str, answer: object) -> None:
-        """Remember an answer."""
+        """Store an answer."""
         with self._lock:
             self._answers[history] = answer
 
 
 class CachedRoom:
-    """The `agentgym.protocols.Room` that starts only when something new is asked of it.
+    """An `agentgym.protocols.Room` that starts only for a question without a cached answer.
 
     Args:
-        memory: What is known.
-        content: Names everything that is in the room at first.
-        open_room: Starts the room; what was answered from memory is done in it first.
+        memory: The cached answers.
+        content: Identifies all initial files of the room.
+        open_room: Starts the room; the operations that were answered from the cache run in it
+            first.
     """
 
     def __init__(self, memory: RoomCache, content: str, open_room: Callable[[], Room]) -> None:
@@ -71,14 +72,14 @@ class CachedRoom:
         env: Mapping[str, str] | None = None,
         timeout_s: float = 30.0,
     ) -> ExecResult:
-        """Run a command to its end, or say what it gave before."""
+        """Run a command to its end, or return its cached result."""
         argv, env = tuple(argv), dict(env or {})
 
         def ask(room: Room) -> ExecResult:
             return room.run(argv, cwd=cwd, stdin=stdin, env=env, timeout_s=timeout_s)
 
         what = ("run", argv, cwd, _digest(stdin), sorted(env.items()), timeout_s)
-        # Cut short by what was left of the grading, it says nothing about the command.
+        # The end of the grading cut it short, so its result says nothing about the command.
         result: ExecResult = self._answer(
             what, ask, lambda seen: not seen.timed_out or seen.duration_s >= 0.9 * timeout_s
         )
@@ -120,14 +121,14 @@ class CachedRoom:
 
 
 def fingerprint(archive: bytes, now_s: float | None = None) -> str:
-    """Digest a tar archive: of times within the last hour, only their order counts.
+    """Return the digest of a tar archive; of times within the last hour, only their order counts.
 
-    Two episodes that do the same do it at different times, and what compares times asks which is
-    later; a time that somebody set stands for itself.
+    Equal episodes run at different times, and programs that compare times ask which is later. An
+    older time was set explicitly and is kept as it is.
 
     Args:
-        archive: What a room is filled with.
-        now_s: By default the present, as seconds since 1970.
+        archive: The content of a room.
+        now_s: Present time in seconds since 1970; None for the clock.
     """
     recent_s = (time.time() if now_s is None else now_s) - _RECENT_S
     with tarfile.open(fileobj=io.BytesIO(archive)) as opened:

@@ -1,4 +1,4 @@
-"""Rows of services as rubrics speak of them: selected by values, blamed on who changed them."""
+"""Rows of services in rubrics: selected by values, and attributed to actors."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SHOWN: Final = 3
 
 
 def changes_by(evidence: Evidence, by: str) -> list[RowChange]:
-    """Return the rows that differ since the setup and that an actor had a hand in.
+    """Return the rows that differ since the setup and that an actor changed.
 
     Raises:
-        VerifierError: There is no such actor.
+        VerifierError: The actor does not exist.
     """
     check_actor(by)
     if by == "anyone":
@@ -34,7 +34,7 @@ def changes_by(evidence: Evidence, by: str) -> list[RowChange]:
 
 
 def _added_by(evidence: Evidence, by: str) -> list[RowChange]:
-    """Return the rows that an actor added, not those that they changed once others had."""
+    """Return the rows that an actor added, without rows that others added and it changed."""
     check_actor(by)
     added = [change for change in evidence.row_changes if change.kind == "added"]
     if by == "anyone":
@@ -58,10 +58,10 @@ def _of(evidence: Evidence, rows: Collection[tuple[str, int]]) -> list[RowChange
 
 
 def check_actor(by: object) -> None:
-    """Refuse who is no actor.
+    """Refuse an unknown actor.
 
     Raises:
-        VerifierError: It is none.
+        VerifierError: The name is not an actor.
     """
     if by not in ACTORS:
         raise VerifierError(str(NotFoundError("by", str(by), ACTORS)))
@@ -69,10 +69,10 @@ def check_actor(by: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Rows of another table that belong to a row: so many of them, with these values.
+    """A demand for rows of another table: their number and their values.
 
     Attributes:
-        on: Column of the other table to column of the row that it equals.
+        on: Column of the other table, mapped to the column of the row that it equals.
     """
 
     table: str
@@ -84,7 +84,7 @@ class Related:
         return f"{self.bounds} of {self.table} ({show_matchers(self.where) or 'any'})"
 
     def holds(self, row: Row, tables: Tables) -> bool:
-        """Whether a row has so many."""
+        """Return whether a row has the demanded number of such rows."""
         keys = {}
         for column, own in self.on.items():
             if own not in row:
@@ -97,12 +97,12 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Which rows of a table are meant.
+    """A selection of rows of a table.
 
     Attributes:
-        table: Its name; a glob where changes are selected.
-        where: What their columns hold.
-        having: What rows of other tables belong to them.
+        table: Name of the table; a glob when changes are selected.
+        where: Matchers by column.
+        having: Demanded rows of other tables.
     """
 
     table: str
@@ -114,17 +114,18 @@ class Selector:
         return f"{self.table} ({', '.join(filter(None, parts)) or 'any'})"
 
     def rows(self, tables: Tables) -> list[Row]:
-        """Return the rows of a state that are meant, by primary key."""
+        """Return the selected rows of a state, by primary key."""
         check_columns(tables, self.table, self.where)
         plain = {name: one.plain for name, one in self.where.items() if one.plain is not None}
         found = tables.rows(self.table, **plain)
         return [row for row in found if self.fits(row, tables)]
 
     def added(self, evidence: Evidence, by: str) -> list[Row]:
-        """Return the rows that are meant and that an actor added since the setup.
+        """Return the selected rows that an actor added since the setup.
 
         Raises:
-            VerifierError: There is no such table or column; rows of views are nobody's doing.
+            VerifierError: There is no such table or column, or it is a view, whose rows have no
+                actor.
         """
         tables = evidence.tables_after
         if self.table not in tables.names():
@@ -137,11 +138,11 @@ class Selector:
         ]
 
     def fits(self, row: Row, tables: Tables) -> bool:
-        """Whether a row is meant."""
+        """Return whether a row is selected."""
         return fits(row, self.where) and all(one.holds(row, tables) for one in self.having)
 
     def closest(self, rows: Sequence[Row], tables: Tables) -> str:
-        """Say what the row that comes closest lacks, of some that are not meant."""
+        """Return the mismatch of the closest row, among rows that are not selected."""
         lacks = {n: self._lacks(row, tables) for n, row in enumerate(rows)}
         if not lacks:
             return f"{self}: there is none"
@@ -154,10 +155,10 @@ class Selector:
 
 
 def selector(table: object, where: object = None, having: object = None) -> Selector:
-    """Read which rows a rubric means.
+    """Read a selection of rows from a rubric.
 
     Raises:
-        VerifierError: An argument is not what is expected.
+        VerifierError: An argument does not have the expected form.
     """
     if not isinstance(table, str) or not table:
         raise VerifierError(f"table: expected the name of a table, got {table!r}")
@@ -165,7 +166,7 @@ def selector(table: object, where: object = None, having: object = None) -> Sele
 
 
 def fault_of(row: Row, column: str, wanted: Matcher) -> str:
-    """Say what is wrong with a column of a row; empty where nothing is."""
+    """Return the mismatch of a column of a row; empty if it matches."""
     if fits(row, {column: wanted}):
         return ""
     return f"{column} is {brief(row.get(column))}, expected {wanted}"
@@ -175,7 +176,7 @@ def check_columns(tables: Tables, table: str, wanted: Iterable[str]) -> None:
     """Refuse columns that a table or view does not have.
 
     Raises:
-        VerifierError: There is no such table, view or column.
+        VerifierError: The table, view or column does not exist.
     """
     known = tables.columns(table)
     for column in wanted:
@@ -185,13 +186,13 @@ def check_columns(tables: Tables, table: str, wanted: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Which changes of rows are in order.
+    """A rule for allowed changes of rows.
 
     Attributes:
-        rows: Which rows; values are those they have now, or had where they were removed.
-        kinds: Added, changed, removed.
-        columns: Which of their columns may be others; None: any.
-        at_most: How many rows.
+        rows: The selected rows; values are those after the change, or before a removal.
+        kinds: Allowed kinds: added, changed, removed.
+        columns: Columns that may change; None for any.
+        at_most: Maximum number of rows.
     """
 
     rows: Selector
@@ -200,7 +201,7 @@ class Allowed:
     at_most: int
 
     def covers(self, change: RowChange, evidence: Evidence) -> bool:
-        """Whether a change is so."""
+        """Return whether the rule allows a change."""
         if not fnmatchcase(change.table, self.rows.table) or change.kind not in self.kinds:
             return False
         other = set(change.after or ()) if change.kind == "changed" else set()
@@ -212,10 +213,10 @@ class Allowed:
         )
 
     def check(self, tables: Tables) -> None:
-        """Refuse tables and columns that are not there.
+        """Refuse tables and columns that do not exist.
 
         Raises:
-            VerifierError: A glob matches no table, or none that matches has a column.
+            VerifierError: A glob matches no table, or no matching table has a column.
         """
         names = [name for name in tables.names() if fnmatchcase(name, self.rows.table)]
         if not names:
@@ -228,10 +229,10 @@ class Allowed:
 
 
 def allowed(table: object) -> Allowed:
-    """Read what a rubric allows.
+    """Read an allowed change from a rubric.
 
     Raises:
-        VerifierError: It is not what is expected.
+        VerifierError: It does not have the expected form.
     """
     known = ("table", "where", "having", "kind", "columns", "at_most")
     if not isinstance(table, Mapping) or not set(table) <= set(known):
@@ -257,7 +258,7 @@ def show_changes(changes: Sequence[RowChange]) -> str:
 
 
 def show_rows(table: str, rows: Sequence[Row]) -> str:
-    """Return how many rows there are and what the first are called: ``2: tickets_ticket 17, 18``.
+    """Return the number of rows and the names of the first: ``2: tickets_ticket 17, 18``.
 
     Rows without an `id` are named by their first columns.
     """
@@ -266,7 +267,7 @@ def show_rows(table: str, rows: Sequence[Row]) -> str:
 
 
 def name_row(table: str, row: Row) -> str:
-    """Return how messages call a row: ``tickets_ticket 17``."""
+    """Return the name of a row in messages: ``tickets_ticket 17``."""
     return f"{table} {_name(row)}"
 
 

@@ -1,6 +1,7 @@
 """The rubric: a tree of checkpoints read from ``checks/rubric.toml``.
 
-Owns the file format ``agentgym.rubric/1``; what the tree means is in `agentgym.verify.algebra`.
+The module owns the file format ``agentgym.rubric/1``. `agentgym.verify.algebra` defines the meaning
+of the tree.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _USE = r"^[a-z][a-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*$"
 
 
 class Kind(StrEnum):
-    """How a checkpoint gets its result: from a check, or from its children."""
+    """The source of a checkpoint's result: a check, or its children."""
 
     LEAF = "leaf"
     ALL = "all"
@@ -33,7 +34,7 @@ class Kind(StrEnum):
 
 
 class When(StrEnum):
-    """When a check looks: once at the end, or after every step until it first passes."""
+    """The time of a check: once at the end, or after every step until it first passes."""
 
     END = "end"
     EVERY_STEP = "every_step"
@@ -41,13 +42,13 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that decides whether checkpoints apply; it has no weight and earns nothing.
+    """A condition on which checkpoints depend; it has no weight and no credit.
 
     Attributes:
         id: Unique in the rubric, checkpoints included.
-        title: What is asked, in words.
-        use: ``pack.function``; the condition holds where the check passes.
-        arguments: What the rubric gives the check, slots not yet filled.
+        title: The question, in words.
+        use: ``pack.function``; the condition holds if the check passes.
+        arguments: The rubric's arguments of the check, slots not yet filled.
     """
 
     id: str
@@ -62,22 +63,22 @@ class Checkpoint:
 
     Attributes:
         id: Unique in the rubric.
-        title: What is asked, in words.
-        kind: Leaf or the way the children are combined.
+        title: The demand, in words.
+        kind: Leaf, or how the children are combined.
         use: ``pack.function`` of a leaf, else empty.
-        arguments: What the rubric gives the check, slots not yet filled.
+        arguments: The rubric's arguments of the check, slots not yet filled.
         weight: Share in its group or phase, > 0 and at most a million.
-        phase: The result it counts for; that of its group.
-        gate: When it fails, the score is 0.
+        phase: The phase it counts for, the same as its group's.
+        gate: If it fails, the score is 0.
         requires: Ids of checkpoints that must pass for this to apply.
         only_if: Ids of conditions that must all hold for this to apply.
-        unless: Ids of conditions of which none may hold.
-        only_if_judged: It applies only where a judge is set, and does not demand one.
-        uncontrollable_if: Ids of conditions; where one holds, a failure of this was out of the
-            agent's hands.
-        bonus: Shown and credited apart; it changes no score. Only at the top.
+        unless: Ids of conditions; if one holds, this does not apply.
+        only_if_judged: It applies only if a judge is set, and does not demand a judge.
+        uncontrollable_if: Ids of conditions; if one holds, the agent could not have prevented a
+            failure of this.
+        bonus: Reported and credited separately; it changes no score. Only at the top level.
         when: A leaf of ``every_step`` is a milestone.
-        children: Of a group; empty for a leaf.
+        children: Children of a group; empty for a leaf.
     """
 
     id: str
@@ -99,14 +100,14 @@ class Checkpoint:
 
     @property
     def is_for_a_judge(self) -> bool:
-        """Whether nothing of it stands without a judge."""
+        """Whether it is left out completely without a judge."""
         below = self.children
         return self.only_if_judged or (bool(below) and all(c.is_for_a_judge for c in below))
 
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """The checkpoints of a task, what they depend on, and the score from which it is done."""
+    """The checkpoints of a task, their conditions, and the score that counts as done."""
 
     checkpoints: tuple[Checkpoint, ...]
     pass_score: float = 1.0
@@ -117,7 +118,7 @@ class Rubric:
         return (p.checkpoint for p in self.places() if p.checkpoint.kind is Kind.LEAF)
 
     def milestones(self) -> Iterator[Checkpoint]:
-        """Yield the leaves that are looked at after every step."""
+        """Yield the leaves that are checked after every step."""
         return (leaf for leaf in self.leaves() if leaf.when is When.EVERY_STEP)
 
     def places(self) -> Iterator[Place]:
@@ -127,12 +128,12 @@ class Rubric:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A checkpoint and what it inherits from where it stands.
+    """A checkpoint and the settings that it inherits from its position.
 
     Attributes:
-        around: The groups it is in, outermost first.
-        requires: What it and the groups around it require.
-        earlier: What stands before it, or before a group around it, in a sequence.
+        around: The groups that contain it, outermost first.
+        requires: Everything that it and its groups require.
+        earlier: Checkpoints that come before it, or before a group around it, in a sequence.
     """
 
     checkpoint: Checkpoint
@@ -142,12 +143,12 @@ class Place:
 
     @property
     def depth(self) -> int:
-        """How many groups it is in."""
+        """Number of groups that contain it."""
         return len(self.around)
 
     @property
     def bonus(self) -> bool:
-        """Whether it is a bonus or in one."""
+        """Whether it is a bonus or inside one."""
         return (*self.around, self.checkpoint)[0].bonus
 
 
@@ -227,7 +228,7 @@ def load_rubric(path: Path) -> Rubric:
     """Read and validate a rubric.
 
     Raises:
-        VerifierError: With file, line and field, or the checkpoint and what is wrong with it.
+        VerifierError: The message names file, line and field, or the checkpoint and its fault.
     """
     manifest = load_toml(path, RubricManifest, VerifierError)
     rubric = Rubric(
@@ -252,7 +253,7 @@ def show_place(path: Path, asked: Checkpoint | Condition, field_name: str) -> st
 
 def _place(path: Path, manifest: RubricManifest, noun: Noun, id: str, *fields: str) -> str:
     text = read_text(path, VerifierError)
-    # Where a field is absent, the line is that of its table.
+    # A missing field has the line of its table.
     location = (*dict(_locations(manifest))[noun, id], *fields)
     return f"{show_path(path)}:{locate(text, location)}: {noun} {id!r}"
 
@@ -286,7 +287,7 @@ Noun: TypeAlias = Literal["checkpoint", "condition"]
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What is wrong with one table of a rubric."""
+    """A fault of one table of a rubric."""
 
     id: str
     what: str
@@ -294,7 +295,7 @@ class _Fault:
 
 
 def _faults(rubric: Rubric) -> Iterator[_Fault]:
-    """Yield what makes a rubric meaningless, worst first."""
+    """Yield the faults that make a rubric meaningless, worst first."""
     places = list(rubric.places())
     yield from _twice(rubric, places)
     yield from _dangling(rubric, places)
@@ -335,7 +336,7 @@ def _twice(rubric: Rubric, places: Sequence[Place]) -> Iterator[_Fault]:
 
 
 def _dangling(rubric: Rubric, places: Sequence[Place]) -> Iterator[_Fault]:
-    """Find names that lead nowhere, and conditions to which none leads."""
+    """Find names that do not exist, and conditions that nothing uses."""
     checkpoints = {place.checkpoint.id for place in places}
     conditions = {condition.id for condition in rubric.conditions}
     named: set[str] = set()
@@ -390,7 +391,7 @@ def _misplaced(places: Sequence[Place]) -> Iterator[_Fault]:
 
 
 def _locations(manifest: RubricManifest) -> Iterator[tuple[tuple[Noun, str], Location]]:
-    """Yield where each id stands in the file; of ids used twice the later place comes last."""
+    """Yield the place of each id in the file; for an id used twice, the later place comes last."""
     for index, condition in enumerate(manifest.condition):
         yield ("condition", condition.id), ("condition", index)
     waiting: list[tuple[CheckpointManifest, Location]]

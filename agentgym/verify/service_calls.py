@@ -1,4 +1,4 @@
-"""Calls of services as the steps that contracts look at: from the audit, not from the trace."""
+"""Calls of services as steps for contracts, taken from the audit and not from the trace."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _RESULT_CHARS = 256 * 2**10
 
 
 def calls_as_steps(calls: Sequence[AuditEntry], *actors: str) -> list[Step]:
-    """Return the calls of some actors; a step's index is the call's number in the audit.
+    """Return the calls of some actors; a step's index is the number of the call in the audit.
 
     Raises:
-        VerifierError: There is no such actor.
+        VerifierError: An actor does not exist.
     """
     for actor in actors:
         check_actor(actor)
@@ -35,11 +35,11 @@ def _as_step(entry: AuditEntry) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A call that reads.
+    """A description of a reading call.
 
     Attributes:
-        call: What it looks like.
-        shows: Text that stands in what it returned, as `normal` has it; empty: any result.
+        call: Description of the call.
+        shows: Text that occurs in the result, compared by `normal`; empty for any result.
     """
 
     call: CallLike
@@ -49,7 +49,7 @@ class Reading:
         return f"{self.call} showing {self.shows!r}" if self.shows else str(self.call)
 
     def is_made_by(self, entry: AuditEntry, step: Step) -> bool:
-        """Whether a call is such a reading."""
+        """Return whether a call matches the description."""
         if entry.changed or not step_succeeded(step) or not self.call.fits(step, too_long=False):
             return False
         if not self.shows:
@@ -61,10 +61,10 @@ class Reading:
 
 
 def reading(table: object) -> Reading:
-    """Read what a rubric says of a reading: `tool` (default: any), `arguments`, `shows`.
+    """Read the description of a reading from a rubric: `tool` (default: any), `arguments`, `shows`.
 
     Raises:
-        VerifierError: It is not what is expected.
+        VerifierError: A field does not have the expected form.
     """
     known = {"tool", "where", "arguments", "shows"}
     if not isinstance(table, Mapping) or not table or not set(table) <= known:
@@ -78,12 +78,12 @@ def reading(table: object) -> Reading:
 def unread_before_acting(
     calls: Sequence[AuditEntry], readings: Sequence[Reading], acts: Sequence[CallLike]
 ) -> tuple[list[Reading], AuditEntry | None]:
-    """Return which readings were not made before the agent acted, and the call that acted.
+    """Return the readings that were missing before the agent acted, and the acting call.
 
     Args:
         calls: The audit.
-        readings: What should have been read.
-        acts: Which calls act, whether they succeed or not; empty: the first that changed a row.
+        readings: The demanded readings.
+        acts: Descriptions of acting calls, successful or not; empty: the first that changed a row.
     """
     missing = list(readings)
     for entry in calls:
@@ -98,7 +98,7 @@ def unread_before_acting(
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a JSON value, and its other values as JSON writes them."""
+    """Yield every text in a JSON value, and its other values as JSON."""
     if isinstance(value, Mapping):
         for inner in value.values():
             yield from _texts(inner)

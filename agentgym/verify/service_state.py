@@ -1,4 +1,4 @@
-"""What checks see of an environment's services: rows before and after, what differs, every call."""
+"""The services as checks see them: rows before and after, differences, and every call."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from agentgym.services.tables import SnapshotTables
 
 
 class ServicesSeen:
-    """The services at one moment of an episode; what nobody asks for is not made.
+    """The services at one moment of an episode; each part is computed only if a check asks.
 
     Args:
-        before: Their state as the setup left it.
-        after: Returns their state at the moment.
+        before: State after the setup.
+        after: Returns the state at the moment.
         calls: Every call of the episode until then.
     """
 
@@ -30,12 +30,12 @@ class ServicesSeen:
 
     @classmethod
     def of(cls, before: Snapshot, backend: Backend) -> ServicesSeen:
-        """Return how live services are now; they go on."""
+        """Return the present state of live services, which continue to run."""
         with backend.lock:
             return cls(before, backend.snapshot, tuple(backend.audit))
 
     def parts(self) -> tuple[Snapshot, Snapshot, tuple[AuditEntry, ...]]:
-        """Return the states before and after and the calls: all that another process needs."""
+        """Return the states before and after and the calls, which another process needs."""
         return self._before, self._after, self.calls
 
     @cached_property
@@ -49,7 +49,7 @@ class ServicesSeen:
 
     @cached_property
     def tables_before(self) -> Tables:
-        """The rows as the setup left them."""
+        """The rows after the setup."""
         return SnapshotTables(self._before)
 
     @cached_property
@@ -59,5 +59,5 @@ class ServicesSeen:
 
     @cached_property
     def row_changes(self) -> Sequence[RowChange]:
-        """The rows that differ."""
+        """The changed rows."""
         return diff(self._before, self._after)

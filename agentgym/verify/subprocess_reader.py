@@ -1,8 +1,8 @@
-"""Reading hostile files with libraries that were not made for them: in a process with bounds.
+"""Read hostile files in a separate process with limits on time and memory.
 
-A database, a picture or an office document of an agent's can make its reader take any time and
-memory, or crash it. A reader is a module of a pack's with ``answer(order, folder)``; it runs in a
-process of its own, whose end, however it comes, is the agent's doing.
+An agent can craft a database, a picture or an office document that makes its parser hang, exhaust
+memory or crash. A reader is a module of a pack with ``answer(order, folder)``. It runs in its own
+process, and any failure of that process counts as the agent's.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def ask(
     what: str,
     timeout_s: float = 10.0,
 ) -> Any:
-    """Return what a reader answers about some files.
+    """Return the answer of a reader about some files.
 
     Args:
         reader: The module.
-        order: What is asked.
-        files: Contents by name; they lie in the folder that the reader is told.
-        what: What the files are, for messages.
-        timeout_s: When the reader is ended.
+        order: The question.
+        files: Contents by name; they lie in the folder that is passed to the reader.
+        what: Description of the files, for messages.
+        timeout_s: Time limit of the reader, in seconds.
 
     Raises:
         GuestFileError: The reader raised, crashed, took too long or too much memory, or
@@ -63,7 +63,7 @@ def ask(
             Path(folder, name).write_bytes(data)
         limits = [str(_MEMORY_BYTES), str(int(timeout_s) + 1)]
         argv = [sys.executable, "-IB", "-c", _BOOT, str(reader), *limits, folder]
-        with tempfile.TemporaryFile() as told:  # a pipe would be read into our own memory
+        with tempfile.TemporaryFile() as told:  # a pipe would fill this process's memory
             try:
                 done = subprocess.run(
                     argv,

@@ -1,7 +1,7 @@
-"""Threads of their own for what judges: checks' answers, and a judge that may never answer.
+"""Separate threads for grading: for checks, and for a judge that may never answer.
 
-Not the loop's executor: its few threads would all wait for rooms, which a provider may need that
-executor to start, and a call that never ends would keep the process from ending.
+The loop's default executor is not used. Its few threads could all wait for rooms, and a provider
+may need that executor to start a room. A call that never ends would also keep the process alive.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 def threaded(function: Callable[[], T]) -> concurrent.futures.Future[T]:
-    """Run a function on a thread of its own."""
+    """Run a function on a new thread."""
     outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
     outcome.set_running_or_notify_cancel()
-    # As asyncio.to_thread does: whoever watches this grading watches its checks too.
+    # As asyncio.to_thread does: context variables of this grading apply to its checks too.
     context = contextvars.copy_context()
 
     def work() -> None:
@@ -34,5 +34,5 @@ def threaded(function: Callable[[], T]) -> concurrent.futures.Future[T]:
 
 
 def in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
-    """Run a function on a thread of its own, and wait for it on the loop."""
+    """Run a function on a new thread and await its result on the loop."""
     return asyncio.wrap_future(threaded(function))

@@ -1,7 +1,7 @@
-"""Comparing plain values: what check packs mean by "equal", and how they say what differs.
+"""Comparison of plain values: the meaning of "equal" in check packs, and short differences.
 
-Owns number tolerance, order and the short messages. Values are those of JSON: a number equals a
-number whatever its type, and never a truth value.
+The module owns number tolerance, order and the short messages. Values are those of JSON: a number
+equals a number of any type, but never a truth value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agentgym.errors import VerifierError
 from agentgym.records import CheckResult, CheckStatus, Json
 
 MOST_TOLERANT = 300
-"""Elements that are compared in any order and with a tolerance: pairing them up is cubic."""
+"""Maximum number of elements compared in any order with a tolerance; pairing them is cubic."""
 
 _BRIEF_CHARS = 120
 
@@ -27,7 +27,7 @@ def result(passed: bool, message: str) -> CheckResult:
 
 
 def brief(value: object) -> str:
-    """Show a value in at most about 120 characters; of lists and objects only the size."""
+    """Return a value in at most about 120 characters; of lists and objects only the size."""
     if isinstance(value, Mapping):
         return f"an object of {len(value)}"
     if isinstance(value, (list, tuple)):
@@ -38,22 +38,23 @@ def brief(value: object) -> str:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a number of JSON; true and false are none."""
+    """Return whether a value is a number of JSON; true and false are not numbers."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many are expected: at least so many, and where it is given at most so many."""
+    """An expected count: a minimum, and a maximum if it is given."""
 
     at_least: int
     at_most: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what are no bounds.
+        """Refuse invalid bounds.
 
         Raises:
-            VerifierError: One is no whole number, or the lower one is below 0 or over the other.
+            VerifierError: A bound is not an integer, or the minimum is below 0 or above the
+                maximum.
         """
         least = 0
         for name in ("at_least", "at_most"):
@@ -69,16 +70,16 @@ class Bounds:
         return f"at least {self.at_least}{most}"
 
     def hold(self, count: int) -> bool:
-        """Whether a count is within them."""
+        """Return whether a count is within the bounds."""
         return self.at_least <= count and (self.at_most is None or count <= self.at_most)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What counts as equal.
+    """The meaning of equality for one check.
 
     Attributes:
-        tolerance: How far apart two numbers may be, absolutely.
+        tolerance: Largest absolute difference of two equal numbers.
         any_order: Lists are compared as multisets, at every depth.
     """
 
@@ -86,20 +87,20 @@ class Comparison:
     any_order: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a tolerance that is none.
+        """Refuse an invalid tolerance.
 
         Raises:
-            VerifierError: It is negative, not finite or no number.
+            VerifierError: It is negative, not finite or not a number.
         """
         if not is_number(self.tolerance) or not 0 <= self.tolerance < float("inf"):
             raise VerifierError(f"tolerance: expected a number >= 0, got {self.tolerance!r}")
 
     def difference(self, seen: object, wanted: Json, where: str = "") -> str:
-        """Describe the first difference of two values; empty where they are equal.
+        """Describe the first difference of two values; empty if they are equal.
 
         Args:
-            seen: What the agent left. It is followed as deep as `wanted` goes.
-            wanted: What it should be.
+            seen: The agent's value. It is followed only as deep as `wanted`.
+            wanted: The expected value.
             where: Path of both, for the message: ``.servers[0]``.
 
         Raises:
@@ -156,7 +157,7 @@ def _distance(a: float, b: float) -> float:
 
 
 def _key(value: object) -> Hashable:
-    """Return what two equal values share and no others; order in lists does not count."""
+    """Return a key that equal values share and no others; order in lists does not count."""
     if isinstance(value, Mapping):
         return "object", frozenset((key, _key(inner)) for key, inner in value.items())
     if _is_list(value):
@@ -169,7 +170,7 @@ def _show(value: Json) -> str:
 
 
 def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:
-    """Return a row that gets no column of its own, however rows and columns are paired.
+    """Return a row that stays without a column in every pairing of rows and columns.
 
     Augmenting paths (Kuhn 1955), breadth first.
     """

@@ -1,8 +1,8 @@
-"""Which verifier judged: a digest of everything of agentgym's and the author's that decides.
+"""The verifier's version: a digest of all code of agentgym and the author that decides.
 
-The digest covers agentgym's version, the task's ``checks`` folder and the packs its rubric
-names. It is computed again only when one of those files has changed. That of a foreign task
-covers its tests and the programs they run with.
+The digest covers agentgym's version, the task's ``checks`` folder and the packs its rubric names.
+It is recomputed only if one of those files has changed. For a foreign task it covers the tests and
+the programs that run them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from agentgym.verify.foreign.toolkit import RECIPE
 
 DIGITS = 12
 _File: TypeAlias = tuple[str, str, int, int, int]
-"""Name in the digest, path, and by what a change shows: size, time of change, inode."""
+"""Name in the digest, path, and the signs of a change: size, time of change, inode."""
 
 
 def verifier_version(task: Task) -> str:
-    """Return the version of what judges a task, as 12 hexadecimal digits.
+    """Return the version of a task's verifier, as 12 hexadecimal digits.
 
-    Equal versions judge equally; a version differs where agentgym's does, or one byte of the
-    checks. A rubric that cannot be read has a version too.
+    Equal versions judge equally. The version changes with agentgym's version and with every byte of
+    the checks. An unreadable rubric has a version too.
     """
     if task.foreign is not None:
         return foreign_version(task.foreign)
@@ -43,14 +43,14 @@ def verifier_version(task: Task) -> str:
     for name in _packs(files, str(folder / "rubric.toml")):
         try:
             pack = catalogue.find("verifiers", name)
-        except ConfigError:  # the rubric is refused for it, under the version it has without
+        except ConfigError:  # the rubric is refused for it; its version then leaves this pack out
             continue
         files += tuple(file for file in _files(name, pack) if file[0] not in _cases(name))
     return _digest(_agentgym_version(), task.manifest.abstain, files)
 
 
 def foreign_version(rules: ForeignRules) -> str:
-    """Return the version of what judges a foreign task, as 12 hexadecimal digits."""
+    """Return the version of a foreign task's verifier, as 12 hexadecimal digits."""
     digest = hashlib.sha256(_agentgym_version().encode())
     for name, content in _deciding(rules):
         digest.update(f"{name}\0{len(content)}\0".encode())
@@ -59,7 +59,7 @@ def foreign_version(rules: ForeignRules) -> str:
 
 
 def _deciding(rules: ForeignRules) -> Iterator[tuple[str, bytes]]:
-    """Yield what decides beside agentgym itself: files of tests, or a task's own criteria."""
+    """Yield what decides besides agentgym: files of tests, or a task's own criteria."""
     match rules:
         case SandboxRules():
             tops = [folder for stage in rules.stages for folder in stage.tests]
@@ -74,7 +74,7 @@ def _deciding(rules: ForeignRules) -> Iterator[tuple[str, bytes]]:
 
 
 def _agentgym_version() -> str:
-    # The package's own module stands above this layer, so it is not imported, only asked.
+    # The package's top module belongs to a higher layer, so it is looked up, not imported.
     version: str = sys.modules["agentgym"].__version__
     return version
 
@@ -101,7 +101,7 @@ def _files(name: str, folder: Path) -> Iterator[_File]:
 
 
 def _cases(pack: str) -> tuple[str, ...]:
-    """Return the files that measure a pack and have no part in its verdicts."""
+    """Return the files that measure a pack and do not affect its verdicts."""
     return f"{pack}/calibration.toml", f"{pack}/samples.py"
 
 
@@ -111,7 +111,7 @@ def _packs(files: tuple[_File, ...], rubric: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)
 def _named(rubric: _File) -> tuple[str, ...]:
-    """Return the sorted names of the packs that a rubric uses; none where it is no TOML."""
+    """Return the sorted names of the packs that a rubric uses; empty if it is not valid TOML."""
     try:
         uses = set(_uses(tomllib.loads(_read(rubric[1]).decode())))
     except ValueError:
@@ -120,7 +120,7 @@ def _named(rubric: _File) -> tuple[str, ...]:
 
 
 def _uses(value: Any) -> Iterator[str]:
-    """Yield every ``use`` of a rubric, whatever it stands in."""
+    """Yield every ``use`` of a rubric, at any depth."""
     if isinstance(value, dict):
         if isinstance(value.get("use"), str):
             yield value["use"]
@@ -133,5 +133,5 @@ def _uses(value: Any) -> Iterator[str]:
 def _read(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
-    except OSError:  # gone or closed since it was listed; whoever needs it says so
+    except OSError:  # removed or closed since it was listed; its reader reports that
         return b""

@@ -12,8 +12,8 @@ import pytest
 from chat_server import ChatServer, Dropped, Endless, LeftOpen, Raw, Status, call, events, says
 from PIL import Image
 
-import agentgym.chat.endpoint as endpoint
 from agentgym.agents.openai import OpenAIAgent
+from agentgym.chat import answers, completion, endpoint, stream
 from agentgym.errors import AgentError, ConfigError, PolicyError
 from agentgym.records import Action, Briefing, Decision, Observation, Step, TokenUsage
 from agentgym.testing.agent import BRIEFING, FIRST, TOOLS, actions, play
@@ -378,7 +378,7 @@ async def test_nobody_listens(monkeypatch):
 @pytest.mark.parametrize("kind", ["headers", "drip", "body"])
 async def test_a_reply_that_never_ends(serve, mode, kind):
     serve([Endless(kind)])
-    with pytest.raises(PolicyError, match=r"no complete reply within 0\.3 s|is longer than"):
+    with pytest.raises(PolicyError, match=r"no complete reply within 0\.3 s|is too long"):
         await decide(with_option(mode, "timeout_s=0.3"))
 
 
@@ -390,10 +390,59 @@ async def test_a_stream_is_over_at_its_end_mark(serve):
 
 
 async def test_an_endless_body_is_not_kept_in_memory(serve, monkeypatch):
-    monkeypatch.setattr(endpoint, "MAX_REPLY_BYTES", 100_000)
+    monkeypatch.setattr(endpoint, "MOST_CHARACTERS", 100_000)
     serve([Endless("body")])
-    with pytest.raises(PolicyError, match="the reply is longer than 100000 bytes"):
+    with pytest.raises(PolicyError, match="the reply is too long: more than 100000 bytes"):
         await decide()
+
+
+def event(**delta):
+    return b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (event(content="a" * 40) * 30, "more than 1000 characters"),
+        (
+            b"".join(event(tool_calls=[{"id": f"{n}"}]) for n in range(30)),
+            "more than 20 tool calls",
+        ),
+        (b"data: " + b" " * 2000, "an event of more than 1000 bytes"),
+        (b"data: " + b"[" * 300 + b"\n", "more than 200 brackets"),
+    ],
+    ids=["text", "calls", "line", "brackets"],
+)
+async def test_a_stream_of_many_small_parts_is_bounded(serve, monkeypatch, body, why):
+    for module in (completion, stream):
+        monkeypatch.setattr(module, "MOST_CHARACTERS", 1000)
+        monkeypatch.setattr(module, "MOST_CALLS", 20)
+    monkeypatch.setattr(completion, "_MOST_PARTS", 200)
+    serve([Raw(body, "text/event-stream")])
+    with pytest.raises(PolicyError, match=f"the reply is too long: {why}"):
+        await decide()
+
+
+@pytest.mark.parametrize(
+    ("name", "bound", "message"),
+    [
+        ("_MOST_PARTS", 5, "more than 5 brackets"),
+        ("MOST_CALLS", 1, "more than 1 tool calls"),
+    ],
+)
+async def test_a_body_of_many_parts_is_the_model_s_doing(serve, monkeypatch, name, bound, message):
+    monkeypatch.setattr(completion, name, bound)
+    serve([says(call("look"), call("look"))])
+    with pytest.raises(PolicyError, match=f"the reply is too long: {message}"):
+        await decide()
+
+
+async def test_an_error_answer_is_not_read_to_its_end(serve, monkeypatch):
+    monkeypatch.setattr(answers, "ERROR_BYTES", 1000)
+    serve([Status(403, "no" * 100_000)])
+    with pytest.raises(AgentError, match="answered 403") as caught:
+        await decide()
+    assert len(str(caught.value)) < 700
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ async def test_a_client_that_leaves_is_recorded_as_such(folder, tmp_path):
     assert row.error == "the client left without submit or give_up"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_with_everything_recorded(folder, tmp_path, number):
     out = tmp_path / "run"
     server = subprocess.Popen(

@@ -15,6 +15,7 @@ from agentgym.errors import ConfigError, SandboxDiedError, SurfaceError
 from agentgym.protocols import Site
 from agentgym.record.store import RunStore
 from agentgym.records import Action, Effect, Observation, SurfaceConfig, Verdict
+from agentgym.rollout import session as session_module
 from agentgym.rollout.mcp import INSTRUCTION, SessionServer, result_of
 from agentgym.rollout.serve import serve_http, take_port
 from agentgym.rollout.session import Answer, Session, SessionConfig
@@ -87,6 +88,36 @@ async def test_steps_run_out(store):
     last = await session.call(ADD, "x")
     assert last.over and last.observation.text.startswith("it is 4")
     assert last.verdict.score == 1.0
+
+
+class Slow(CounterEnvironment):
+    """Does not come to the end of a step before it is let go on."""
+
+    def __init__(self):
+        super().__init__(counter_task(), CounterProvider())
+        self.began, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def step(self, decision, *, recorded=()):
+        self.began.set()
+        await self.go_on.wait()
+        return await super().step(decision, recorded=recorded)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_who_leaves_in_the_middle_of_a_call_is_judged_after_it(store, monkeypatch, stopped):
+    monkeypatch.setattr(session_module, "_END_S", 0.01)
+    env = Slow()
+    session = Session(replace(config_of(store), make=lambda: env), TOLD)
+    calling = asyncio.create_task(session.call(ADD, "x"))
+    await env.began.wait()
+    calling.cancel()
+    leaving = asyncio.create_task(session.leave("the client left", stopped=stopped))
+    await asyncio.wait({leaving}, timeout=0.1)
+    assert leaving.done() is stopped, "only the end of the server does not wait for the call"
+    env.go_on.set()
+    await leaving
+    verdict = store.episode(1).verdict
+    assert (verdict and verdict.score) == (None if stopped else 0.5)
 
 
 async def test_who_leaves_early_is_judged_as_it_stands(store):

@@ -233,7 +233,7 @@ async def test_what_is_used_up_can_be_had_where_it_is_allowed(provider, recipe):
     ],
 )
 async def test_without_the_filter_these_succeed(provider, recipe, name, attempts, monkeypatch):
-    monkeypatch.setattr(launch, "filter_fd", lambda: None)
+    monkeypatch.setattr(launch, "filter_program", lambda: None)
     (attack,) = (attack for attack in PROGRAMS if attack.name == name)
     outcome = await attack.run(provider, recipe())
     done = {name for name, how in outcome.attempts.items() if how == DONE}
@@ -253,7 +253,7 @@ from agentgym.testing.attacks.probing import call
 call("keyctl", 1, None)
 call("add_key", b"user", b"agentgym-secret", b"of the host", 11, -3)
 if sys.argv[2] == "open":
-    launch.filter_fd = lambda: None
+    launch.filter_program = lambda: None
 
 async def main():
     provider = BubblewrapProvider(Path(sys.argv[1]))

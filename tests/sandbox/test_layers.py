@@ -1,9 +1,11 @@
 """Our reading of overlay layers against the kernel's: what the guest sees is the truth."""
 
 import hashlib
+import os
 import random
 import shlex
 import stat
+import struct
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ import pytest
 from agentgym.errors import SandboxLimitError
 from agentgym.records import ChangeKind
 from agentgym.sandbox import layers
-from agentgym.sandbox.access import layers_bounded
+from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.layers import Stack, remove, squash
+from agentgym.sandbox.tree import LayerTree
 
 NAMES = ("a", "b", "c", "d e", "ü")
 LAYERS = 5
@@ -136,3 +139,20 @@ def test_no_more_is_looked_through_than_the_bounds_say(tmp_path, monkeypatch, bo
     monkeypatch.setattr(layers, bound, most - 1)
     with pytest.raises(SandboxLimitError, match="names were changed"), layers_bounded():
         layers.changes(*stacks)
+
+
+def test_access_control_lists_are_read_as_text(tmp_path):
+    base = struct.pack("<IHHIHHIHHI", 2, 1, 7, 2**32 - 1, 4, 5, 2**32 - 1, 32, 0, 2**32 - 1)
+    named = struct.pack(
+        "<IHHIHHIHHIHHIHHI",
+        *(2, 1, 6, 2**32 - 1, 2, 4, 0, 4, 0, 2**32 - 1, 16, 4, 2**32 - 1, 32, 0, 2**32 - 1),
+    )
+    folder, file = tmp_path / "folder", tmp_path / "folder" / "file"
+    folder.mkdir()
+    file.touch()
+    os.setxattr(folder, "system.posix_acl_default", base)
+    os.setxattr(file, "system.posix_acl_access", named)
+    tree = LayerTree(LayerAccess(privileged=True), [str(tmp_path)], {})
+    there, inside = tree.stat("/folder"), tree.stat("/folder/file")
+    assert (there.acl, there.default_acl) == ("", "u::rwx,g::r-x,o::---")
+    assert (inside.acl, inside.default_acl) == ("u::rw-,u:0:r--,g::---,m::r--,o::---", "")

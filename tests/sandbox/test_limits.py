@@ -6,6 +6,7 @@ import os
 import limit_checks
 import pytest
 
+from agentgym.errors import SandboxError
 from agentgym.records import Limits
 from agentgym.sandbox.control_group import (
     ControlGroup,
@@ -54,9 +55,22 @@ def test_limits_of_an_ordinary_user(as_somebody):
         assert "('pids', 'rlimit')" in enforced and "cpus" not in enforced
 
 
-async def test_what_is_on_the_disk_already_is_measured_at_once(tmp_path):
-    async with asyncio.timeout(5):
-        await DiskWatch(str(tmp_path)).overrun(100, lambda: 101)
+async def test_a_sandbox_is_measured_when_the_disk_gets_fuller(tmp_path):
+    measured = []
+
+    def written():
+        measured.append(True)
+        return 2**20 + 1
+
+    overrun = asyncio.ensure_future(DiskWatch(str(tmp_path)).overrun(2**20, written))
+    await asyncio.sleep(0)
+    assert not measured
+    async with asyncio.timeout(20):
+        while not overrun.done():
+            with open(tmp_path / "file", "ab") as file:
+                file.write(os.urandom(2**20))
+                os.fsync(file.fileno())
+            await asyncio.sleep(0.01)
 
 
 # --- control groups, on a tree of plain files -------------------------------------------------
@@ -108,8 +122,13 @@ def test_v2_uses_the_nearest_group_that_was_delegated(tmp_path):
         control = (folder / "cgroup.subtree_control").read_text()
         assert set(control.split()) == {"+memory", "+pids", "+cpu"}
     assert not (service / "app.slice/run.scope/agentgym").exists()
-    group.add(4321)
-    assert (group.folders[0] / "cgroup.procs").read_text() == "4321"
+    members = group.folders[0] / "cgroup.procs"
+    with pytest.raises(SandboxError, match="cannot limit the sandbox with .*cgroup.procs"):
+        group.open_members()
+    members.touch()
+    (descriptor,) = group.open_members()
+    assert os.path.samestat(os.fstat(descriptor), members.stat())
+    os.close(descriptor)
 
 
 def test_v2_without_a_writable_group_has_none(tmp_path):

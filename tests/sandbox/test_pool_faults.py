@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,7 +92,7 @@ async def test_a_filled_pool_of_a_killed_process_is_cleaned_up_by_the_next(kind,
         [sys.executable, "-c", HOLDER, str(store), kind], stdout=subprocess.PIPE, text=True
     )
     assert host.stdout.readline() == "full\n"
-    family = children_of(host.pid)
+    family = descendants_of(host.pid)
     assert kind == "docker" or len(family) >= 3
     host.send_signal(signal.SIGKILL)
     host.wait()
@@ -150,9 +151,45 @@ async def make_ghosts(root, count):
         daemon.close()
 
 
+def load_unnamed(store, owner):
+    """Load an image without a name for a process that does not live; return its id."""
+    base = store.engine.image(store.base())
+    store.labels = {**store.labels, "agentgym.owner": owner}
+    return store._load(base.diff_ids, [], dict(base.labels))
+
+
+def images():
+    listing = ["docker", "images", "-q", "--no-trunc", "-f", "dangling=true"]
+    return set(subprocess.check_output(listing, text=True).split())
+
+
 def containers():
     listing = ["docker", "ps", "-aq", "--no-trunc"]
     return set(subprocess.check_output(listing, text=True).split())
+
+
+@pytest.mark.docker
+async def test_images_of_a_dead_process_and_of_a_store_that_is_gone_are_removed(docker_root):
+    """As a daemon leaves them that was still loading when the process was killed."""
+    provider = DockerProvider(docker_root)
+    box = await provider.start(HOST)
+    made = {}
+    for name, folder in (("late", docker_root), ("elsewhere", docker_root / "gone")):
+        other = DockerProvider(folder)
+        await other.find("nothing")
+        made[name] = await asyncio.to_thread(load_unnamed, other._store, f"{name}-cccccc")
+        await other.close()
+    shutil.rmtree(docker_root / "gone")
+    try:
+        last = DockerProvider(docker_root)
+        await last.find("nothing")
+        assert images() & {*made.values()} == {made["elsewhere"]}
+        await last.prune([])
+        await last.close()
+        assert not images() & {*made.values()}
+        assert (await box.exec(["echo", "alive"])).stdout == b"alive\n"
+    finally:
+        await provider.close()
 
 
 @pytest.mark.docker

@@ -18,7 +18,8 @@ from agentgym.errors import (
     SandboxError,
     SandboxLimitError,
 )
-from agentgym.sandbox import launch, runtime
+from agentgym.records import Snapshot
+from agentgym.sandbox import fork_server, runtime
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
 
@@ -225,9 +226,14 @@ async def test_a_start_that_fails_says_why(tmp_path, recipe, monkeypatch):
         patch.setattr(runtime, "candidates", list)
         with pytest.raises(SandboxError, match="no Python here.* apt-get install"):
             await provider.start(recipe())
-    monkeypatch.setattr(launch, "_MOUNT_POINT", "/no-such-folder")
-    with pytest.raises(SandboxError, match="no-such-folder.*does not exist"):
-        await provider.start(recipe())
+    with monkeypatch.context() as patch:
+        patch.setattr(fork_server, "_MOUNT_POINT", "/no-such-folder")
+        with pytest.raises(SandboxError, match="no-such-folder.*does not exist"):
+            await provider.start(recipe())
+    snapshot = await (await provider.start(recipe())).seal()
+    gone = Snapshot(provider.name, ("l/no-such-layer", *snapshot.layers))
+    with pytest.raises(SandboxError, match="did not start: mount overlay.*: No such file"):
+        await provider.start(recipe(), gone)
     await provider.close()
 
 

@@ -15,12 +15,12 @@ from rstr import Rstr
 
 from agentgym.errors import SurfaceError
 from agentgym.records import Action, ToolSpec
+from agentgym.records.pattern import is_linear
 from agentgym.surfaces import transport
 from agentgym.surfaces.calls import check_call, sample_call
 from agentgym.surfaces.mcp import _described, _named
 from agentgym.surfaces.mcp_client import Address, Session
 from agentgym.surfaces.mcp_schema import adapt
-from agentgym.surfaces.pattern import is_linear
 
 LINEAR = [
     *("", "foo", "foo|bar", r"\d{4}-\d{2}-\d{2}", "^[a-z]+$", "^[a-z]+[0-9]{4}$", r"^\S+$"),

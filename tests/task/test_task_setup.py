@@ -10,13 +10,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memory_provider import MemoryProvider, MemorySandbox
 from task_folder import TASK_TOML, write_task
 
-from agentgym.errors import ConfigError, GuestFileError, SandboxDiedError, SandboxError, TaskError
-from agentgym.records import ExecResult, Limits, Recipe
+from agentgym.errors import (
+    ConfigError,
+    GuestFileError,
+    SandboxDiedError,
+    SandboxError,
+    TaskError,
+    UnsupportedError,
+)
+from agentgym.records import Change, ChangeKind, ExecResult, Limits, Recipe, Snapshot
 from agentgym.task.load import load_task
 from agentgym.task.model import Instance
 from agentgym.task.setup import prepare
@@ -100,6 +108,43 @@ async def test_a_setup_leaves_a_snapshot_and_gold(instance: Instance, cache: Pat
     assert zoo.sandboxes[0].files.keys() == {"/srv/apples.txt"}
     assert all(sandbox.closed for sandbox in zoo.sandboxes)
     assert (cache / "gold").stat().st_mode & 0o077 == 0
+
+
+class Reticent(Zoo):
+    """Says of two snapshots what differs, and nothing of a running sandbox."""
+
+    async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> MemorySandbox:
+        async def changes(since: Snapshot | None = None) -> list[Change]:
+            raise UnsupportedError("no changes here")
+
+        sandbox = await super().start(recipe, snapshot)
+        sandbox.changes = changes  # type: ignore[method-assign]
+        return sandbox
+
+    async def compare(self, before: Snapshot, after: Snapshot) -> list[Change]:
+        was, now = (self.layers[one.layers[0]] for one in (before, after))
+        return [Change(path, ChangeKind.ADDED) for path in sorted(now.keys() - was.keys())]
+
+    async def discard(self, snapshot: Snapshot) -> None:
+        del self.layers[snapshot.layers[0]]
+
+
+async def test_the_digest_covers_files_where_a_sandbox_notes_no_changes(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reticent = Reticent()
+    prepared = await prepare(instance, reticent, RECIPE)
+    assert prepared.digest == (await prepare(instance, Zoo(), RECIPE)).digest
+    assert len(reticent.layers) == 1 and all(one.closed for one in reticent.sandboxes)
+
+    async def more(sandbox: MemorySandbox, *rest: Any) -> ExecResult:
+        sandbox.files["/srv/pear"] = b"a pear"
+        return await reticent.setup(sandbox, *rest)
+
+    reticent.kept.clear()
+    reticent.programs["/bin/bash"] = more
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "other"))
+    assert (await prepare(instance, reticent, RECIPE)).digest != prepared.digest
 
 
 async def test_a_prepared_instance_is_found_again(instance: Instance) -> None:

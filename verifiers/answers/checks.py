@@ -1,9 +1,9 @@
-"""Check pack `answers`: what the agent said when it submitted.
+"""Check pack `answers`: the agent's final answer, the argument of `submit`.
 
-Channel: trace (`answer`). No answer, or an empty one where one is asked for, is a fail. An answer
-is read as a whole: a right one hidden in a list of guesses is none. What `normal` does to text is
-the same everywhere: Unicode NFKC, case folded, runs of white space one space, quotes and a full
-stop around it dropped.
+Channel: trace (`answer`). A missing answer is a fail, and so is an empty one if an answer is asked
+for. An answer is read as a whole: a correct item in a list of guesses does not count. `normal`
+always normalises text in this way: Unicode NFKC, case folding, runs of white space as one space,
+quotes and a full stop around it dropped.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def exact(evidence: Evidence, text: str | float, strip: bool = True) -> CheckRes
         with = { text = "{{ip}}" }
 
     Args:
-        evidence: Of the episode.
-        text: What should be answered.
-        strip: Leave white space at both ends out of the comparison.
+        evidence: Evidence of the episode.
+        text: The expected answer.
+        strip: Ignore white space at both ends.
     """
     wanted = _text("text", text)
     seen = _answer(evidence)
@@ -55,7 +55,7 @@ def exact(evidence: Evidence, text: str | float, strip: bool = True) -> CheckRes
 
 
 def normal(evidence: Evidence, text: str | float) -> CheckResult:
-    """The answer is this text but for case, spacing, width, quotes and a full stop.
+    """The answer is this text; case, spacing, width, quotes and a full stop do not count.
 
     Channel: trace.
 
@@ -89,21 +89,21 @@ def number(
     relative: float = 0.0,
     units: Sequence[str] = (),
 ) -> CheckResult:
-    """The answer is one number near this value, with one of the units where units are given.
+    """The answer is one number near this value, followed by one of the units if units are given.
 
-    Channel: trace. ``1,234.5`` and ``1.2e3`` are numbers; a decimal comma is none. The comparison
-    is made in decimal, so a tolerance of 0.1 means 0.1.
+    Channel: trace. ``1,234.5`` and ``1.2e3`` are numbers; a number with a decimal comma is not. The
+    comparison is made in decimal, so a tolerance of 0.1 means 0.1.
 
     Example:
         use = "answers.number"
         with = { value = 12.5, tolerance = 0.05, units = ["", "GB", "gigabytes"] }
 
     Args:
-        evidence: Of the episode.
-        value: What should be answered.
-        tolerance: How far off it may be, absolutely.
-        relative: How far off it may be, as a share of `value`; the wider of the two counts.
-        units: What may follow the number, compared as `normal` does; "" allows none to follow.
+        evidence: Evidence of the episode.
+        value: The expected number.
+        tolerance: Largest absolute difference.
+        relative: Largest difference as a share of `value`; the wider of the two limits counts.
+        units: Texts allowed after the number, compared as `normal` does; "" allows no unit.
     """
     for name, given in (("value", value), ("tolerance", tolerance), ("relative", relative)):
         if not is_number(given) or not math.isfinite(given) or (name != "value" and given < 0):
@@ -126,8 +126,8 @@ def number(
 def date_is(evidence: Evidence, day: str) -> CheckResult:
     """The answer is this date: ISO 8601, or with the month in English letters.
 
-    Channel: trace. ``2026-03-04``, ``4 March 2026``, ``Mar 4th, 2026`` are dates; ``03/04/2026``,
-    which is two, is none.
+    Channel: trace. ``2026-03-04``, ``4 March 2026``, ``Mar 4th, 2026`` are dates; ``03/04/2026`` is
+    ambiguous and does not count.
 
     Example:
         use = "answers.date_is"
@@ -148,7 +148,7 @@ def items(
 ) -> CheckResult:
     """The answer lists exactly these items, each compared as `normal` does.
 
-    Channel: trace. Items stand between separators or on lines of their own, bullets and numbering
+    Channel: trace. Items are divided by separators or by line ends; bullets and numbering are
     dropped.
 
     Example:
@@ -156,10 +156,10 @@ def items(
         with = { items = ["ada", "grace"], any_order = true }
 
     Args:
-        evidence: Of the episode.
-        items: What should be listed.
+        evidence: Evidence of the episode.
+        items: The expected items.
         any_order: Compare as multisets: every item as often as expected.
-        separator: What stands between items on one line.
+        separator: Separator of items on one line.
     """
     if not isinstance(separator, str) or not separator.strip():
         raise VerifierError(f"separator: expected text that is no white space, got {separator!r}")
@@ -185,24 +185,24 @@ def mentions(
     only: Sequence[str] = (),
     most_chars: int = 2000,
 ) -> CheckResult:
-    """The answer, in sentences of its own, says these facts and nothing that is forbidden.
+    """The answer, in free sentences, states these facts and no forbidden ones.
 
     Channel: trace. A fact is text (whole words; case and spacing do not count), a number (`1200`
     finds 1,200.00), `{ date = "2026-03-04" }` (finds 4 March, Mar 4th 2026), `{ time = "14:00" }`
-    (finds 2 pm), or `{ any = […] }` of several. Whoever answers with everything there is would say
-    it all: bound that with `forbids`, `only` and `most_chars`.
+    (finds 2 pm), or `{ any = […] }` of several. An answer that dumps all data would state every
+    fact: prevent that with `forbids`, `only` and `most_chars`.
 
     Example:
         use = "answers.mentions"
         with = { facts = ["Ada Quist", 3, { date = "2026-03-04" }], only = ["dates"] }
 
     Args:
-        evidence: Of the episode.
-        facts: What it says.
-        forbids: Facts that it does not say.
-        may: Facts that it may say, for `only`.
-        only: "dates", "times", "numbers": of these it says none but `facts` and `may`.
-        most_chars: How long it may be.
+        evidence: Evidence of the episode.
+        facts: Facts that it has to state.
+        forbids: Facts that it must not state.
+        may: Further facts that `only` allows.
+        only: "dates", "times", "numbers": of these it states only `facts` and `may`.
+        most_chars: Maximum length in characters.
     """
     wanted = facts_in_text.mentions(facts, forbids, may, only, most_chars)
     seen = evidence.answer or ""
@@ -211,7 +211,7 @@ def mentions(
 
 
 def gave_up(evidence: Evidence, reason: str = "") -> CheckResult:
-    """The agent gave up, for a reason in which this text is found, compared as `normal` does.
+    """The agent gave up, and its reason contains this text, compared as `normal` does.
 
     Channel: trace. For tasks with ``abstain = true``.
 
@@ -228,7 +228,7 @@ def gave_up(evidence: Evidence, reason: str = "") -> CheckResult:
 
 def _answer(evidence: Evidence) -> str:
     answer = evidence.answer or ""
-    # A longer one is no answer; what is cut off could only have made it wrong.
+    # A longer text is not a valid answer, whatever the part that is cut off says.
     return answer if len(answer) <= _ANSWER_CHARS else ""
 
 
@@ -256,7 +256,7 @@ def _normal(text: str) -> str:
 
 
 def _date(text: str) -> date | None:
-    """Read a date out of text that is already normal; None where it is none."""
+    """Read a date from text that is already normal; return None if it is not a date."""
     if found := _ISO.fullmatch(text):
         year, month, day = (int(part) for part in found.groups())
     elif found := _DAY_FIRST.fullmatch(text):
@@ -272,6 +272,6 @@ def _date(text: str) -> date | None:
 
 
 def _month(name: str) -> int:
-    """Return the number of a month by its name or three letters of it; 0 for anything else."""
+    """Return the number of a month by its name or its first three letters; 0 for other text."""
     names = [month for month in MONTHS if name in (month, month[:3])]
     return MONTHS.index(names[0]) + 1 if names else 0

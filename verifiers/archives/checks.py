@@ -1,11 +1,11 @@
-"""Check pack `archives`: what is in an archive, read in memory and never unpacked.
+"""Check pack `archives`: contents of archives, read in memory and never unpacked.
 
 Channel: state (the final files, read from outside). Archives are zip (stored, deflate, bzip2), and
-tar as it is or in gzip, bzip2 or xz, told apart by their first bytes and not by their name; any
-other gzip, bzip2 or xz file has one member, whose name is empty. A leading "./" and a trailing "/"
-are no part of a member's name. An archive of more than 16 MiB, 20,000 members, 128 MiB unpacked or
-ten seconds of reading is a fail, and so is a name that is there twice, for programs disagree which
-one counts.
+tar as it is or in gzip, bzip2 or xz. The first bytes decide the format, not the name. Any other
+gzip, bzip2 or xz file has one member with an empty name. A leading "./" and a trailing "/" are not
+part of a member's name. An archive of more than 16 MiB, 20,000 members, 128 MiB unpacked or ten
+seconds of reading is a fail. A duplicate name is also a fail, since programs disagree on which one
+counts.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _BROKEN = (
 
 
 def members(evidence: Evidence, path: str, names: Sequence[str], exact: bool = True) -> CheckResult:
-    """An archive holds these files, and no others; folders are not counted.
+    """An archive holds these files and no others; folders are ignored.
 
     Channel: state.
 
@@ -56,10 +56,10 @@ def members(evidence: Evidence, path: str, names: Sequence[str], exact: bool = T
         with = { path = "/srv/release.tar.gz", names = ["app/main.py", "app/README"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The archive.
         names: Members that are files or links, in any order.
-        exact: False: others may be there too.
+        exact: Whether other files are forbidden.
     """
     wanted = set(_names("names", names))
     seen = {member.name for member in _read(evidence, path) if member.kind != "dir"}
@@ -102,7 +102,7 @@ def holds(
         with = { path = "/srv/backup.tgz", member = "etc/app.conf", gold = "app.conf" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The archive.
         member: Name of the member; "" is the content of a gzip, bzip2 or xz file.
         text: The content, as UTF-8.
@@ -157,19 +157,19 @@ def safe(evidence: Evidence, path: str) -> CheckResult:
 
 
 def backs_up(evidence: Evidence, path: str, folder: str, at: str = "") -> CheckResult:
-    """An archive holds every file that was in a folder when the episode began, byte for byte.
+    """An archive holds every file that was in a folder at the start of the episode, byte for byte.
 
-    Channel: state (the files before and after). What else is in the archive is free.
+    Channel: state (the files before and after). Other members of the archive are ignored.
 
     Example:
         use = "archives.backs_up"
         with = { path = "/srv/backup.tar.gz", folder = "/srv/data", at = "data" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The archive.
-        folder: What was to be saved, as it was before the agent came.
-        at: Where it is in the archive; "" is the top.
+        folder: The folder to be saved, as it was before the agent started.
+        at: Path of the folder in the archive; "" is the top.
     """
     _names("folder, at", [folder, at])
     prefix = f"{at.strip('/')}/" if at.strip("/") else ""
@@ -194,11 +194,11 @@ def backs_up(evidence: Evidence, path: str, folder: str, at: str = "") -> CheckR
 
 @dataclass(frozen=True)
 class _Member:
-    """One member; `read` works until the next one is asked for.
+    """One member; `read` works until the next member is requested.
 
     Attributes:
         kind: "file", "dir", "link" (symbolic or hard) or "other".
-        relative: A link's target is relative to the folder it is in, not to the top.
+        relative: Whether a link's target is relative to the folder it is in, not to the top.
     """
 
     name: str
@@ -209,7 +209,7 @@ class _Member:
 
 
 def _read(evidence: Evidence, path: str) -> Iterator[_Member]:
-    """Yield the members of an archive. Raises GuestFileError where it is none or too much."""
+    """Yield the members of an archive. Raises GuestFileError if it is not one or too large."""
     data = evidence.after.read(path, max_bytes=_ARCHIVE_BYTES)
     seen: set[str] = set()
     until = time.monotonic() + _MOST_SECONDS
@@ -239,7 +239,7 @@ def _members(data: bytes) -> Iterator[_Member]:
         return
     unpack = next((unpack for magic, unpack in _PACKED.items() if data.startswith(magic)), None)
     source = unpack(io.BytesIO(data)) if unpack else io.BytesIO(data)
-    # The magic of a tar header stands behind the fields that may be anything.
+    # The magic of a tar header follows fields that may hold anything.
     head = source.read(tarfile.BLOCKSIZE)
     stream = _Bounded(head, source)
     empty = len(head) == tarfile.BLOCKSIZE and not head.strip(b"\0")
@@ -250,7 +250,7 @@ def _members(data: bytes) -> Iterator[_Member]:
 
 
 class _Bounded:
-    """A stream that ends with a GuestFileError where more than `_MOST_BYTES` came out of it."""
+    """A stream that raises GuestFileError after more than `_MOST_BYTES`."""
 
     def __init__(self, head: bytes, source: IO[bytes]) -> None:
         self._head, self._source, self._left = head, source, _MOST_BYTES
@@ -265,7 +265,7 @@ class _Bounded:
 
 
 class _Header(tarfile.TarInfo):
-    """A header that refuses extended ones so long that parsing them takes quadratic time."""
+    """A header that refuses extended headers so long that parsing them takes quadratic time."""
 
     @classmethod
     def frombuf(cls, buf: bytes, encoding: str, errors: str) -> Any:
@@ -279,7 +279,7 @@ def _tar(stream: _Bounded) -> Iterator[_Member]:
     options: dict[str, Any] = {"fileobj": stream, "mode": "r|", "tarinfo": _Header}
     with tarfile.open(**options) as archive:
         for info in archive:
-            archive.members = []  # it keeps them all otherwise
+            archive.members = []  # otherwise tarfile keeps all members
             kind = "file" if info.isreg() else "dir" if info.isdir() else "other"
             if info.issym() or info.islnk():
                 kind = "link"

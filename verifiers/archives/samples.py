@@ -39,11 +39,11 @@ def zipped(files: dict) -> bytes:
 
 
 def packed(text: str, kind: str = "gz") -> bytes:
-    """Return one packed text."""
+    """Return one compressed text."""
     return _PACK[kind](text.encode())
 
 
 def cut(files: dict, share: float) -> bytes:
-    """Return the beginning of a tar.gz, as a copy that broke off leaves it."""
+    """Return the beginning of a tar.gz, as an interrupted copy leaves it."""
     whole = tar(files)
     return whole[: int(len(whole) * share)]

@@ -1,12 +1,12 @@
-"""Check pack `commands`: what a command does in a clean room.
+"""Check pack `commands`: the behaviour of a command in a clean room.
 
-A clean room is the task's snapshot as it was before the agent came, plus the declared
-`artifacts`: files and folders of the agent's, absolute paths. There is no network, the
-environment is fixed and a bare command name is looked up in /usr/bin:/bin:/usr/sbin:/sbin.
-Every check has a room of its own, so what the agent's program does to it misleads no other.
+A clean room is the task's snapshot before the agent started, plus the declared `artifacts`: files
+and folders of the agent's, absolute paths. There is no network, the environment is fixed, and a
+command name without a folder is looked up in /usr/bin:/bin:/usr/sbin:/sbin. Every check has its own
+room, so the agent's program cannot mislead another check.
 
-A command that runs out of time, or prints more than the sandbox keeps, fails the check. A number
-given where text is expected, such as a slot that was drawn from a range, stands for its digits.
+A command that runs out of time, or prints more than the sandbox keeps, fails the check. A number in
+place of a text, such as a slot with a drawn number, stands for its digits.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def exit_code(
         with = { argv = ["make", "-C", "/srv/app", "test"], artifacts = ["/srv/app"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         argv: The command, word by word; there is no shell.
-        artifacts: What of the agent's work is in the room.
-        code: The exit code expected; 128 + N for a command ended by signal N.
-        cwd: Where it runs.
-        stdin: What it reads.
-        timeout_s: When it is ended.
+        artifacts: Files and folders of the agent that are copied into the room.
+        code: Expected exit code; 128 + N for a command ended by signal N.
+        cwd: Working directory.
+        stdin: Standard input.
+        timeout_s: Time limit in seconds.
     """
     _, fault = _run(evidence, argv, artifacts, code, cwd, stdin, timeout_s)
     return _result(not fault, fault or f"{argv[0]} ended with exit code {code}")
@@ -64,15 +64,15 @@ def stdout_equals(
         with = { argv = ["/srv/app/version"], artifacts = ["/srv/app"], text = "{{version}}" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         argv: The command, word by word; there is no shell.
-        text: What it should print on standard output.
-        artifacts: What of the agent's work is in the room.
-        strip: Leave white space at both ends out of the comparison.
-        code: The exit code expected.
-        cwd: Where it runs.
-        stdin: What it reads.
-        timeout_s: When it is ended.
+        text: Expected standard output.
+        artifacts: Files and folders of the agent that are copied into the room.
+        strip: Ignore white space at both ends.
+        code: Expected exit code.
+        cwd: Working directory.
+        stdin: Standard input.
+        timeout_s: Time limit in seconds.
     """
     seen, fault = _run(evidence, argv, artifacts, code, cwd, stdin, timeout_s)
     wanted = _text(text)
@@ -93,7 +93,7 @@ def stdout_contains(
     stdin: str | float = "",
     timeout_s: float = 30.0,
 ) -> CheckResult:
-    """A command prints this text somewhere and ends with the exit code.
+    """A command's output contains this text, and it ends with the exit code.
 
     Example:
         use = "commands.stdout_contains"
@@ -117,13 +117,13 @@ def stdout_matches(
     stdin: str | float = "",
     timeout_s: float = 30.0,
 ) -> CheckResult:
-    r"""A regular expression is found in what a command prints; ^ and $ match at line ends.
+    r"""A regular expression matches part of a command's output; ^ and $ match at line ends.
 
     Example:
         use = "commands.stdout_matches"
         with = { argv = ["crontab", "-l"], pattern = '^30 4 \* \* 1 ' }
 
-    Arguments are those of `stdout_equals`, with a pattern for the text.
+    Arguments are those of `stdout_equals`, with a pattern instead of the text.
     """
     try:
         compiled = re.compile(pattern, re.MULTILINE)
@@ -144,7 +144,7 @@ def _run(
     stdin: str | float,
     timeout_s: float,
 ) -> tuple[str, str]:
-    """Return what was printed, and why the command already fails the check or ''."""
+    """Return the output, and the reason why the command already fails the check or ''."""
     if isinstance(argv, str) or not argv:
         raise VerifierError(f"argv: expected a list of words, got {argv!r}")
     words = [_text(word) for word in argv]

@@ -1,4 +1,4 @@
-"""Check pack `data`: what structured files hold.
+"""Check pack `data`: contents of structured files.
 
 Channel: state (the final files, read from outside). The format goes by the file's suffix unless
 `format` says another. `at` is a JSON Pointer (RFC 6901) into the document: "/servers/0/host"; an
@@ -53,11 +53,11 @@ def equals(
         with = { path = "/srv/app.yaml", at = "/server/ports", value = [80, 443], any_order = true }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The file.
-        value: What it should hold.
+        value: The expected value.
         at: JSON Pointer to the value; "" is the whole document.
-        tolerance: How far apart numbers may be, absolutely.
+        tolerance: Largest absolute difference of two equal numbers.
         any_order: Compare lists as multisets, at every depth.
         format: json, jsonl, yaml, csv, tsv, toml or xml; absent: by the suffix.
     """
@@ -86,13 +86,13 @@ def gold_equals(
         with = { path = "/srv/out.json", gold = "out.json", tolerance = 0.01 }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The file.
-        gold: Name of the gold file that the setup left; its suffix says its format.
+        gold: Name of the gold file that the setup left; its suffix determines its format.
         at: JSON Pointer to the value in both; "" is the whole document.
-        tolerance: How far apart numbers may be, absolutely.
+        tolerance: Largest absolute difference of two equal numbers.
         any_order: Compare lists as multisets, at every depth.
-        format: Of the agent's file; absent: by the suffix.
+        format: Format of the agent's file; absent: by the suffix.
     """
     kind, compare = _prepare(path, format, at), Comparison(tolerance, any_order)
     gold_kind = format_of(gold, None)
@@ -106,7 +106,7 @@ def gold_equals(
 
 
 def lacks(evidence: Evidence, path: str, at: str, format: str | None = None) -> CheckResult:
-    """A document that can be read has nothing at a place.
+    """A document can be read, and a place in it does not exist.
 
     Channel: state.
 
@@ -137,11 +137,11 @@ def valid(
         with = { path = "/srv/users.json", schema = { type = "array", minItems = 3 } }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The file.
         schema: The JSON Schema.
         at: JSON Pointer to the value; "" is the whole document.
-        format: Of the file; absent: by the suffix.
+        format: Format of the file; absent: by the suffix.
     """
     kind = _prepare(path, format, at)
     try:
@@ -178,12 +178,12 @@ def rows(
         with = { path = "/srv/t.csv", columns = ["name", "n"], rows = [["ada", 3], ["bob", 1]] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: A csv or tsv file whose first line is the header.
-        rows: The cells that are expected, row by row.
-        columns: Which columns are compared, in this order, others being free; absent: all.
-        tolerance: How far apart numbers may be, absolutely.
-        any_order: Rows may stand in any order.
+        rows: The expected cells, row by row.
+        columns: Columns to compare, in this order; absent: all columns.
+        tolerance: Largest absolute difference of two equal numbers.
+        any_order: Accept the rows in any order.
         format: csv or tsv; absent: by the suffix.
     """
     kind, compare = _prepare_table(path, format), Comparison(tolerance, any_order)
@@ -207,7 +207,7 @@ def same_rows(
     tolerance: float = 0.0,
     format: str | None = None,
 ) -> CheckResult:
-    """A table has the header and the rows of a gold table; columns may stand in another order.
+    """A table has the header and the rows of a gold table; columns may be in another order.
 
     Channel: state. Cells that are numbers in both are compared as numbers.
 
@@ -216,12 +216,12 @@ def same_rows(
         with = { path = "/srv/clean.csv", gold = "clean.csv", any_order = true }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: A csv or tsv file whose first line is the header.
         gold: Name of a gold csv or tsv file.
-        any_order: Rows may stand in any order.
-        tolerance: How far apart numbers may be, absolutely.
-        format: Of the agent's file; absent: by the suffix.
+        any_order: Accept the rows in any order.
+        tolerance: Largest absolute difference of two equal numbers.
+        format: Format of the agent's file; absent: by the suffix.
     """
     kind, compare = _prepare_table(path, format), Comparison(tolerance, any_order)
     wanted = _own(evidence.gold(gold), _prepare_table(gold, None), gold)
@@ -237,7 +237,7 @@ def same_rows(
 def column_types(
     evidence: Evidence, path: str, types: Mapping[str, str], format: str | None = None
 ) -> CheckResult:
-    """Every cell of a column is of a type; a table without rows has none.
+    """Every cell of a column has a type; a table without rows passes.
 
     Channel: state. Types are integer, number, boolean (true or false), date and datetime (ISO
     8601), text (not empty); a question mark after one allows empty cells.
@@ -247,7 +247,7 @@ def column_types(
         with = { path = "/srv/t.csv", types = { id = "integer", joined = "date", note = "text?" } }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: A csv or tsv file whose first line is the header.
         types: Type by column.
         format: csv or tsv; absent: by the suffix.
@@ -275,7 +275,7 @@ def row_count(
     at_most: int | None = None,
     format: str | None = None,
 ) -> CheckResult:
-    """A table has so many rows below its header, all as wide as it is.
+    """A table has this number of rows below its header, all as wide as the header.
 
     Channel: state.
 
@@ -284,10 +284,10 @@ def row_count(
         with = { path = "/srv/clean.csv", at_least = 118, at_most = 118 }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: A csv or tsv file whose first line is the header.
-        at_least: How many rows at least.
-        at_most: How many at most; absent: no bound.
+        at_least: Minimum number of rows.
+        at_most: Maximum number; absent: no limit.
         format: csv or tsv; absent: by the suffix.
     """
     kind, bounds = _prepare_table(path, format), Bounds(at_least, at_most)
@@ -313,7 +313,7 @@ def _read(evidence: Evidence, path: str, kind: str) -> Any:
 
 
 def _own(data: bytes, kind: str, name: str) -> Any:
-    """Parse a file of the author's: what is wrong with it is no fault of the agent's."""
+    """Parse a file of the author's; a fault in it is not the agent's."""
     try:
         return parse(data, kind, f"gold file {name!r}")
     except GuestFileError as error:
@@ -321,7 +321,7 @@ def _own(data: bytes, kind: str, name: str) -> Any:
 
 
 def _table(evidence: Evidence, path: str, kind: str) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows. Raises GuestFileError where it is no table with a header."""
+    """Return header and rows. Raises GuestFileError if the file is not a table with a header."""
     found = _read(evidence, path, kind)
     if not found or len(set(found[0])) != len(found[0]):
         raise GuestFileError(f"{path}: has no header of distinct names")
@@ -340,7 +340,7 @@ def _pick(header: Sequence[str], columns: Sequence[str], path: str) -> list[int]
 
 
 def _cell(text: str, numeric: bool) -> str | float:
-    """Return the number in a cell, whole where it can be, or its text."""
+    """Return the number in a cell, as an integer if possible, or its text."""
     if not numeric or len(text) > _CELL_CHARS or not _NUMBER.fullmatch(text):
         return text
     try:
@@ -375,7 +375,7 @@ def _errors(schema: Mapping[str, Any], seen: object) -> Iterator[Any]:
 
 
 def _unique(_: object, wanted: bool, items: object, __: object) -> Iterator[Any]:
-    """Find what is in a list twice in linear time, for the list is the agent's."""
+    """Find a duplicate in a list in linear time, because the agent controls its length."""
     if wanted and isinstance(items, list):
         keys = {json.dumps(item, sort_keys=True) for item in items}
         if len(keys) < len(items):

@@ -1,11 +1,10 @@
 """Check pack `files`: the final files, read from outside the sandbox.
 
-Paths are absolute in the guest. A file that is absent, of the wrong kind, not UTF-8 where
-text is expected, or larger than a check reads, is a fail and never an error: the agent wrote
-it. Text over 1 MiB is not read (64 KiB where a pattern is searched, because the time a regular
-expression takes can grow with the square of the text; an exponential one is the author's to
-avoid). A number given where text is expected, such as a slot that was drawn from a range, stands
-for its digits.
+Paths are absolute in the guest. A file that is missing, of the wrong kind, not UTF-8 where text is
+expected, or larger than a check reads, is a fail and never an error, because the agent wrote it.
+Text over 1 MiB is not read. A pattern is searched in at most 64 KiB, because the time of a regular
+expression can grow with the square of the text; the author has to avoid exponential patterns. A
+number in place of a text, such as a slot with a drawn number, stands for its digits.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ _KINDS = ("file", "dir", "link")
 
 
 def exists(evidence: Evidence, path: str, kind: str | None = None) -> CheckResult:
-    """Something is at a path; links are followed unless the kind asked for is "link".
+    """A path exists; links are followed unless the kind is "link".
 
     Example:
         use = "files.exists"
         with = { path = "/srv/backup", kind = "dir" }
 
     Args:
-        evidence: Of the episode.
-        path: Where to look.
-        kind: "file", "dir" or "link"; any kind where absent.
+        evidence: Evidence of the episode.
+        path: The path.
+        kind: "file", "dir" or "link"; absent: any kind.
     """
     if kind is not None and kind not in _KINDS:
         raise VerifierError(f"kind: expected one of {', '.join(_KINDS)}, got {kind!r}")
@@ -48,7 +47,7 @@ def exists(evidence: Evidence, path: str, kind: str | None = None) -> CheckResul
 
 
 def absent(evidence: Evidence, path: str) -> CheckResult:
-    """Nothing is at a path, not even a link that leads nowhere.
+    """A path does not exist, not even as a link that leads nowhere.
 
     Example:
         use = "files.absent"
@@ -70,10 +69,10 @@ def text_equals(
         with = { path = "/srv/report.txt", text = "{{ip}}" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The file.
-        text: What it should hold.
-        strip: Leave white space at both ends out of the comparison.
+        text: The expected text.
+        strip: Ignore white space at both ends.
     """
     seen, wanted = _read_text(evidence, path), _text(text)
     if strip:
@@ -85,7 +84,7 @@ def text_equals(
 
 
 def contains(evidence: Evidence, path: str, text: str | float) -> CheckResult:
-    """A file holds this text somewhere.
+    """A file contains this text.
 
     Example:
         use = "files.contains"
@@ -98,7 +97,7 @@ def contains(evidence: Evidence, path: str, text: str | float) -> CheckResult:
 
 
 def matches(evidence: Evidence, path: str, pattern: str) -> CheckResult:
-    r"""A regular expression is found in a file; ^ and $ match at line ends.
+    r"""A regular expression matches part of a file; ^ and $ match at line ends.
 
     Example:
         use = "files.matches"
@@ -116,7 +115,7 @@ def matches(evidence: Evidence, path: str, pattern: str) -> CheckResult:
 
 
 def json_equals(evidence: Evidence, path: str, value: object) -> CheckResult:
-    """A file holds JSON equal to this value; 1 equals 1.0 but not true, key order is free.
+    """A file holds JSON equal to this value; 1 equals 1.0 but not true, and key order is free.
 
     Example:
         use = "files.json_equals"
@@ -140,9 +139,9 @@ def lines_equal(
         with = { path = "/srv/users.txt", lines = ["ada", "grace"], any_order = true }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The file.
-        lines: What it should hold.
+        lines: The expected lines.
         any_order: Compare as multisets: every line as often as expected, in any order.
     """
     text = _read_text(evidence, path).removesuffix("\n")
@@ -190,7 +189,7 @@ def sha256(evidence: Evidence, path: str, digest: str) -> CheckResult:
 
 
 def gold_equals(evidence: Evidence, path: str, gold: str) -> CheckResult:
-    """A file is, byte for byte, a gold file that the setup left for the grader.
+    """A file is byte for byte equal to a gold file that the setup left for the grader.
 
     Example:
         use = "files.gold_equals"
@@ -218,7 +217,7 @@ def unchanged(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
         with = { paths = ["/srv/archive", "/srv/*.log"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         paths: Globs: * stays within one name, ** crosses folders.
     """
     touched = [
@@ -235,16 +234,16 @@ def unchanged(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
 def only_changed(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
     """Every path that was added, modified or deleted matches one of these: no side effects.
 
-    It sees every path an episode left different, whoever made the change and by whatever
-    program, because it reads the overlay's upper directory from outside; what was changed and put
-    back is no difference. Name what was asked for and what any work may touch, as /tmp/**.
+    It reads the overlay's upper directory from outside, so it sees every path that the episode left
+    different, by any author and any program. A change that was undone is not a difference. List the
+    demanded changes and everything that any work may touch, such as /tmp/**.
 
     Example:
         use = "files.only_changed"
         with = { paths = ["/srv/report.txt", "/root/**", "/tmp/**"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         paths: Globs: * stays within one name, /srv/** is /srv and all below it.
     """
     others = [change for change in evidence.changes if not path_matches(change.path, paths)]
@@ -255,20 +254,20 @@ def only_changed(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
 
 
 def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
-    """Whatever else was there is as it was: nothing of it was modified or deleted.
+    """No other file that existed before was modified or deleted.
 
-    Files that were not there before may lie anywhere: a backup, a cache or an editor's file
-    destroys nothing. Where the task forbids those too, ask `only_changed`. What may be changed
-    must not be left open to everybody, or closed to its owner, where it was not before.
+    New files may be anywhere, since a backup, a cache or an editor's file destroys nothing. If the
+    task forbids new files, use `only_changed`. The listed files may change, but must not become
+    writable for everyone, or unreadable for their owner, if they were not so before.
 
     Example:
         use = "files.rest_kept"
         with = { paths = ["/srv/report.txt", "/root/**", "/tmp/**"] }
 
     Args:
-        evidence: Of the episode.
-        paths: Globs of what may be changed: * stays within one name, /srv/** is /srv and all
-            below it.
+        evidence: Evidence of the episode.
+        paths: Globs of paths that may change: * stays within one name, /srv/** is /srv and
+            everything below it.
     """
     lost = [
         change
@@ -285,7 +284,7 @@ def rest_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
 
 
 def _opened(evidence: Evidence, path: str) -> str:
-    """Say whether others may write to a path, or its owner not read it, as was not so before."""
+    """Return whether others can now write to a path, or its owner can no longer read it."""
     before, after = (tree.stat(path, follow=False) for tree in (evidence.before, evidence.after))
     if before is None or after is None or before.kind != after.kind or after.kind == "link":
         return ""
@@ -296,17 +295,17 @@ def _opened(evidence: Evidence, path: str) -> str:
 
 
 def lines_kept(evidence: Evidence, paths: Sequence[str]) -> CheckResult:
-    """Text files still have every line that they had; more may have been added.
+    """Text files still have all their lines; new lines are allowed.
 
-    White space at the ends of lines does not count, nor does their order.
+    White space at the ends of lines and the order of lines do not count.
 
     Example:
         use = "files.lines_kept"
         with = { paths = ["/srv/app/CHANGELOG.md"] }
 
     Args:
-        evidence: Of the episode.
-        paths: The files, which were there before.
+        evidence: Evidence of the episode.
+        paths: The files, which existed before.
     """
     for path in paths:
         text = evidence.before.read(path, max_bytes=_TEXT_BYTES).decode("utf-8", "replace")
@@ -352,9 +351,9 @@ def _difference(seen: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 def _json_difference(seen: object, wanted: object, where: str) -> str:
-    """Describe the first difference of two JSON values; empty where they are equal.
+    """Describe the first difference of two JSON values; empty if they are equal.
 
-    It recurses as deep as the expected value and no deeper.
+    It recurses only as deep as the expected value.
     """
     if isinstance(wanted, Mapping) and isinstance(seen, dict):
         if seen.keys() != wanted.keys():

@@ -1,10 +1,11 @@
-"""Check pack `git`: what Git repositories hold, as Git itself says in a clean room.
+"""Check pack `git`: contents of Git repositories, read by Git itself in a clean room.
 
-Channel: state (the repository as an artifact of a clean room). Git of the task's own image is
-asked, so what packs, reflogs and formats mean is what the agent saw them mean, and an object that
-unpacks without end meets the room's limits and not the grader's memory. Nothing of the agent's is
-executed: its configuration is replaced, hooks, filters, grafts and replacement refs are gone. A
-repository that is shallow, or borrows objects of another, is a fail: its history cannot be told.
+Channel: state (the repository as an artifact of a clean room). The Git of the task's own image
+reads it, so packs, reflogs and formats mean the same as for the agent. An object that unpacks
+without end meets the room's limits and does not fill the grader's memory. No code of the agent's is
+executed: its configuration is replaced, and hooks, filters, grafts and replacement refs are
+removed. A repository that is shallow, or borrows objects from another, is a fail, because its
+history is incomplete.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _HOW = {"heads": "branches", "tags": "tags", "remotes": "remote branches"}
 
 
 def ref_at(evidence: Evidence, repository: str, ref: str, commit: str) -> CheckResult:
-    """A ref leads to a commit; an annotated tag leads to what it tags.
+    """A ref points to a commit; for an annotated tag, the tagged commit counts.
 
     Channel: state.
 
@@ -32,10 +33,10 @@ def ref_at(evidence: Evidence, repository: str, ref: str, commit: str) -> CheckR
         with = { repository = "/srv/app", ref = "refs/tags/v1.0", commit = "{{commit}}" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         repository: The work tree, or a bare repository.
         ref: Full name of the ref, or "HEAD".
-        commit: The commit's whole name in hexadecimal.
+        commit: The commit's full id in hexadecimal.
     """
     _check_ref(ref)
     _check_hash("commit", commit)
@@ -44,7 +45,7 @@ def ref_at(evidence: Evidence, repository: str, ref: str, commit: str) -> CheckR
 
 
 def on_branch(evidence: Evidence, repository: str, branch: str) -> CheckResult:
-    """A branch is checked out, and there is a commit on it.
+    """A branch is checked out and has a commit.
 
     Channel: state.
 
@@ -72,9 +73,9 @@ def refs(
         with = { repository = "/srv/app", names = ["main", "release/1.x"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         repository: The work tree, or a bare repository.
-        names: Their short names, in any order.
+        names: The short names, in any order.
         kind: "heads", "tags" or "remotes".
     """
     if kind not in _HOW or isinstance(names, str):
@@ -100,10 +101,10 @@ def merged(evidence: Evidence, repository: str, ref: str, into: str) -> CheckRes
         with = { repository = "/srv/app", ref = "{{commit}}", into = "refs/heads/main" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         repository: The work tree, or a bare repository.
-        ref: A commit's whole name, or a ref; of a ref the agent may have moved, it says little.
-        into: The ref that should hold it.
+        ref: A commit's full id, or a ref; a ref that the agent may have moved proves little.
+        into: The ref whose history has to contain it.
     """
     if not _HASH.fullmatch(ref):
         _check_ref(ref)
@@ -126,10 +127,10 @@ def linear(evidence: Evidence, repository: str, ref: str, since: str = "") -> Ch
         with = { repository = "/srv/app", ref = "refs/heads/main", since = "{{commit}}" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         repository: The work tree, or a bare repository.
         ref: Full name of the ref.
-        since: A commit whose history is not looked at, and which must be part of this one.
+        since: A commit that has to be part of the history; its own history is not looked at.
     """
     _check_ref(ref)
     if since:
@@ -147,7 +148,7 @@ def commits(
     since: str = "",
     author: str = "",
 ) -> CheckResult:
-    """The commits of a ref, newest first, are as many as these patterns and match them.
+    """The commits of a ref, newest first, match these patterns one by one.
 
     Channel: state. A pattern is searched in the whole message.
 
@@ -156,11 +157,11 @@ def commits(
         with = { repository = "/srv/app", ref = "HEAD", messages = ["^Fix", "^Begin"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         repository: The work tree, or a bare repository.
         ref: Full name of the ref.
         messages: A regular expression for each commit; ^ and $ match at line ends.
-        since: A commit that is not counted, nor its history, and which must be part of this one.
+        since: A commit that has to be part of the history; it and its own history are not counted.
         author: Regular expression over "Name <address>" of the author of every commit.
     """
     _check_ref(ref)
@@ -183,9 +184,9 @@ def commits(
 
 
 def tree(evidence: Evidence, repository: str, ref: str, tree: str) -> CheckResult:
-    """The files of a ref are, to the bit, those of a tree that the author knows.
+    """The files of a ref are exactly those of a tree that the author knows.
 
-    Channel: state. ``git rev-parse HEAD^{tree}`` in a setup says a tree's name; it depends on
+    Channel: state. ``git rev-parse HEAD^{tree}`` in a setup prints a tree's id, which depends on
     names, modes and contents only.
 
     Example:
@@ -202,9 +203,9 @@ def tree(evidence: Evidence, repository: str, ref: str, tree: str) -> CheckResul
 def file(
     evidence: Evidence, repository: str, ref: str, file: str, gold: str | None = None
 ) -> CheckResult:
-    """A file of a ref holds what a gold file holds; without a gold file it is not in the ref.
+    """A file of a ref has the content of a gold file; without `gold`, the ref has no such file.
 
-    Channel: state. Bytes are compared as they are in the ref.
+    Channel: state. The bytes in the ref are compared.
 
     Example:
         use = "git.file"
@@ -225,21 +226,21 @@ def file(
 
 
 def never_held(evidence: Evidence, repository: str, text: str = "", file: str = "") -> CheckResult:
-    """No object, reachable or not, has this text in it, or is a tree with this file.
+    """No object, reachable or not, contains this text, or is a tree with this file.
 
-    Channel: state. Every object is looked at, those of reflogs and stashes too, and every other
-    file below ``.git``. Text that was encoded in another way, or is split over two objects, is not
-    found. Objects of more than 64 MiB in all are a fail.
+    Channel: state. Every object is searched, including those of reflogs and stashes, and every
+    other file below ``.git``. Text in another encoding, or split over two objects, is not found.
+    Objects of more than 64 MiB in all are a fail.
 
     Example:
         use = "git.never_held"
         with = { repository = "/srv/app", text = "{{password}}" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         repository: The work tree, or a bare repository.
-        text: What should be nowhere in contents, messages, names and logs; in UTF-8.
-        file: A glob over names of files, without folders, that no tree may have: ``*.pem``.
+        text: Text that must not occur in contents, messages, names and logs, as UTF-8.
+        file: A glob of file names, without folders, that must not occur in any tree: ``*.pem``.
     """
     if not text and not file or not isinstance(text, str) or not isinstance(file, str):
         raise VerifierError("never_held: expected text or file")
@@ -265,9 +266,9 @@ def never_held(evidence: Evidence, repository: str, text: str = "", file: str = 
 
 
 def clean(evidence: Evidence, repository: str) -> CheckResult:
-    """The work tree and the index are as the commit that is checked out; nothing is untracked.
+    """The work tree and the index equal the commit that is checked out; nothing is untracked.
 
-    Channel: state. Files that a .gitignore names may be there. An index that hides changes
+    Channel: state. Files that a .gitignore names are allowed. An index that hides changes
     (assume-unchanged, skip-worktree) is not clean.
 
     Example:
@@ -289,7 +290,7 @@ def clean(evidence: Evidence, repository: str) -> CheckResult:
 
 
 def remote(evidence: Evidence, repository: str, name: str, url: str = "") -> CheckResult:
-    """A remote has this URL, for fetching and for pushing; without a URL there is no such remote.
+    """A remote has this URL for fetching and pushing; without `url`, the remote must not exist.
 
     Channel: state. Rewriting rules (``url.<base>.insteadOf``) are a fail.
 
@@ -310,7 +311,7 @@ def remote(evidence: Evidence, repository: str, name: str, url: str = "") -> Che
 
 
 def sound(evidence: Evidence, repository: str) -> CheckResult:
-    """Git's own check of all objects finds no fault, and HEAD leads to a commit.
+    """Git's own check of all objects finds no fault, and HEAD points to a commit.
 
     Channel: state.
 

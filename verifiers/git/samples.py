@@ -1,4 +1,4 @@
-"""Repositories for the calibration cases: what a few commands leave in a folder."""
+"""Repositories for the calibration cases, made by a few commands in a folder."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ echo two > a.txt && git commit -qam "Fix the number" && git tag v1
 
 
 def repository(script: str = "", begin: str = BEGIN) -> dict:
-    """Return the files of a repository of two commits, worked on by a shell script."""
+    """Return the files of a repository with two commits, changed by a shell script."""
     env = {f"GIT_{who}_DATE": "2026-01-02T03:04:05Z" for who in ("AUTHOR", "COMMITTER")}
     env |= {"PATH": os.defpath, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     with tempfile.TemporaryDirectory() as folder:

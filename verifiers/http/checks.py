@@ -1,10 +1,10 @@
-"""Check pack `http`: how a service of the agent's answers.
+"""Check pack `http`: the answers of an HTTP service that the agent made.
 
 Channel: state (a clean room with the artifacts). The service is started from the final files in a
-room of its own, so what matters is what the agent left and not what still runs. `service` is a
-table of `argv`, the command, `port`, where it listens, and where wanted `cwd` and `ready_s`, how
-long it may take until it does. The requests are made inside the room, which has no other network;
-the image needs /usr/bin/python3.
+room of its own, so only the files count, not a process that still runs. `service` is a table of
+`argv` (the command), `port` (where it listens) and optionally `cwd` and `ready_s` (seconds until it
+has to listen). The requests are made inside the room, which has no other network; the image needs
+/usr/bin/python3.
 """
 
 from __future__ import annotations
@@ -47,13 +47,12 @@ def answers(
         answer = { status = 200, equals = { sum = 3 } }
 
     Args:
-        evidence: Of the episode.
-        service: How it is started: `argv`, `port`, and where wanted `cwd` ("/root") and
-            `ready_s` (10).
-        request: `path`, and where wanted `method`, `headers`, and `body` (text) or `json`.
+        evidence: Evidence of the episode.
+        service: How to start it: `argv`, `port`, and optionally `cwd` ("/root") and `ready_s` (10).
+        request: `path`, and optionally `method`, `headers`, and `body` (text) or `json`.
         answer: Any of `status` (200), `has_headers` (name and whole value), `text` (the whole
             body), `contains`, and `equals` (the body's JSON; with `tolerance` and `any_order`).
-        artifacts: What of the agent's work is in the room.
+        artifacts: Files and folders of the agent that are copied into the room.
     """
     return conversation(evidence, service, [{**request, **answer}], artifacts)
 
@@ -64,7 +63,7 @@ def conversation(
     exchanges: Sequence[Mapping[str, Any]],
     artifacts: Sequence[str] = (),
 ) -> CheckResult:
-    """A service answers several requests as expected, one after the other.
+    """A service answers several requests as expected, one after another.
 
     Channel: state (a clean room with the artifacts).
 
@@ -79,10 +78,11 @@ def conversation(
         ]
 
     Args:
-        evidence: Of the episode.
-        service: How it is started, as in `answers`.
-        exchanges: Tables of a request and its answer, with the keys of both in `answers`.
-        artifacts: What of the agent's work is in the room.
+        evidence: Evidence of the episode.
+        service: How to start it, as in `answers`.
+        exchanges: Tables of a request and its answer, with the keys of `request` and `answer`
+            above.
+        artifacts: Files and folders of the agent that are copied into the room.
     """
     order = _order(service, exchanges)
     room = evidence.room(artifacts)
@@ -108,7 +108,7 @@ def conversation(
 
 
 def _order(service: Mapping[str, Any], exchanges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the client is asked to do. Raises VerifierError for what cannot be meant."""
+    """Return the client's order. Raises VerifierError for invalid arguments."""
     argv, port = service.get("argv"), service.get("port")
     if not isinstance(argv, Sequence) or isinstance(argv, str) or not argv:
         raise VerifierError(f"service.argv: expected a list of words, got {argv!r}")
@@ -151,7 +151,7 @@ class _Answer:
 
 
 def _told(found: Any) -> tuple[list[_Answer | str], str]:
-    """Return answers or what was wrong with them; a service can have written anything here."""
+    """Return the answers or a fault; the service may have written anything in their place."""
     try:
         answers: list[_Answer | str] = []
         for one in found["answers"]:
@@ -166,7 +166,7 @@ def _told(found: Any) -> tuple[list[_Answer | str], str]:
 
 
 def _fault(wanted: Mapping[str, Any], seen: _Answer) -> str:
-    """Say what is wrong with an answer; empty where nothing is."""
+    """Return what is wrong with an answer; empty if it is right."""
     status, text = wanted.get("status", 200), seen.body.decode("utf-8", "backslashreplace")
     if seen.status != status:
         return f"status {seen.status}, expected {status}: {brief(text)}"

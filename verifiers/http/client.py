@@ -1,7 +1,7 @@
-"""Starts a service in a clean room and asks it; runs as ``client.py ANSWER``, the order on stdin.
+"""Start a service in a clean room and send requests; run as ``client.py ANSWER``, order on stdin.
 
-The service can see and change everything here, which gains it nothing: what is right is known to
-the grader alone, outside the room, and a forged answer is as good as the service's own.
+The service can see and change everything here, but gains nothing by it: only the grader, outside
+the room, knows the expected answers, and a forged answer counts like the service's own.
 """
 
 import base64
@@ -20,7 +20,7 @@ LOG = "/tmp/agentgym-service.log"
 
 
 def is_up(port):
-    """Whether somebody listens."""
+    """Return whether a program listens."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
@@ -29,7 +29,7 @@ def is_up(port):
 
 
 def ask(order, request):
-    """Return what the service answers to one request."""
+    """Return the service's answer to one request."""
     connection = http.client.HTTPConnection("127.0.0.1", order["port"], timeout=order["answer_s"])
     until = time.monotonic() + order["answer_s"]
     try:
@@ -53,7 +53,7 @@ def ask(order, request):
 
 
 def main():
-    """Start the service, wait until it listens, ask, and end it."""
+    """Start the service, wait until it listens, send the requests, and end it."""
     order = json.load(sys.stdin)
     found = {"ready": False, "answers": []}
     with open(LOG, "wb") as log:

@@ -28,6 +28,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def service(change: str = "", port: int = 8080) -> str:
-    """Return a service that keeps notes and adds numbers, changed by some more code."""
+    """Return a service that stores notes and adds numbers, with some more code."""
     start = f"http.server.HTTPServer(('127.0.0.1', {port}), Handler).serve_forever()\n"
     return f"{SERVICE}{change}\n{start}"

@@ -1,9 +1,9 @@
-"""Check pack `images`: what pictures show.
+"""Check pack `images`: contents of pictures.
 
-Channel: state (the final files, read from outside). PNG, JPEG, GIF, BMP, WebP, TIFF and PPM are
-read by a process with bounds; of several frames the first. Pictures are turned upright as their
-EXIF data says and put on white where they are transparent. No text is recognised. More than 32 MiB
-or 40 million pixels is a fail.
+Channel: state (the final files, read from outside). A process with limits reads PNG, JPEG, GIF,
+BMP, WebP, TIFF and PPM, and of several frames the first. Pictures are rotated as their EXIF data
+says, and transparent parts become white. Text in pictures is not recognised. More than 32 MiB or 40
+million pixels is a fail.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHAPE_REACH = 0.05
 
 
 def size(evidence: Evidence, path: str, width: int, height: int) -> CheckResult:
-    """A picture is so many pixels wide and high, upright.
+    """A picture has this width and height in pixels, after rotation.
 
     Channel: state.
 
@@ -42,7 +42,7 @@ def size(evidence: Evidence, path: str, width: int, height: int) -> CheckResult:
 
 
 def format_is(evidence: Evidence, path: str, format: str) -> CheckResult:
-    """A picture is of a format, whatever its name says.
+    """A picture has this format, independent of its name.
 
     Channel: state.
 
@@ -73,12 +73,12 @@ def region_colour(
         with = { path = "/srv/chart.png", box = [10, 10, 40, 20], colour = "#1f77b4" }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The picture.
         box: Left, top, width and height of the region in pixels.
         colour: "#rrggbb".
-        tolerance: How far off each of red, green and blue may be, of 255.
-        share: How much of the region has to have it, 0..1.
+        tolerance: Largest difference of red, green and blue each, of 255.
+        share: Share of the region that has to have the colour, 0..1.
     """
     if isinstance(box, str) or len(box) != 4:
         raise VerifierError(f"box: expected [left, top, width, height], got {box!r}")
@@ -100,20 +100,20 @@ def region_colour(
 def same_pixels(
     evidence: Evidence, path: str, gold: str, tolerance: int = 0, share: float = 1.0
 ) -> CheckResult:
-    """A picture has the size and, but for a share, the pixels of a gold picture.
+    """A picture has the size of a gold picture and at least a share of its pixels.
 
-    Channel: state. The formats may differ; of one that loses detail expect a tolerance.
+    Channel: state. The formats may differ; a format with loss needs a tolerance.
 
     Example:
         use = "images.same_pixels"
         with = { path = "/srv/out.png", gold = "out.png", tolerance = 8, share = 0.99 }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The picture.
         gold: Name of a gold picture.
-        tolerance: How far off each of red, green and blue may be, of 255.
-        share: How much of the picture has to be the same, 0..1.
+        tolerance: Largest difference of red, green and blue each, of 255.
+        share: Share of the picture that has to be the same, 0..1.
     """
     reach = _whole("tolerance", tolerance, 0, 255)
     if not is_number(share) or not 0 < share <= 1:
@@ -127,22 +127,21 @@ def same_pixels(
 
 
 def similar(evidence: Evidence, path: str, gold: str, distance: int = 10) -> CheckResult:
-    """A picture looks like a gold picture: scaled, packed again, a little brighter or darker.
+    """A picture looks like a gold picture; it may be scaled, recompressed or a little brighter.
 
-    Channel: state. The difference hash of 64 bits differs in at most so many, the mean colour by at
-    most 32 of 255, the shape by at most 5%. Small changes are not seen: for those use `same_pixels`
-    or `region_colour`.
+    Channel: state. The 64-bit difference hashes may differ in `distance` bits, the mean colour by
+    32 of 255, and the aspect ratio by 5%. Small changes are not noticed: use `same_pixels` or
+    `region_colour` for those.
 
     Example:
         use = "images.similar"
         with = { path = "/srv/thumb.jpg", gold = "photo.png", distance = 8 }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The picture.
         gold: Name of a gold picture.
-        distance: Most bits that may differ, of 64; pictures that have nothing to do with each
-            other differ in about 32.
+        distance: Maximum number of different bits, of 64; unrelated pictures differ in about 32.
     """
     reach = _whole("distance", distance, 0, 64)
     seen = _ask(evidence, path, gold, what="likeness")

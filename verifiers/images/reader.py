@@ -1,7 +1,7 @@
-"""Reads pictures of the agent's, in a process with bounds (`agentgym.verify.subprocess_reader`).
+"""Read the agent's pictures in a process with limits (`agentgym.verify.subprocess_reader`).
 
-Likeness is the difference hash of Krawetz (2013): which of two neighbouring cells of a 9 x 8 grid
-of greys is brighter.
+Similarity is the difference hash of Krawetz (2013): for each pair of neighbouring cells in a 9 x 8
+grid of greys, which one is brighter.
 """
 
 import os
@@ -13,7 +13,7 @@ FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
 
 
 def answer(order, folder):
-    """Return what is asked of ``image``, beside ``gold`` where there is one."""
+    """Return the requested measure of ``image``, compared with ``gold`` if that is given."""
     seen, kind = _open(os.path.join(folder, "image"))
     if order["what"] == "about":
         return {"size": seen.size, "format": kind}
@@ -35,7 +35,7 @@ def answer(order, folder):
 
 
 def _open(path):
-    """Return the first frame, upright, on white where it is transparent, and the format."""
+    """Return the first frame, rotated upright, with white for transparent, and the format."""
     image = Image.open(path, formats=FORMATS)
     if image.width * image.height > MOST_PIXELS:
         raise ValueError(f"{image.width} x {image.height} pixels are too many")
@@ -63,7 +63,7 @@ def _region(image, order):
 
 
 def _outside(difference, tolerance):
-    """Count the pixels of which any channel is further off than the tolerance."""
+    """Count the pixels that differ by more than the tolerance in any channel."""
     red, green, blue = difference.split()
     most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
     return sum(most.histogram()[tolerance + 1 :])

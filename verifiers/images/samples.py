@@ -36,6 +36,6 @@ def picture(
     stream = io.BytesIO()
     exif = Image.Exif()
     if turned:
-        exif[0x0112] = 6  # shown upright once it is turned clockwise
+        exif[0x0112] = 6  # shown upright after a clockwise turn
     image.save(stream, kind, exif=exif.tobytes())
     return stream.getvalue()

@@ -1,9 +1,9 @@
 """Check pack `judge`: a model reads the evidence and decides one criterion.
 
-Channel: judge. For what state cannot show: tone, reasoning, whether a text says what it should.
-Write the criterion so that it can be decided from what is shown and from nothing else, and check
-everything that files, databases or commands can show with another pack. `docs/judging.md` says
-what the judge sees, how it is protected from what it reads, and which endpoint is asked.
+Channel: judge. For qualities that state cannot show: tone, reasoning, whether a text says the right
+things. Write a criterion that can be decided from the exhibits alone. Check everything that files,
+databases or commands can show with another pack. `docs/judging.md` describes what the judge sees,
+how it is protected from what it reads, and which endpoint is asked.
 """
 
 from __future__ import annotations
@@ -31,27 +31,26 @@ def criterion(
     unclear: str = "fail",
     unwritten: str = "ask",
 ) -> CheckResult:
-    """A criterion is met, says more than half of the judge's votes.
+    """A criterion is met according to more than half of the judge's votes.
 
-    Channel: judge. Without an endpoint, or a model that can answer, the check is in error and the
-    episode unscored; where only what the agent left keeps it from answering, it is a fail.
+    Channel: judge. Without an endpoint or a working model, the check is in error and the episode
+    unscored. If only the agent's output keeps the judge from answering, it is a fail.
 
     Example:
         use = "judge.criterion"
         with = { criterion = "The answer names a cause that a step shows.", show = ["steps"] }
 
     Args:
-        evidence: Of the episode.
-        criterion: What must hold, decidable from what is shown.
+        evidence: Evidence of the episode.
+        criterion: The demand, decidable from the exhibits.
         show: Of `steps`, `answer`, `changes`, `screenshots`, `messages` (all that the agent wrote
             to people), `files:GLOB` (text files of the end state, e.g. `files:/srv/*.md`) and
             sources of messages as in pack `messages`, e.g. `{ mail = "ada@x.example" }`.
-        votes: How many answers are had; a tie is unclear.
-        top_k: How many screenshots are shown: those most relevant to the criterion.
-        unclear: What it is when no side has more than half of the votes: `fail`, `not_applicable`
-            or `error`.
-        unwritten: What it is where only messages are shown and none was written: `ask` the judge
-            all the same, or one of `fail` and `not_applicable`.
+        votes: Number of answers; a tie is unclear.
+        top_k: Number of screenshots shown: those most relevant to the criterion.
+        unclear: Result without a majority of the votes: `fail`, `not_applicable` or `error`.
+        unwritten: Result if only messages are shown and the agent wrote no message: `ask` the judge
+            anyway, or one of `fail` and `not_applicable`.
     """
     asked = _question(criterion, (), show, votes, top_k)
     if unclear not in _UNDECIDED:
@@ -88,13 +87,13 @@ def scale(
         ] }
 
     Args:
-        evidence: Of the episode.
-        criterion: What is asked, decidable from what is shown.
+        evidence: Evidence of the episode.
+        criterion: The question, decidable from the exhibits.
         levels: Tables of `name`, `score` in 0..1 and `meaning`, worst first.
         show: As for `judge.criterion`.
-        votes: How many answers are had.
-        top_k: How many screenshots are shown.
-        pass_from: The score from which it is a pass.
+        votes: Number of answers.
+        top_k: Number of screenshots shown.
+        pass_from: Lowest score that passes.
     """
     asked = _question(criterion, _levels(levels), show, votes, top_k)
     if isinstance(pass_from, bool) or not isinstance(pass_from, (int, float)):

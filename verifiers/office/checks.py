@@ -1,9 +1,8 @@
-"""Check pack `office`: what office documents hold.
+"""Check pack `office`: contents of office documents.
 
-Channel: state (the final files, read from outside). Workbooks (xlsx, xlsm) and documents (docx) are
-read by a process with bounds; nothing is computed, no macro runs and no link is followed. The
-formats of OpenDocument are not read: no library for them is kept as well as these two. More than 16
-MiB is a fail.
+Channel: state (the final files, read from outside). A process with limits reads workbooks (xlsx,
+xlsm) and documents (docx); it computes nothing, runs no macro and follows no link. OpenDocument
+formats are not read, because no library for them is as well maintained. More than 16 MiB is a fail.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _STYLES: Mapping[str, type] = {
 
 
 def sheets(evidence: Evidence, path: str, names: Sequence[str]) -> CheckResult:
-    """A workbook has these sheets, in this order, hidden ones included.
+    """A workbook has these sheets, in this order, including hidden ones.
 
     Channel: state.
 
@@ -60,20 +59,20 @@ def cells(
     """The cells of a range hold these values.
 
     Channel: state. An empty cell is "", a date ISO 8601 text. A formula has the value that the last
-    program to compute it stored; one that no program computed is empty.
+    program stored; a formula that no program has computed is empty.
 
     Example:
         use = "office.cells"
         with = { path = "/srv/r.xlsx", sheet = "Data", at = "A2:B2", rows = [["ada", 3]] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The workbook.
         sheet: Name of the sheet.
-        at: A range, or one cell.
+        at: A range or one cell.
         rows: The values, row by row.
-        tolerance: How far apart numbers may be, absolutely.
-        any_order: Rows may stand in any order.
+        tolerance: Largest absolute difference of two equal numbers.
+        any_order: Accept the rows in any order.
     """
     compare, (wide, high) = Comparison(tolerance, any_order), _extent(at)
     if len(rows) != high or any(isinstance(row, str) or len(row) != wide for row in rows):
@@ -84,10 +83,10 @@ def cells(
 
 
 def formulas(evidence: Evidence, path: str, sheet: str, formulas: Mapping[str, str]) -> CheckResult:
-    """Cells hold these formulas; case and spaces outside of quotes are free.
+    """Cells hold these formulas; case and spaces outside quotes do not count.
 
-    Channel: state. What is equal in value but written otherwise, ``=A1+A2`` for ``=SUM(A1:A2)``, is
-    not the same. "" asks for no formula: a value, or nothing.
+    Channel: state. A formula with an equal value but another text, ``=A1+A2`` for ``=SUM(A1:A2)``,
+    is different. "" demands a cell without a formula: a value, or nothing.
 
     Example:
         use = "office.formulas"
@@ -110,18 +109,18 @@ def style(
 ) -> CheckResult:
     """Every cell of a range has these parts of a style.
 
-    Channel: state. Colours are those stated as RGB; one of a theme is none. Conditional formats are
-    not looked at.
+    Channel: state. Colours count only if they are given as RGB, not as theme colours. Conditional
+    formats are ignored.
 
     Example:
         use = "office.style"
         with = { path = "/srv/r.xlsx", sheet = "Data", at = "A1:B1", style = { bold = true } }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The workbook.
         sheet: Name of the sheet.
-        at: A range, or one cell.
+        at: A range or one cell.
         style: Any of bold, italic, number_format ("0.00"), horizontal ("center"), fill and colour
             ("#rrggbb").
     """
@@ -142,20 +141,20 @@ def style(
 def document_text(
     evidence: Evidence, path: str, contains: Sequence[str] = (), lacks: Sequence[str] = ()
 ) -> CheckResult:
-    """The text of a document contains these pieces, in this order, and none of others.
+    """The text of a document contains these pieces, in this order, and none of the forbidden ones.
 
-    Channel: state. Paragraphs of the body, in tables too, are joined by line feeds; headers,
-    footers, notes, comments and what is marked as deleted are left out.
+    Channel: state. Paragraphs of the body, including those in tables, are joined by line feeds.
+    Headers, footers, notes, comments and text marked as deleted are left out.
 
     Example:
         use = "office.document_text"
         with = { path = "/srv/letter.docx", contains = ["Dear Ada"], lacks = ["TODO"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The document.
-        contains: Pieces that have to be there, each after the one before it.
-        lacks: Pieces that may be nowhere.
+        contains: Demanded pieces, each after the one before it.
+        lacks: Forbidden pieces.
     """
     if isinstance(contains, str) or isinstance(lacks, str) or not (contains or lacks):
         raise VerifierError("document_text: expected lists, contains, lacks or both")
@@ -171,10 +170,10 @@ def document_text(
 
 
 def headings(evidence: Evidence, path: str, headings: Sequence[Sequence[Any]]) -> CheckResult:
-    """The headings of a document are these, by level and text.
+    """The headings of a document are these, with level and text.
 
     Channel: state. A heading is a paragraph in the style "Heading 1" to "Heading 9", or "Title",
-    which is level 0; a paragraph that is only large and bold is none.
+    which is level 0. A paragraph that is only large and bold is not a heading.
 
     Example:
         use = "office.headings"
@@ -200,7 +199,7 @@ def _ask(evidence: Evidence, path: str, library: str, **order: Any) -> Any:
 
 
 def _extent(at: object) -> tuple[int, int]:
-    """Return how many columns and rows a range has."""
+    """Return the number of columns and rows of a range."""
     first, _, last = str(at).partition(":")
     begin, end = _CELL.fullmatch(first), _CELL.fullmatch(last or first)
     if begin and end:

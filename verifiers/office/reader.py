@@ -1,11 +1,11 @@
-"""Reads office documents of the agent's in a process of its own, which has limits."""
+"""Read the agent's office documents in a separate process with limits."""
 
 import datetime
 import os
 
 
 def answer(order, folder):
-    """Return what is asked of ``file``."""
+    """Return the requested part of ``file``."""
     path = os.path.join(folder, "file.docx" if order["what"] == "document" else "file.xlsx")
     os.rename(os.path.join(folder, "file"), path)
     return _document(path) if order["what"] == "document" else _workbook(path, order)
@@ -62,7 +62,7 @@ def _style(cell):
 
 
 def _colour(colour):
-    """Return a colour that is stated as RGB; themes and indexes are not resolved."""
+    """Return a colour that is given as RGB; themes and indexes are not resolved."""
     if colour is None or colour.type != "rgb" or not isinstance(colour.rgb, str):
         return ""
     return "#" + colour.rgb[-6:].lower()

@@ -35,7 +35,7 @@ def document(paragraphs: list, table: list = ()) -> bytes:
     made = docx.Document()
     for style, text in paragraphs:
         paragraph = made.add_paragraph(style=style or None)
-        for run in text.split("|"):  # a run a piece, as an editor leaves them
+        for run in text.split("|"):  # one run for each piece, as an editor leaves them
             paragraph.add_run(run)
     if table:
         grid = made.add_table(rows=len(table), cols=len(table[0]))

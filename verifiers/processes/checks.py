@@ -1,8 +1,8 @@
-"""Check pack `processes`: what was alive in the sandbox when the episode ended.
+"""Check pack `processes`: processes that were alive in the sandbox at the end of the episode.
 
-Channel: audit (`processes`), listed by the supervisor, out of the agent's reach. A process may call
-itself anything, though, and a port may be held by any program: that a service works is for the pack
-`http` to prove. A pattern is searched in the words of the command line, joined by single spaces.
+Channel: audit (`processes`), listed by the supervisor, out of the agent's reach. A process can
+choose any name, though, and any program can hold a port: use the pack `http` to prove that a
+service works. A pattern is searched in the words of the command line, joined by single spaces.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LINE_CHARS = 16 * 2**10
 def alive(
     evidence: Evidence, argv: str, at_least: int = 1, at_most: int | None = None
 ) -> CheckResult:
-    r"""So many processes whose command line matches a pattern are alive.
+    r"""A number of processes whose command line matches a pattern are alive.
 
     Channel: audit.
 
@@ -28,10 +28,10 @@ def alive(
         with = { argv = '^(/usr/bin/)?python3 /srv/app/worker\.py', at_most = 1 }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         argv: Regular expression over the command line.
-        at_least: How many at least.
-        at_most: How many at most; absent: no bound.
+        at_least: Minimum number.
+        at_most: Maximum number; absent: no limit.
     """
     pattern, bounds = _pattern("argv", argv), Bounds(at_least, at_most)
     found = [line for line in _lines(evidence) if pattern.search(line)]
@@ -40,7 +40,7 @@ def alive(
 
 
 def listening(evidence: Evidence, port: int, argv: str | None = None) -> CheckResult:
-    """A process listens on a TCP port, one whose command line matches where a pattern is given.
+    """A process listens on a TCP port; with `argv`, its command line has to match.
 
     Channel: audit.
 
@@ -49,9 +49,9 @@ def listening(evidence: Evidence, port: int, argv: str | None = None) -> CheckRe
         with = { port = 8080, argv = 'nginx' }
 
     Args:
-        evidence: Of the episode.
-        port: TCP port, on whatever address.
-        argv: Regular expression over the command line of the process that listens.
+        evidence: Evidence of the episode.
+        port: TCP port, on any address.
+        argv: Regular expression over the command line of the listening process.
     """
     pattern = _pattern("argv", argv or "")
     if not isinstance(port, int) or isinstance(port, bool) or not 0 < port < 65536:
@@ -67,19 +67,18 @@ def listening(evidence: Evidence, port: int, argv: str | None = None) -> CheckRe
 
 
 def none_left(evidence: Evidence, argv: str = "", but: Sequence[str] = ()) -> CheckResult:
-    """No process is alive whose command line matches, but for some.
+    """No process with a matching command line is alive, with exceptions.
 
-    Channel: audit. Zombies, whose command line is empty, are matched by no pattern but the empty
-    one.
+    Channel: audit. Zombies have an empty command line, so only an empty pattern matches them.
 
     Example:
         use = "processes.none_left"
         with = { argv = 'stress|yes', but = ['^/usr/sbin/cron'] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         argv: Regular expression over the command line; absent: any process.
-        but: Patterns of processes that may be there.
+        but: Patterns of allowed processes.
     """
     if isinstance(but, str) or not isinstance(but, Sequence):
         raise VerifierError(f"but: expected a list of patterns, got {but!r}")

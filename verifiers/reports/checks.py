@@ -1,10 +1,10 @@
-"""Check pack `reports`: what unit tests say.
+"""Check pack `reports`: results of unit tests.
 
-A report the agent left says what the agent wants it to say. `pytest` runs tests of the grader's own
-in a clean room over the agent's artifacts, with pytest as it is installed beside agentgym: no
-conftest.py, plug-in, configuration or sitecustomize of the agent's is loaded. A program under test
-is imported into the process that tests it, though, and can lie to that process; where that matters,
-test it from outside (pack `commands`, pack `http`).
+A report that the agent left says what the agent wants it to say. `pytest` runs the grader's own
+tests in a clean room over the agent's artifacts, with the pytest that is installed beside agentgym:
+it loads no conftest.py, plug-in, configuration or sitecustomize of the agent's. A program under
+test is imported into the process that tests it, however, and can lie to that process. If that
+matters, test it from outside (pack `commands`, pack `http`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LEFT_OUT = re.compile(
     r"(?!(__pycache__/)?(__init__|_mapping|python|diff|default|terminal)\.)"
     r"(?!__pycache__$)"
 )
-"""All but a few hundred kilobytes of Pygments; pytest imports two lexers and a formatter."""
+"""Files of Pygments that are left out; pytest imports only two lexers and a formatter."""
 _BOOT = """
 import json, sys
 order = json.load(sys.stdin)
@@ -53,18 +53,18 @@ _NOT_PASSED = ("failure", "error", "skipped")
 def junit(evidence: Evidence, path: str, passed: Sequence[str], others: bool = True) -> CheckResult:
     """A JUnit XML file that the agent left says that these tests passed.
 
-    Channel: state. It says what the agent wrote: use it where the report is what was asked for, and
-    `pytest` to know whether tests pass.
+    Channel: state. The agent wrote the report: use this check if the report itself was demanded,
+    and `pytest` to find out whether tests pass.
 
     Example:
         use = "reports.junit"
         with = { path = "/srv/app/report.xml", passed = ["tests.test_cart.test_total"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The report.
-        passed: Tests as "classname.name", each there once and neither failed, in error nor skipped.
-        others: False: any other test, or one that did not pass, is a fail.
+        passed: Tests as "classname.name"; each occurs once and is not failed, in error or skipped.
+        others: Whether other tests are allowed and may fail; False: any of them is a fail.
     """
     if isinstance(passed, str) or not passed:
         raise VerifierError(f"passed: expected a list of names of tests, got {passed!r}")
@@ -90,9 +90,9 @@ def pytest(
 ) -> CheckResult:
     """Every test in some gold files passes over the agent's artifacts.
 
-    Channel: state (a clean room with the artifacts). Each test that is written in the files has to
-    be reported as passed, skipping is none, and a test that cannot pass, added to each run, as
-    failed: where nothing can fail, nothing is proven. The image needs /usr/bin/python3, 3.10 or
+    Channel: state (a clean room with the artifacts). Each test in the files has to be reported as
+    passed; a skipped test does not count. A test that must fail is added to each run and has to be
+    reported as failed, which proves that tests can fail. The image needs /usr/bin/python3, 3.10 or
     newer.
 
     Example:
@@ -100,12 +100,12 @@ def pytest(
         with = { tests = ["test_cart.py"], artifacts = ["/srv/app"], pythonpath = ["/srv/app/src"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         tests: Names of gold files that hold tests.
-        artifacts: What of the agent's work is in the room.
-        pythonpath: Folders from which the tests import it.
-        cwd: Where the tests run.
-        timeout_s: When they are ended.
+        artifacts: Files and folders of the agent that are copied into the room.
+        pythonpath: Folders from which the tests import the artifacts.
+        cwd: Working directory of the tests.
+        timeout_s: Time limit in seconds.
     """
     if isinstance(tests, str) or not tests:
         raise VerifierError(f"tests: expected a list of gold files, got {tests!r}")
@@ -127,7 +127,7 @@ def pytest(
     done = _run(room, options, pythonpath, cwd, timeout_s)
     said = (done.stdout + done.stderr).decode("utf-8", "backslashreplace").strip()[-300:]
     if done.exit_code in (_NO_PYTEST, 127):
-        # The program may have said so; a room without it does not lie.
+        # The agent's program may have forged this; a room without the program shows the truth.
         empty = evidence.room()
         _furnish(empty, library, {})
         if _run(empty, ["--version"], (), "/", timeout_s).exit_code != 0:
@@ -180,7 +180,7 @@ def _furnish(room: Room, library: bytes, sources: dict[str, bytes]) -> None:
 
 @functools.cache
 def _library() -> bytes:
-    """Return pytest and what it imports as a tar archive, compiled files included."""
+    """Return pytest and its dependencies as a tar archive, including compiled files."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         for name in _PACKAGES:
@@ -199,7 +199,7 @@ def _needed(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def _tests(source: bytes, name: str) -> Iterator[str]:
-    """Yield the tests that are written in a module, as reports name them."""
+    """Yield the tests in a module, under their names in reports."""
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError) as error:
@@ -221,7 +221,7 @@ def _functions(node: ast.Module | ast.ClassDef) -> Iterator[str]:
 
 
 def _cases(report: Any) -> Iterator[dict[str, Any]]:
-    """Yield the testcase elements of a report, however its suites are nested."""
+    """Yield the testcase elements of a report, at any nesting of its suites."""
     waiting = [report]
     while waiting:
         node = waiting.pop()

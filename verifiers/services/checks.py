@@ -1,19 +1,19 @@
-"""Check pack `services`: rows of stateful services, and the calls that their audit lists.
+"""Check pack `services`: rows of stateful services, and the calls in their audit.
 
-Channels: state (rows before and after), audit (who called what, and which rows that changed). Both
-are written by the services, out of the agent's reach.
+Channels: state (rows before and after), audit (the caller of each call, and the rows it changed).
+The services write both, out of the agent's reach.
 
 A row is described by the values of its columns, a call by those of its arguments. A value is given
-as it is, or as a table of comparisons, all of which hold: `is`, `not`, `one_of = […]`,
-`null = true`, `contains = "text"` and `normal = "text"` (case, width and spacing do not count),
-`matches = 'regex'`, `at_least`, `at_most` (numbers, or texts such as dates). In a column true is 1.
+as it is, or as a table of comparisons that all have to hold: `is`, `not`, `one_of = […]`, `null =
+true`, `contains = "text"` and `normal = "text"` (case, width and spacing do not count), `matches =
+'regex'`, `at_least`, `at_most` (numbers, or texts such as dates). In a column true is 1.
 
-`having` asks for rows of other tables that belong to a row:
-`{ table = "mail_recipient", on = { message_id = "id" }, where = { email = "ada@x.example" } }`, at
-least one, or `at_least` and `at_most` of them (with `at_most` alone there may be none).
+`having` demands rows of other tables that belong to a row: `{ table = "mail_recipient", on = {
+message_id = "id" }, where = { email = "ada@x.example" } }`, at least one, or `at_least` and
+`at_most` of them (with `at_most` alone, zero rows are allowed).
 
-`by` says whose doing counts: "agent" (default), "user", "world" or "anyone". A row is somebody's
-doing where one of their calls changed it, whoever else did, too.
+`by` names the actor whose changes count: "agent" (default), "user", "world" or "anyone". A row
+counts for an actor if one of the actor's calls changed it, even if others changed it too.
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ def row(
     new: bool = False,
     by: str = "agent",
 ) -> CheckResult:
-    """There is such a row, and every such row has these columns.
+    """At least one row is selected, and every selected row has these columns.
 
-    Channel: state; for `new` audit, too. `where` says which row is meant, `columns` what
-    should stand in it: the message then names the column that is not so.
+    Channel: state; for `new` audit, too. `where` selects the rows, `columns` holds their expected
+    values; the message names a column that differs.
 
     Example:
         use = "services.row"
         with = { table = "tickets_ticket", where = { id = 17 }, columns = { status = "closed" } }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         table: Name of the table.
-        where: Values by column, which say what row is meant.
-        columns: Values by column, which it should have.
-        having: Rows of other tables that belong to it.
+        where: Values by column that select the rows.
+        columns: Expected values by column.
+        having: Rows of other tables that have to belong to it.
         new: Only rows that were added since the setup.
-        by: Who added them, for `new`.
+        by: Actor that added them, for `new`.
     """
     meant, wanted = selector(table, where, having), matchers("columns", columns or {})
     check_actor(by)
@@ -95,7 +95,7 @@ def count(
     new: bool = False,
     by: str = "agent",
 ) -> CheckResult:
-    """There are so many such rows.
+    """The number of selected rows is within these limits.
 
     Channel: state; for `new` audit, too.
 
@@ -104,14 +104,14 @@ def count(
         with = { table = "mail_message", where = { folder_id = 2 }, new = true, at_most = 1 }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         table: Name of the table.
         where: Values by column; absent: any row.
-        at_least: How many at least.
-        at_most: How many at most; absent: no bound.
-        having: Rows of other tables that belong to it.
+        at_least: Minimum number.
+        at_most: Maximum number; absent: no limit.
+        having: Rows of other tables that have to belong to it.
         new: Only rows that were added since the setup.
-        by: Who added them, for `new`.
+        by: Actor that added them, for `new`.
     """
     meant, bounds = selector(table, where, having), Bounds(at_least, at_most)
     if at_least == 0 and at_most is None:
@@ -129,21 +129,21 @@ def changed_to(
     columns: Mapping[str, Any],
     by: str = "agent",
 ) -> CheckResult:
-    """Such a row has these columns, they were not so at the setup, and a call of theirs did it.
+    """A selected row has these columns, did not have them at the setup, and a call changed it.
 
-    Channel: state, audit. What `services.row` passes because it was so from the start fails here.
-    Every row that `where` describes has to be so.
+    Channel: state, audit. If a row had the values from the start, `services.row` passes and this
+    check fails. Every row that `where` selects has to pass.
 
     Example:
         use = "services.changed_to"
         with = { table = "tickets_ticket", where = { id = 17 }, columns = { status = "closed" } }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         table: Name of the table.
-        where: Values by column, as they are now, which say what row is meant.
-        columns: Values by column, at least one of which was another; all of a new row were.
-        by: Who changed it.
+        where: Values by column, as they are now, that select the rows.
+        columns: Values by column; at least one must have been different, and a new row counts.
+        by: Actor that changed it.
     """
     meant, wanted = selector(table, where), matchers("columns", columns)
     if not wanted:
@@ -171,15 +171,15 @@ def changed_to(
 def only_changed(
     evidence: Evidence, allowed: Sequence[Mapping[str, Any]], by: str = "agent"
 ) -> CheckResult:
-    """Every row that differs since the setup by their doing is one of these: no side effects.
+    """Every row that an actor changed since the setup is one of these: no side effects.
 
-    Channel: state, audit. Rows that only the user or an event changed do not count; one that an
-    event added is "added" also where the agent has only changed it. What was changed and put back
-    is no difference, as far as no column tells of it: where that does harm, such as a share that
-    was taken back, ask `services.never_called`, too. A change is allowed by
-    the first entry that fits it and has room: `at_most` is 1 unless you say otherwise, so that an
-    extra write costs. A change that a service makes on the side, such as recipients of a mail or
-    an answer that comes back, needs an entry, too.
+    Channel: state, audit. Rows that only the user or an event changed do not count; a row that an
+    event added is "added" even if the agent has only changed it. A change that was undone is not a
+    difference, unless a column shows it. If even an undone change does harm, such as a share that
+    was withdrawn, use `services.never_called`, too. A change is allowed by the first entry that
+    fits it and has room: `at_most` is 1 by default, so that an extra write fails. A change that a
+    service makes itself, such as recipients of a mail or an answer that comes back, needs an entry,
+    too.
 
     Example:
         use = "services.only_changed"
@@ -190,12 +190,12 @@ def only_changed(
         ] }
 
     Args:
-        evidence: Of the episode.
-        allowed: Tables of `table` (a name or glob) and, where wanted, `where` (the values that the
-            row has now, or had where it was removed), `having`, `kind` ("added", "changed",
-            "removed" or a list of them), `columns` (of changed rows, those that may differ) and
-            `at_most` (rows, default 1).
-        by: Whose doing is looked at.
+        evidence: Evidence of the episode.
+        allowed: Tables of `table` (a name or glob) and optionally `where` (the values that the row
+            has now, or had before its removal), `having`, `kind` ("added", "changed", "removed" or
+            a list of them), `columns` (of changed rows, those that may differ) and `at_most` (rows,
+            default 1).
+        by: Actor whose changes are compared.
     """
     if isinstance(allowed, (str, Mapping)):
         raise VerifierError(f"allowed: expected a list of tables, got {allowed!r}")
@@ -232,10 +232,10 @@ def unchanged(
         with = { tables = ["mail_*", "contacts_person"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         tables: Names or globs.
-        where: Only rows with these values now (those removed: then); absent: all.
-        by: Whose doing counts.
+        where: Only rows with these present values (for removed rows, the last ones); absent: all.
+        by: Actor whose changes are compared.
     """
     if isinstance(tables, str) or not tables:
         raise VerifierError(f"tables: expected a list of names or globs, got {tables!r}")
@@ -263,7 +263,7 @@ def called(
     refused_too: bool = False,
     by: str = "agent",
 ) -> CheckResult:
-    """A tool was called so many times.
+    """The number of calls of a tool is within these limits.
 
     Channel: audit.
 
@@ -272,13 +272,13 @@ def called(
         with = { tool = "tickets_get", arguments = { ticket = 17 } }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         tool: Name of the tool, a glob, or a list of either.
-        arguments: Values by argument; an argument that was left out has none.
-        at_least: How often at least.
-        at_most: How often at most; absent: no bound.
-        refused_too: Count calls that were answered with an error, too.
-        by: Whose calls.
+        arguments: Values by argument; a call without the argument does not match.
+        at_least: Minimum number of calls.
+        at_most: Maximum number of calls; absent: no limit.
+        refused_too: Also count calls that were answered with an error.
+        by: Actor whose calls are counted.
     """
     contract = contracts.calls(tool, None, at_least, at_most, not refused_too, arguments)
     check_actor(by)
@@ -293,21 +293,21 @@ def never_called(
     refused_too: bool = True,
     by: str = "agent",
 ) -> CheckResult:
-    """A tool was never called so; the message names the first call.
+    """A tool was never called in this way; the message names the first such call.
 
-    Channel: audit. Who tries what is forbidden and is refused has tried: set `refused_too` to false
-    where only what was done counts.
+    Channel: audit. A forbidden call that was refused counts as an attempt. Set `refused_too` to
+    false if only successful calls should count.
 
     Example:
         use = "services.never_called"
         with = { tool = ["contacts_delete", "contacts_merge"] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         tool: Name of the tool, a glob, or a list of either.
         arguments: Values by argument; absent: any call.
-        refused_too: Count calls that were answered with an error, too.
-        by: Whose calls.
+        refused_too: Also count calls that were answered with an error.
+        by: Actor whose calls are counted.
     """
     contract = contracts.never_calls(tool, None, not refused_too, arguments)
     check_actor(by)
@@ -316,10 +316,10 @@ def never_called(
 
 
 def order(evidence: Evidence, calls: Sequence[Mapping[str, Any]], by: str = "agent") -> CheckResult:
-    """These calls succeeded in this order, whatever was done between them.
+    """These calls succeeded in this order; other calls may come between them.
 
-    Channel: audit. An event of the world is a call, too, of the tool "event ID": so a rubric can
-    ask that the agent looked again after the world had changed.
+    Channel: audit. An event of the world is a call, too, of the tool "event ID", so a rubric can
+    demand that the agent looked again after the world had changed.
 
     Example:
         use = "services.order"
@@ -330,9 +330,9 @@ def order(evidence: Evidence, calls: Sequence[Mapping[str, Any]], by: str = "age
         ] }
 
     Args:
-        evidence: Of the episode.
-        calls: Tables of `tool` and, where wanted, `arguments`.
-        by: Whose calls, beside the world's.
+        evidence: Evidence of the episode.
+        calls: Tables of `tool` and optionally `arguments`.
+        by: Actor whose calls are compared, besides those of the world.
     """
     contract = contracts.order(calls)
     check_actor(by)
@@ -346,11 +346,10 @@ def read_before_write(
     reads: Sequence[Mapping[str, Any]],
     writes: Sequence[Mapping[str, Any]] = (),
 ) -> CheckResult:
-    """Everything was read before the agent's first such write; where it wrote none, at all.
+    """Everything was read before the agent's first such write, or at all if it wrote nothing.
 
-    Channel: audit. A read is a call that succeeded and changed nothing. With `shows`, text stands
-    in what it returned that the call itself had not said: so it does not matter with which tool
-    the agent looked.
+    Channel: audit. A read is a call that succeeded and changed nothing. With `shows`, a text has to
+    occur in the result that the call itself did not contain, so any tool may be used to look.
 
     Example:
         use = "services.read_before_write"
@@ -360,10 +359,10 @@ def read_before_write(
         ], writes = [{ tool = "tickets_close" }] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         reads: Tables of `tool` (default: any), `arguments` and `shows`.
-        writes: Tables of `tool` and `arguments`, refused calls too; absent: whatever first changed
-            a row.
+        writes: Tables of `tool` and `arguments`, refused calls too; absent: any call that changed a
+            row.
     """
     for name, tables in (("reads", reads), ("writes", writes)):
         if isinstance(tables, (str, Mapping)) or (name == "reads" and not tables):
@@ -390,12 +389,12 @@ def mentions(
     new: bool = True,
     by: str = "agent",
 ) -> CheckResult:
-    """What was written says these facts: one such row has all of them, none what is forbidden.
+    """The text in a row states these facts and no forbidden ones; one row has to hold all of them.
 
     Channel: state; for `new` audit, too. A fact is text (whole words; case and spacing do not
     count), a number (`1200` finds 1,200.00), `{ date = "2026-03-04" }` (finds 4 March, Mar 4th
-    2026), `{ time = "14:00" }` (finds 2 pm), or `{ any = […] }` of several. Whoever writes down
-    everything there is would say it all: bound that with `forbids`, `only` and `most_chars`.
+    2026), `{ time = "14:00" }` (finds 2 pm), or `{ any = […] }` of several. A text that dumps all
+    data would state every fact: prevent that with `forbids`, `only` and `most_chars`.
 
     Example:
         use = "services.mentions"
@@ -407,18 +406,18 @@ def mentions(
         with.forbids = ["Birch"]
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         table: Name of the table.
-        column: Where the text stands; several columns are read as one text, in this order.
-        facts: What it says.
-        where: Values by column, which say what rows are meant; absent: any.
-        having: Rows of other tables that belong to it.
-        forbids: Facts that no such row says.
-        may: Facts that it may say, for `only`.
-        only: "dates", "times", "numbers": of these no such row says any but `facts` and `may`.
-        most_chars: No such row has a longer text.
+        column: Column of the text; several columns are read as one text, in this order.
+        facts: Facts that it has to state.
+        where: Values by column that select the rows; absent: any row.
+        having: Rows of other tables that have to belong to it.
+        forbids: Facts that no selected row may state.
+        may: Further facts that `only` allows.
+        only: "dates", "times", "numbers": of these the selected rows state only `facts` and `may`.
+        most_chars: Maximum length of each selected row's text, in characters.
         new: Only rows that were added since the setup.
-        by: Who added them, for `new`.
+        by: Actor that added them, for `new`.
     """
     meant = selector(table, where, having)
     wanted = facts_in_text.mentions(facts, forbids, may, only, most_chars)
@@ -445,7 +444,7 @@ def _rows(evidence: Evidence, meant: Selector, new: bool, by: str) -> list[Row]:
 
 
 def _none(evidence: Evidence, meant: Selector, new: bool, by: str) -> CheckResult:
-    """Return the result where no row is meant; it names the one that comes closest."""
+    """Return the result if no row is selected; it names the closest one."""
     whole = selector(meant.table)
     others = _rows(evidence, whole, new, by)
     said = meant.closest(others, evidence.tables_after)
@@ -453,7 +452,7 @@ def _none(evidence: Evidence, meant: Selector, new: bool, by: str) -> CheckResul
 
 
 def _fault(one: Row, wanted: Mapping[str, Matcher]) -> str:
-    """Return what is wrong with a row's columns; empty where nothing is."""
+    """Return what is wrong with a row's columns; empty if they match."""
     faults = [fault for name, value in wanted.items() if (fault := fault_of(one, name, value))]
     return "; ".join(faults[:4])
 

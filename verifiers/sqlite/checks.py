@@ -1,9 +1,9 @@
-"""Check pack `sqlite`: what SQLite databases hold.
+"""Check pack `sqlite`: contents of SQLite databases.
 
-Channel: state (the final files, read from outside). A copy of the database with its write-ahead log
-or journal is read by a process with bounds, which executes no view, trigger, virtual table or
-generated column: a check that meets one where it expects a table fails. A database of more than 64
-MiB, or one that takes more than eight seconds or a gibibyte of memory to read, is a fail.
+Channel: state (the final files, read from outside). A process with limits reads a copy of the
+database with its write-ahead log or journal. It executes no view, trigger, virtual table or
+generated column: a check that expects a table and finds one of these fails. A database of more than
+64 MiB, or one that takes more than eight seconds or a gibibyte of memory to read, is a fail.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ def query(
 ) -> CheckResult:
     """A query returns these rows.
 
-    Channel: state. 1 equals 1.0 and not '1'. NULL is the text in `sql`'s own terms: TOML has none,
-    so write ``coalesce(x, '-')``. A blob is ``{ bytes = "00ff" }``.
+    Channel: state. 1 equals 1.0 and not '1'. TOML has no NULL, so replace it in `sql`:
+    ``coalesce(x, '-')``. A blob is ``{ bytes = "00ff" }``.
 
     Example:
         use = "sqlite.query"
         with = { path = "/srv/a.db", sql = "SELECT sku, sum(n) FROM line", rows = [["a1", 3]] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The database.
-        sql: One statement that reads; ordinary tables only.
-        rows: What it should return.
-        tolerance: How far apart numbers may be, absolutely.
-        any_order: Rows may come in any order.
+        sql: One reading statement; only ordinary tables.
+        rows: The expected rows.
+        tolerance: Largest absolute difference of two equal numbers.
+        any_order: Accept the rows in any order.
     """
     compare = Comparison(tolerance, any_order)
     if not all(isinstance(row, Sequence) and not isinstance(row, str) for row in rows):
@@ -78,11 +78,11 @@ def table(
         with = { path = "/srv/a.db", table = "line", references = { sku = "product.sku" } }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The database.
         table: Name of the table.
         columns: Declared type by column, all of them, in any order; absent: any columns.
-        primary_key: Its columns in order; empty: not looked at.
+        primary_key: Its columns in order; empty: not checked.
         not_null: Columns that may hold no NULL.
         unique: Groups of columns that are unique together, by constraint or index.
         references: "table.column" that a column refers to.
@@ -114,7 +114,7 @@ def table(
 
 
 def sound(evidence: Evidence, path: str) -> CheckResult:
-    """SQLite's integrity check finds nothing, and every foreign key leads to a row.
+    """SQLite's integrity check finds no fault, and every foreign key refers to a row.
 
     Channel: state.
 
@@ -130,7 +130,7 @@ def sound(evidence: Evidence, path: str) -> CheckResult:
 def row_count(
     evidence: Evidence, path: str, table: str, at_least: int, at_most: int | None = None
 ) -> CheckResult:
-    """An ordinary table has so many rows.
+    """An ordinary table has this number of rows.
 
     Channel: state.
 
@@ -139,11 +139,11 @@ def row_count(
         with = { path = "/srv/shop.db", table = "customer", at_least = 120, at_most = 120 }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         path: The database.
         table: Name of the table.
-        at_least: How many rows at least.
-        at_most: How many at most; absent: no bound.
+        at_least: Minimum number of rows.
+        at_most: Maximum number; absent: no limit.
     """
     bounds = Bounds(at_least, at_most)
     seen = _ask(evidence, path, what="count", table=table)
@@ -151,9 +151,9 @@ def row_count(
 
 
 def lacks(evidence: Evidence, path: str, text: str) -> CheckResult:
-    """A text is nowhere in the bytes of a database: not in rows, free pages, log or journal.
+    """A text does not occur in the bytes of a database: rows, free pages, log or journal.
 
-    Channel: state. Deleting a row leaves its bytes until VACUUM. Text that goes over the edge of a
+    Channel: state. Deleting a row leaves its bytes until VACUUM. Text that crosses the edge of a
     page, or in another encoding than UTF-8 and UTF-16, is not found.
 
     Example:
@@ -170,7 +170,7 @@ def lacks(evidence: Evidence, path: str, text: str) -> CheckResult:
 
 
 def _check_sql(sql: object) -> None:
-    """Refuse what is no single statement that reads."""
+    """Refuse text that is not a single reading statement."""
     if not isinstance(sql, str) or not re.match(r"\s*(SELECT|WITH|VALUES)\b", sql, re.IGNORECASE):
         raise VerifierError(f"sql: expected a SELECT, got {sql!r}")
     with closing(sqlite3.connect(":memory:")) as database:
@@ -189,7 +189,7 @@ def _ask(evidence: Evidence, path: str, **order: Any) -> Any:
 
 
 def _files(evidence: Evidence, path: str) -> dict[str, bytes]:
-    """Return the database and what SQLite keeps beside it."""
+    """Return the database and the files that SQLite keeps beside it."""
     found = {"db": evidence.after.read(path, max_bytes=_DATABASE_BYTES)}
     for suffix in _SUFFIXES[1:]:
         stat = evidence.after.stat(path + suffix)

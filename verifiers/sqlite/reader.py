@@ -1,7 +1,7 @@
-"""Reads a copy of the agent's database, in a process of its own.
+"""Read a copy of the agent's database in a separate process.
 
-Nothing of the schema's is executed: no trigger, no view, no virtual table, no generated column; and
-the connection cannot write, attach or load anything.
+No code of the schema is executed: no trigger, view, virtual table or generated column. The
+connection cannot write, attach or load anything.
 """
 
 import os
@@ -21,7 +21,7 @@ _READING = (
 
 
 def answer(order, folder):
-    """Return what is asked of ``db`` in a folder."""
+    """Return the requested data of ``db`` in a folder."""
     database = sqlite3.connect(os.path.join(folder, "db"))
     until = time.monotonic() + MOST_SECONDS
     database.set_progress_handler(lambda: time.monotonic() > until, 10_000)
@@ -40,7 +40,7 @@ def answer(order, folder):
 
 
 def query(database, order):
-    """Return the rows of the author's query; of ordinary tables only."""
+    """Return the rows of the author's query, which reads ordinary tables only."""
     kinds = "SELECT lower(name) FROM sqlite_master WHERE type IN ('view', 'trigger')"
     views = {name for (name,) in database.execute(kinds)}
     names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -102,7 +102,7 @@ def sound(database, order):
 
 
 def count(database, order):
-    """Return how many rows an ordinary table has."""
+    """Return the number of rows in an ordinary table."""
     name = order["table"]
     _demand_plain(database, name)
     quoted = '"' + name.replace('"', '""') + '"'

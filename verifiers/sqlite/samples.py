@@ -17,7 +17,7 @@ INSERT INTO line VALUES (1, 'a1', 2, NULL), (2, 'a1', 1, 'gift'), (3, 'b2', 5, N
 
 
 def database(sql: str = "", shop: bool = True, damage_at: int = 0) -> bytes:
-    """Return a small shop, changed by some SQL; with a byte changed where one is named."""
+    """Return a small shop, changed by some SQL; with one changed byte if one is named."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "db")
         with closing(sqlite3.connect(path)) as connection:

@@ -1,10 +1,10 @@
 """Check pack `trajectory`: contracts over the tool calls of an episode.
 
 Channel: trace (`steps`). A call is described by `tool`, a name or a glob, and `where`, regular
-expressions by argument name, each of which is found in the argument's text (its JSON where it is no
-text), or `arguments`, values as pack `services` describes them. The trace shows what was called and
-not what it did: a command can be spelled in endless ways, so forbid what a state check cannot see,
-and let state checks prove the rest.
+expressions by argument name, each of which has to match in the argument's text (its JSON if it is
+not text), or `arguments`, values as pack `services` describes them. The trace shows the calls and
+not their effects: a command can be written in many ways. Forbid here only what a state check cannot
+see, and let state checks prove the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def calls(
     succeeded: bool = False,
     arguments: Mapping[str, Any] | None = None,
 ) -> CheckResult:
-    r"""A tool was called so many times.
+    r"""The number of calls of a tool is within these limits.
 
     Channel: trace. An argument of more than 64 KiB matches nothing.
 
@@ -35,11 +35,11 @@ def calls(
         with = { tool = "bash", where = { command = '\bgit\s+fsck\b' }, succeeded = true }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         tool: Name of the tool, or a glob.
         where: Regular expressions by argument name; absent: any call of the tool.
-        at_least: How often at least.
-        at_most: How often at most; absent: no bound.
+        at_least: Minimum number of calls.
+        at_most: Maximum number of calls; absent: no limit.
         succeeded: Count only calls that were neither an error nor ended by a timeout.
         arguments: Values by argument name, as in pack `services`.
     """
@@ -54,16 +54,17 @@ def never_calls(
     where: Mapping[str, str] | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> CheckResult:
-    r"""A tool was never called so; the message names the first step that did.
+    r"""A tool was never called in this way; the message names the first step that did.
 
-    Channel: trace. A call with an argument of more than 64 KiB is not searched and counts as one.
+    Channel: trace. An argument of more than 64 KiB is not searched, and the call counts as
+    forbidden.
 
     Example:
         use = "trajectory.never_calls"
         with = { tool = "bash", where = { command = '\bgit\s+push\b.*--force' } }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         tool: Name of the tool, or a glob.
         where: Regular expressions by argument name; absent: any call of the tool.
         arguments: Values by argument name, as in pack `services`.
@@ -73,9 +74,9 @@ def never_calls(
 
 
 def order(evidence: Evidence, calls: Sequence[Mapping[str, object]]) -> CheckResult:
-    """These calls were made in this order, whatever was done between them.
+    """These calls were made in this order; other calls may come between them.
 
-    Channel: trace. One step stands for one call.
+    Channel: trace. One step counts for one call.
 
     Example:
         use = "trajectory.order"
@@ -85,8 +86,8 @@ def order(evidence: Evidence, calls: Sequence[Mapping[str, object]]) -> CheckRes
         ] }
 
     Args:
-        evidence: Of the episode.
-        calls: Tables of `tool` and, where wanted, `where` and `arguments`.
+        evidence: Evidence of the episode.
+        calls: Tables of `tool` and optionally `where` and `arguments`.
     """
     found = contracts.order(calls)(evidence.steps)
     return result(found.holds, found.message)
@@ -97,14 +98,14 @@ def looked_first(
     looks: Sequence[Mapping[str, object]],
     acts: Sequence[Mapping[str, object]],
 ) -> CheckResult:
-    r"""Everything was looked at before the first call that acts; where none acts, before the end.
+    r"""Everything was looked at before the first acting call, or else before the end.
 
-    Channel: trace. A look is `named`, found in the text of a call, or `shown`, found in what a
-    call gave to see: whoever reads a whole folder has not named its files. Within the call that
-    acts, what stands before the act counts: one script may look and then act. `shown` is the
-    stronger evidence: a match that the agent itself had written, in this call or before, does not
-    count. A file can be named without being read; with `both = true` one call must name and show,
-    which an agent that looks in a way you did not think of fails, so let `shown` know all ways.
+    Channel: trace. A look is `named`, found in the text of a call, or `shown`, found in the result
+    of a call; reading a whole folder does not name its files. Text of the acting call before the
+    act counts, since one script may look and then act. `shown` is the stronger evidence: a match
+    that the agent itself had written, in this call or before, does not count. A file can be named
+    without being read. With `both = true` one call must name and show. This fails an agent that
+    looks in an unexpected way, so `shown` should cover all ways.
 
     Example:
         use = "trajectory.looked_first"
@@ -113,10 +114,10 @@ def looked_first(
         ] }
 
     Args:
-        evidence: Of the episode.
-        looks: Tables of `named` and `shown`, regular expressions, one of them or both, of which
-            one is enough unless `both = true`.
-        acts: Tables of `tool` and, where wanted, `where` and `arguments`.
+        evidence: Evidence of the episode.
+        looks: Tables of `named` and `shown`, regular expressions, one or both; one of them has to
+            match, or both with `both = true`.
+        acts: Tables of `tool` and optionally `where` and `arguments`.
     """
     found = contracts.looked_first(looks, acts)(evidence.steps)
     return result(found.holds, found.message)
@@ -132,23 +133,23 @@ def mentions(
     only: Sequence[str] = (),
     most_chars: int = 4000,
 ) -> CheckResult:
-    """What the agent said through a tool, all calls together, says these facts.
+    """All calls of a tool together state these facts and no forbidden ones.
 
-    Channel: trace. Calls that failed said nothing. Facts are those of `answers.mentions`.
+    Channel: trace. Failed calls do not count. Facts are those of `answers.mentions`.
 
     Example:
         use = "trajectory.mentions"
         with = { tool = "message_user", argument = "text", facts = [{ date = "2026-03-04" }] }
 
     Args:
-        evidence: Of the episode.
+        evidence: Evidence of the episode.
         tool: Name of the tool.
-        argument: The argument in which it speaks.
-        facts: What it says.
-        forbids: Facts that it does not say.
-        may: Facts that it may say, for `only`.
-        only: "dates", "times", "numbers": of these it says none but `facts` and `may`.
-        most_chars: How long it may be, all calls together.
+        argument: The argument that holds the text.
+        facts: Facts that have to be stated.
+        forbids: Facts that must not be stated.
+        may: Further facts that `only` allows.
+        only: "dates", "times", "numbers": of these only `facts` and `may` may be stated.
+        most_chars: Maximum length of all calls together, in characters.
     """
     contract = contracts.mentions(tool, argument, facts, forbids, may, only, most_chars)
     found = contract(evidence.steps)
@@ -156,37 +157,37 @@ def mentions(
 
 
 def budget(evidence: Evidence, steps: int | None = None, tokens: int | None = None) -> CheckResult:
-    """The episode took no more than so many steps and tokens.
+    """The episode took at most this number of steps and tokens.
 
     Channel: trace. Tokens are prompt and completion of all decisions, as the policy reported them;
-    one that reports none spends none.
+    a policy that reports no tokens counts as zero.
 
     Example:
         use = "trajectory.budget"
         with = { steps = 20, tokens = 60000 }
 
     Args:
-        evidence: Of the episode.
-        steps: Most steps; absent: no bound.
-        tokens: Most tokens; absent: no bound.
+        evidence: Evidence of the episode.
+        steps: Maximum number of steps; absent: no limit.
+        tokens: Maximum number of tokens; absent: no limit.
     """
     found = contracts.budget(steps, tokens)(evidence.steps)
     return result(found.holds, found.message)
 
 
 def no_repeats(evidence: Evidence, times: int = 3) -> CheckResult:
-    """No action was taken so many times in a row without changing anything.
+    """No action was repeated this number of times in a row without changing anything.
 
-    Channel: trace. Actions are the same when tool and arguments are. A step that changed something,
-    as far as its surface can tell, begins a new count.
+    Channel: trace. Actions are equal if tool and arguments are. A step that changed something, as
+    far as its surface can tell, starts a new count.
 
     Example:
         use = "trajectory.no_repeats"
         with = { times = 3 }
 
     Args:
-        evidence: Of the episode.
-        times: From how many on it counts as repetition; at least 2.
+        evidence: Evidence of the episode.
+        times: Number of repetitions that is too high; at least 2.
     """
     found = contracts.no_repeats(times)(evidence.steps)
     return result(found.holds, found.message)

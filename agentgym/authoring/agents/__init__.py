@@ -1,4 +1,4 @@
-"""`agentgym agent new`: a file with an agent that runs as it is, to be changed by its owner."""
+"""`agentgym agent new`: writes a file with an agent that runs at once and is easy to change."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def new_agent(path: Path, *, model: bool) -> tuple[Path, str]:
     """Write the file of a new agent.
 
     Args:
-        path: Where to, with or without ``.py``; its name becomes that of the class.
-        model: Whether a model plays; else the agent follows rules of its own.
+        path: Target file, with or without ``.py``; its name becomes the name of the class.
+        model: Whether a model plays; otherwise the agent follows rules.
 
     Returns:
         The file and the name of the class in it.
 
     Raises:
-        ConfigError: The file is there already, or its name is no Python name.
+        ConfigError: The file exists already, or its name is not a valid Python name.
     """
     file = path if path.suffix == ".py" else path.with_name(f"{path.name}.py")
     if not file.stem.isidentifier() or keyword.iskeyword(file.stem):

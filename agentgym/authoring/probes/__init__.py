@@ -1,4 +1,4 @@
-"""The properties of a sound task, each a probe: a function that returns what is wrong.
+"""Probes of the properties of a sound task: functions that return what is wrong.
 
 A new property is a new function and a line in `PROBES`.
 """
@@ -17,11 +17,11 @@ class Probe:
     """A property and how it is examined.
 
     Attributes:
-        name: A word, the heading of its column.
-        claim: What is true of a sound task.
-        examine: Returns what is wrong, nothing where the claim holds; raises
-            DoesNotApplyError where the task cannot have the property.
-        afterwards: It looks at what the other probes have played.
+        name: One word, the heading of its column.
+        claim: Statement that holds for a sound task.
+        examine: Returns what is wrong, nothing if the claim holds; raises DoesNotApplyError if
+            the task cannot have the property.
+        afterwards: Whether it examines what the other probes have played.
     """
 
     name: str

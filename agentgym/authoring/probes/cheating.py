@@ -1,12 +1,12 @@
-"""The red team: cheats, none of which may score anything.
+"""Plays cheats of the red team; a cheat must not score.
 
-Cheats that only plant files are played in one episode, for a task has many and time is short.
-Where the whole scores, or a checkpoint of the outcome gives credit behind a gate that is shut,
-each is played alone: a gate that one of them shut must not hide another. Where there are services,
-what is done beside the work must cost, too.
+Cheats that only plant files are played together in one episode to save time. If that episode
+scores, or a checkpoint of the outcome gives credit behind a closed gate, each is played alone: a
+gate that one cheat closes must not hide another cheat. If the task has services, writes beyond the
+request must lower the score, too.
 
-Some cheats keep the tests of a foreign task waiting (at a pipe that nobody fills), and those may
-have a quarter of an hour: here they get a multiple of what the solution took with its tests.
+Some cheats make the tests of a foreign task wait at a pipe that has no writer, and such tests may
+have a quarter of an hour. Here they get a multiple of the time that the solution and tests took.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ async def _caller(subject: Subject, cheat: Cheat, *, claims: bool) -> list[str]:
 
 
 async def excess(subject: Subject) -> Sequence[str]:
-    """Play the solution with one write too many, of every tool that adds something."""
+    """Play the solution with one unrequested write, for every tool that adds something."""
     sampled_calls = await subject.sampled_calls()
     if sampled_calls is None:
         raise DoesNotApplyError("the environment has no services")

@@ -1,4 +1,4 @@
-"""What must not succeed: silence, refusal, chance, and the task's own mutants."""
+"""Plays what must not succeed: silence, refusal, random calls, and the task's own mutants."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _PASSING_SCORE = 0.5
 
 
 async def nothing(subject: Subject) -> Sequence[str]:
-    """Submit at once, in every world there is."""
-    # Without parameters all seeds are one world.
+    """Submit at once, for every distinct instance."""
+    # Without parameters all seeds give the same instance.
     seeds = subject.seeds if subject.task.manifest.params else subject.seeds[:1]
     played = await asyncio.gather(*(subject.let("noop", seed=seed) for seed in seeds))
     return [

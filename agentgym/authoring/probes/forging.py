@@ -1,4 +1,4 @@
-"""What an agent leaves must not break a check: each is run over forged evidence."""
+"""Runs each check over forged evidence: the files that an agent leaves must not break a check."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = 3
 async def withstands(subject: Subject) -> Sequence[str]:
     """Run every check of the rubric over the solution's end, forged in many ways.
 
-    Clean rooms and the judge are not asked: a check is left out from there on.
+    Clean rooms and the judge are not asked; a check stops where it would ask one.
     """
     if subject.task.foreign is not None:
         raise DoesNotApplyError("its own tests judge it")
@@ -41,7 +41,7 @@ async def withstands(subject: Subject) -> Sequence[str]:
 
 
 async def _evidence(subject: Subject, episode: Episode) -> EpisodeEvidence:
-    """Return what there is to judge right before the solution's last action."""
+    """Return the evidence right before the solution's last action."""
     initial, sandbox = await subject.initial_state(), episode.sandbox
     after = await sandbox.snapshot()
     audit = await sandbox.audit()
@@ -70,7 +70,7 @@ def _no_room(artifacts: tuple[str, ...], shared: bool) -> Room:
 
 
 def _broken(subject: Subject, seen: EpisodeEvidence) -> list[str]:
-    """Say which checks broke on what."""
+    """Return a complaint for every check that breaks, with the evidence that broke it."""
     rubric = load_rubric(subject.task.folder / "checks" / "rubric.toml")
     complaints = []
     with CheckRunner(subject.instance()) as runner:

@@ -1,4 +1,4 @@
-"""Whether the message checks of a task tell good texts from bad ones."""
+"""Tests whether the message checks of a task tell good texts from bad ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentgym.verify.messages.calibration import complaints, message_checks
 
 
 async def calibrated(subject: Subject) -> Sequence[str]:
-    """Judge the texts of ``checks/calibration.toml``, for every seed that is looked at.
+    """Judge the texts of ``checks/calibration.toml`` for every examined seed.
 
     Raises:
         DoesNotApplyError: No check of the task is about a message.

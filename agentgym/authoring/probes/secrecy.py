@@ -1,4 +1,4 @@
-"""What stays apart: the gold from the guest, grading from the network."""
+"""Tests that the guest cannot read the gold and that grading does not use the network."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from agentgym.services.tables import SnapshotTables
 from agentgym.task.reference_actions import solution
 
 TELLING_BYTES = 16
-"""Less than this may be equal by chance."""
+"""Smallest secret to search for, in bytes; shorter ones may be equal by chance."""
 
 _LARGEST = 16 * 2**20
 _ENVIRONMENT = "env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null"
 
 
 async def offline(subject: Subject) -> Sequence[str]:
-    """Look which hosts were asked for while episodes were played and graded."""
+    """Report the hosts that were contacted while episodes were played and graded."""
     played = await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
     hosts = {host for got in (*played, *subject.played) for host in got.contacted}
     return [
@@ -29,7 +29,7 @@ async def offline(subject: Subject) -> Sequence[str]:
 
 
 async def gold(subject: Subject) -> Sequence[str]:
-    """Search files, rows and the environment of the guest for what is secret."""
+    """Search the files, rows and environment of the guest for secrets."""
     if subject.task.foreign is not None:
         raise DoesNotApplyError("tests and solution come when the agent's time is over")
     initial = await subject.initial_state()
@@ -64,7 +64,7 @@ def _search(initial: InitialState, secrets: Mapping[str, bytes]) -> list[str]:
         try:
             content = initial.tree.read(path, max_bytes=_LARGEST)
         except GuestFileError:
-            # Too large to hold what is compared here.
+            # The file is too large to hold here for a comparison.
             continue
         complaints += [
             f"{path} holds the {name}" for name, blob in secrets.items() if blob in content

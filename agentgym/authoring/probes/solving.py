@@ -1,4 +1,4 @@
-"""What is true of the solution: it loads, solves, repeats, survives reading, scores by degrees."""
+"""Tests the solution: it loads, solves, repeats, survives reads, and parts of it score less."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RECENT_S = 3600.0
 async def binds(subject: Subject) -> Sequence[str]:
     """Bind the rubric, run the setup, and check the calls that solution and mutants make.
 
-    What is broken raises what is wrong.
+    Whatever is broken raises an error that says so.
     """
     if subject.task.foreign is not None:  # its own tests judge it, and it has no rubric
         await subject.initial_state()
@@ -48,7 +48,7 @@ async def binds(subject: Subject) -> Sequence[str]:
         bind_checks(subject.instance(seed))
     asking = judged_checks(subject.task.folder / "checks", demanded=True)
     if asking and (subject.stage.judge or judge_from_environment()) is None:
-        # Otherwise every episode of every probe would say so.
+        # Otherwise every episode of every probe would report it.
         return [f"{', '.join(asking)} asks a judge and none is set; {HOW}"]
     for event in subject.task.manifest.event:
         if event.run is not None and event.run.endswith(".py"):
@@ -58,7 +58,7 @@ async def binds(subject: Subject) -> Sequence[str]:
 
 
 def _illegal_calls(subject: Subject) -> list[str]:
-    """Say which actions of solution and mutants are no legal calls, each once for all seeds."""
+    """Return the illegal actions of solution and mutants, each once for all seeds."""
     complaints: dict[str, str] = {}
     for path in (solution(subject.task), *subject.task.mutants().values()):
         for seed in subject.seeds:
@@ -77,7 +77,7 @@ async def solves(subject: Subject) -> Sequence[str]:
         complaint
         for number, played in enumerate(takes, start=1)
         for complaint in (
-            # Why the script ended early says more than the score that it then has.
+            # The exit of the script tells more than the low score that follows from it.
             *_failed_script(f"solution, run {number}", subject, played),
             *not_solved(f"solution, run {number}", played),
             *_failed_events(f"solution, run {number}", played),
@@ -90,7 +90,7 @@ def _failed_script(what: str, subject: Subject, played: Played) -> list[str]:
         return []
     path = solution(subject.task)
     seen = played.steps[0].observation.data
-    # In a list of actions a call may fail on purpose; a script is one call that has to succeed.
+    # In a list of actions a call may fail on purpose; a script must succeed as a whole.
     if path.suffix != ".sh" or not (seen.get("exit_code") or seen.get("timed_out")):
         return []
     how = f"ended with exit code {seen.get('exit_code')}"
@@ -110,7 +110,7 @@ def _failed_events(what: str, played: Played) -> list[str]:
 
 
 async def repeats(subject: Subject) -> Sequence[str]:
-    """Compare runs of the setup, then two of the solution: what was seen, left and judged."""
+    """Compare runs of the setup, then two of the solution: observations, state and verdict."""
     if complaints := await differences(subject):
         return complaints
     first, second = await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
@@ -142,7 +142,7 @@ async def repeats(subject: Subject) -> Sequence[str]:
 
 
 async def reads(subject: Subject) -> Sequence[str]:
-    """Play the solution between harmless reads."""
+    """Play the solution with harmless reads in between."""
     before: list[Action] = []
     after: list[Action] = []
     if "bash" in subject.tools:
@@ -152,7 +152,7 @@ async def reads(subject: Subject) -> Sequence[str]:
     if not before:
         raise DoesNotApplyError("the environment has neither a shell nor services to read")
     if _goes_by_the_step(subject):
-        # What comes at a step would meet another solution than its author's.
+        # Reads would shift the steps at which events happen.
         before = []
     *work, end = oracle(subject.instance())
     played = await subject.play([*before, *work, *after, end])
@@ -165,7 +165,7 @@ async def reads(subject: Subject) -> Sequence[str]:
 
 
 def _goes_by_the_step(subject: Subject) -> bool:
-    """Whether something happens at a step or a time, or to a call by its number."""
+    """Return whether an event depends on a step, a time, or the number of a call."""
     manifest = subject.task.manifest
     return bool(manifest.fault) or any(event.when is None for event in manifest.event)
 
@@ -184,7 +184,7 @@ def _look_around(initial: InitialState) -> list[Action]:
 
 
 async def partial(subject: Subject) -> Sequence[str]:
-    """Play ever longer parts of the solution."""
+    """Play ever longer beginnings of the solution."""
     if subject.task.foreign is not None:
         raise DoesNotApplyError("its reward may be all or nothing")
     instance = subject.instance()
@@ -213,14 +213,14 @@ async def partial(subject: Subject) -> Sequence[str]:
 
 
 async def _ends_alike(subject: Subject, part: Prefix) -> bool:
-    """Whether a part leaves what the whole leaves, scratch files apart."""
+    """Return whether a beginning leaves the same state as the whole, except scratch files."""
     tidy = subject.without_scratch()
     less, whole = await asyncio.gather(tidy.play(part.actions), tidy.oracle())
     return less.verdict.state_hash == whole.verdict.state_hash
 
 
 async def template(subject: Subject) -> Sequence[str]:
-    """Build, solve and tell apart the instances of the seeds."""
+    """Build, solve and compare the instances of the seeds."""
     if not subject.task.manifest.params:
         raise DoesNotApplyError("no [params]")
     played = await asyncio.gather(*(subject.oracle(seed) for seed in subject.seeds))

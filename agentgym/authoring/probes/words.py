@@ -1,4 +1,4 @@
-"""How probes say what they saw."""
+"""Complaints of probes about episodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from agentgym.records import CheckStatus, Phase
 
 
 def unscored(what: str, played: Played) -> list[str]:
-    """Return the complaint about an episode without a score, nothing where it has one."""
+    """Return the complaint about an episode without a score; empty if it has one."""
     if played.verdict.scored:
         return []
     return [f"{what}: {played.verdict.status}: {played.error}"]
@@ -32,7 +32,7 @@ def not_solved(what: str, played: Played) -> list[str]:
 
 
 def not_zero(what: str, played: Played) -> list[str]:
-    """Return why an episode is not worth exactly nothing."""
+    """Return why an episode does not score exactly zero."""
     verdict = played.verdict
     if not verdict.scored:
         return unscored(what, played)
@@ -42,14 +42,14 @@ def not_zero(what: str, played: Played) -> list[str]:
 
 
 def passing(what: str, played: Played) -> list[str]:
-    """Return the complaint about an episode that passes and must not."""
+    """Return the complaint about an episode that passes but must not."""
     if not played.verdict.scored:
         return unscored(what, played)
     return [f"{what}: expected outcome false, got {_result(played)}"] * played.verdict.outcome
 
 
 def earned(played: Played) -> str:
-    """Name the checkpoints of the outcome that gave credit."""
+    """Return the names of the outcome checkpoints that gave credit."""
     credited = [
         c.id for c in played.verdict.checkpoints if c.phase is Phase.OUTCOME and c.score > 0
     ]

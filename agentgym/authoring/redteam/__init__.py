@@ -1,10 +1,10 @@
 """The red team: cheats, filled in for a task.
 
-A file below `cheats/` is a cheat in the format of mutants; its first comment says what it
-hopes for. What a cheater knows of the task comes as further slots: ``task_needs``, ``task_paths``
-(named in the instruction), ``task_files`` (left by the setup), ``task_folders``,
-``task_instruction``, ``task_words``; a script finds them as ``PARAM_TASK_…``, a line each.
-Cheats that lie in one folder get in nobody's way and can be played one after the other, by name.
+A file below `cheats/` is a cheat in the format of mutants; its first comment states its aim.
+Further slots hold what a cheater knows of the task: ``task_needs``, ``task_paths`` (named in the
+instruction), ``task_files`` (left by the setup), ``task_folders``, ``task_instruction``,
+``task_words``; a script finds them as ``PARAM_TASK_…``, a line each.
+Cheats in one folder do not disturb each other and can be played one after the other, by name.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from agentgym.task.model import PLAYBOOK_SUFFIXES, Instance
 from agentgym.task.reference_actions import read_reference_actions
 
 _MOST_CHARS = 20_000
-"""Of one slot: a variable of the environment has to hold it."""
+"""Longest value of one slot, in characters: an environment variable must hold it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cheat:
-    """One cheat, filled in for a task; the last action ends the episode."""
+    """A cheat filled in for a task; the last action ends the episode."""
 
     name: str
     actions: tuple[Action, ...]
 
 
 def load_cheats(initial: InitialState, folder: Path | None = None) -> list[list[Cheat]]:
-    """Return the cheats for a task, in teams that can share an episode.
+    """Return the cheats for a task, in groups that can share an episode.
 
     Args:
-        initial: What an agent finds when it begins.
-        folder: Of the reference actions; by default those that come with agentgym.
+        initial: Initial state of the episode.
+        folder: Folder of cheats; by default those that come with agentgym.
     """
     if folder is None:
         with as_file(files("agentgym.authoring.redteam") / "cheats") as bundled:

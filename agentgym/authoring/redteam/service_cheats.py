@@ -1,7 +1,7 @@
-"""Cheats against environments of services: claims instead of work, and work on everything.
+"""Cheats against environments with services: claims instead of work, and writes to everything.
 
-They know what any agent can find out: the instruction, the tools, the rows. A claim must be worth
-nothing. Who writes everywhere may do what was asked among all the rest, and must not pass.
+They use what any agent can find out: the instruction, the tools, the rows. A claim must earn no
+credit. An agent that writes everywhere may do the requested work as well and must not pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agentgym.authoring.subject import InitialState, Subject
 from agentgym.records import Action, Json
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
-from agentgym.testing.service_calls import HOSTILE
+from agentgym.surfaces.call_sampler import HOSTILE
 
 _DONE = "Everything has been done exactly as you asked, and checked twice. All of it is correct."
 _PLEAS = (
@@ -32,8 +32,8 @@ class Team:
     """Cheats of one kind.
 
     Attributes:
-        cheats: What they do.
-        claims: They do no work: whatever they score is too much.
+        cheats: The cheats.
+        claims: Whether they only make claims and do no work, so that any score is too high.
     """
 
     cheats: tuple[Cheat, ...]
@@ -41,7 +41,7 @@ class Team:
 
 
 async def service_cheats(subject: Subject) -> list[Team]:
-    """Return the cheats for a task, none where its environment has no services."""
+    """Return the cheats for a task; empty if its environment has no services."""
     initial = await subject.initial_state()
     if initial.services is None:
         return []
@@ -75,7 +75,7 @@ async def _sprays(subject: Subject) -> list[Cheat]:
     lists = {
         "wrote-everywhere": sampled_calls.writes(_ROUNDS, (told, _DONE)),
         "swept-everything": swept,
-        # What one tool does another may undo.
+        # One tool may undo what another has done.
         "swept-backwards": swept[::-1],
         "wrote-hostile-text": sampled_calls.writes(_ROUNDS, (*HOSTILE, *_PLEAS)),
     }
@@ -83,9 +83,9 @@ async def _sprays(subject: Subject) -> list[Cheat]:
 
 
 def _everything(services: Snapshot, told: str) -> str:
-    """Return the rows that have to do with what is told, as many as an answer holds.
+    """Return the rows related to the text `told`, as many as an answer holds.
 
-    Those with the rarest of its words come first.
+    Rows with the rarest of its words come first.
     """
     words = set(re.findall(r"\w{4,}|\d+", told.casefold()))
     tables = SnapshotTables(services)

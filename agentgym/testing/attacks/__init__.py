@@ -1,7 +1,7 @@
-"""The attack suite: what hostile guests try against a sandbox, as data anybody can run.
+"""The attack suite: attacks by hostile guests on a sandbox, as data for any test suite.
 
-Every attack takes a provider and a recipe, whose guests need `python3`, and says how it
-ended. With pytest::
+Every attack takes a provider and a recipe, whose guests need `python3`, and reports how it ended.
+With pytest::
 
     @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
     async def test_attack(attack):
@@ -13,7 +13,7 @@ ended. With pytest::
         assert outcome.blocked, outcome.how
 
 On the command line, for an installed provider: ``python -m agentgym.testing.attacks docker``.
-What each attack is stopped by is in docs/isolation.md.
+docs/isolation.md lists the mechanism that stops each attack.
 """
 
 from agentgym.testing.attacks import (  # noqa: F401 - they register themselves

@@ -1,4 +1,4 @@
-"""Runs the attack suite against an installed provider and prints what came of it."""
+"""Run the attack suite against an installed provider and print the outcomes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Attacks as data: what each tries, what should stop it, and how it ended.
+"""Attacks as data: each one's attempts, the mechanism that should stop it, and its outcome.
 
-An attack is either a program that runs inside (see `probing.py`) or a coroutine function that
-plays both sides. Each is made of attempts; it is blocked when none of them was done.
+An attack is either a program that runs inside (see `probing.py`) or a coroutine function that plays
+both sides. It consists of attempts, and it is blocked if no attempt succeeded.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _START = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an attack ended.
+    """The outcome of an attack.
 
     Attributes:
-        attempts: Name of each attempt to what came of it: ``done``, the errno it was refused
-            with, or what held it in a few words.
+        attempts: Outcome by attempt: ``done``, the errno of the refusal, or what stopped it in a
+            few words.
     """
 
     attempts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def blocked(self) -> bool:
-        """Whether something was attempted and nothing was done."""
+        """Whether at least one attempt was made and no attempt succeeded."""
         return bool(self.attempts) and DONE not in self.attempts.values()
 
     @property
     def how(self) -> str:
-        """Every attempt with what came of it, in one line."""
+        """Every attempt with its outcome, in one line."""
         return ", ".join(f"{name}: {how}" for name, how in self.attempts.items())
 
 
@@ -54,15 +54,15 @@ Assault: TypeAlias = Callable[[SandboxProvider, Recipe], Awaitable[Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Something a hostile guest may do.
+    """An attack by a hostile guest.
 
     Attributes:
-        name: Unique.
-        family: What kind of thing it is after.
-        tries: What it does, in one line.
-        stopped_by: What is meant to stop it.
-        run: Carries it out against a provider's sandboxes.
-        program: The same for a single sandbox, where it is a program that runs inside.
+        name: Unique name.
+        family: Group of attacks with the same target.
+        tries: Summary of the attempts, in one line.
+        stopped_by: The mechanism that should stop it.
+        run: Runs it against a provider's sandboxes.
+        program: The attack for a single sandbox, if it is a program that runs inside.
     """
 
     name: str
@@ -77,7 +77,7 @@ ATTACKS: list[Attack] = []
 
 
 def attack(stopped_by: str) -> Callable[[Assault], Assault]:
-    """Make a coroutine function an attack; the first line of its docstring says what it tries."""
+    """Register a coroutine function as an attack; its docstring's first line is its summary."""
 
     def register(function: Assault) -> Assault:
         ATTACKS.append(_describe(function, stopped_by, function))
@@ -87,7 +87,7 @@ def attack(stopped_by: str) -> Callable[[Assault], Assault]:
 
 
 def take_programs() -> None:
-    """Make attacks of the programs that were defined since the last call."""
+    """Register as attacks the programs that were defined since the last call."""
     for program in probing.PROGRAMS:
         ATTACKS.append(_describe(program.run, program.stopped_by, _assault(program), program))
     probing.PROGRAMS.clear()
@@ -117,10 +117,10 @@ async def run_inside(
 ) -> Outcome:
     """Run an attack program in a sandbox.
 
-    A program that is killed is held: ``killed`` is then its last probing.
+    If the program is killed, its last attempt counts as ``killed``.
 
     Raises:
-        AssertionError: The program did not run to its end: it proves nothing.
+        AssertionError: The program did not run to its end, so it proves nothing.
     """
     for path, data in sources(program).items():
         await box.write_file(path, data)
@@ -135,13 +135,13 @@ def sources(program: Callable[..., None]) -> dict[str, bytes]:
 
 
 def command(program: Callable[..., None], *arguments: str, folder: str = _FOLDER) -> list[str]:
-    """Return the command that runs an attack program from where its sources are."""
+    """Return the command that runs an attack program from its source folder."""
     name = (program.__module__, program.__name__)
     return ["python3", "-I", "-S", "-B", "-c", _START, folder, *name, *arguments]
 
 
 def outcome_of(program: Callable[..., None], result: ExecResult) -> Outcome:
-    """Read what an attack program printed."""
+    """Read the output of an attack program."""
     *lines, end = result.stdout.decode("utf-8", "replace").splitlines() or [""]
     attempts = dict(line.split("\t", 1) for line in lines if "\t" in line)
     broken = [how for how in attempts.values() if how.startswith("broken")]
@@ -153,6 +153,6 @@ def outcome_of(program: Callable[..., None], result: ExecResult) -> Outcome:
 
 
 def table() -> str:
-    """Return every attack, with what it tries and what is meant to stop it, in Markdown."""
+    """Return every attack with its summary and the mechanism that should stop it, in Markdown."""
     rows = [f"| `{a.name}` | {a.tries} | {a.stopped_by} |" for a in ATTACKS]
     return "\n".join(["| attack | tries to | is stopped by |", "|---|---|---|", *rows])

@@ -1,4 +1,4 @@
-"""Using up what a machine has, run inside for the attacks on limits."""
+"""Exhaustion of resources, run inside for the attacks on limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentgym.testing.attacks.probing import attempt, call
 _MB = 2**20
 _F_SETPIPE_SZ = 1031
 _IPC_CREAT = 0o1000
-# Long enough for whoever watches from outside to look twice.
+# Long enough for an outside observer to look twice.
 _WATCHED_S = 30
 
 
@@ -52,7 +52,7 @@ def _start_threads(count: int) -> None:
 
 
 def memory(kind: str, megabytes: str) -> None:
-    """Fill one kind of memory, up to an amount."""
+    """Fill one kind of memory up to an amount."""
     attempt(kind, globals()[f"_fill_{kind}"], int(megabytes))
 
 
@@ -125,7 +125,7 @@ def _open_all() -> None:
 
 
 def disk(kind: str, megabytes: str) -> None:
-    """Fill the disk, one way or another, and wait for what comes of it."""
+    """Fill the disk in one of several ways, and wait for the effect."""
     attempt(kind, globals()[f"_store_{kind}"], int(megabytes))
 
 

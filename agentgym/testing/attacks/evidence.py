@@ -1,4 +1,4 @@
-"""The files a guest leaves to be judged on: misleading, trapping or altering them."""
+"""Misleading, trapping or altering files that a guest leaves for grading."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ while True:
 
 @attack("links are resolved inside the snapshot; only regular files are read")
 async def links_in_evidence(provider: SandboxProvider, recipe: Recipe) -> Outcome:
-    """Lead whoever judges the files to the host's, through links; have FIFOs where files belong."""
+    """Lead the grader to the host's files, through links; put FIFOs where files belong."""
     with decoy() as (path, secret):
         box = await provider.start(recipe)
         await box.exec(["python3", "-c", _LINKS, str(path)])
@@ -173,7 +173,7 @@ async def files_swapped_while_compared(provider: SandboxProvider, recipe: Recipe
 
 
 def _leads_out(change: Change) -> bool:
-    # What stands in the host's /etc has nothing to do below a folder with one file.
+    # The host's /etc has no place below a folder with one file.
     return change.path.startswith(("/srv/d/", "/srv/was/")) and change.path[-6:] != "passwd"
 
 

@@ -1,4 +1,4 @@
-"""Using up what the machine has: it must stay inside, or end the sandbox and nothing else."""
+"""Exhaustion of the machine: it must stay inside, or end only the sandbox."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ELSEWHERE = ("memfd", "shared_file", "segment", "pipes", "sockets", "run", "nam
 async def _try(
     provider: SandboxProvider, recipe: Recipe, program: Callable[..., None], *arguments: str
 ) -> dict[str, str]:
-    """Run a program in a sandbox of its own, which it may bring to its end."""
+    """Run a program in a new sandbox, which it may end."""
     box = await provider.start(recipe)
     try:
         outcome = await run_inside(box, program, *arguments)
@@ -33,7 +33,7 @@ async def _try(
 
 
 async def _is_well(provider: SandboxProvider, recipe: Recipe) -> str:
-    """Start another sandbox, which must not feel anything."""
+    """Start another sandbox, which must not be affected."""
     box = await provider.start(recipe)
     try:
         result = await box.exec(["python3", "-c", "print(len(b'x' * 2**20))"])

@@ -1,4 +1,4 @@
-"""PID 1, the supervisor: whoever rules it speaks to the host in its name."""
+"""Attacks on PID 1, the supervisor: a guest that controls it speaks to the host in its name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 def killing(victim: str = "1") -> None:
     """Kill or stop PID 1, by every signal and every call that sends one."""
     pid = int(victim)
-    # The two that stop come first: a victim lives through them.
+    # The two stopping signals come first, because a process survives them.
     attempt("pidfd_send_signal", _signal, pid, _by_descriptor, pid, signal.SIGSTOP)
     _recover(pid)
     first = (signal.SIGSTOP, signal.SIGTSTP)
@@ -34,7 +34,7 @@ def killing(victim: str = "1") -> None:
 
 
 def signal_name(number: int) -> str:
-    """Return a signal's name, also of those in real time."""
+    """Return a signal's name, including real-time signals."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -52,7 +52,7 @@ def _by_descriptor(pid: int, number: int) -> None:
 
 def _signal(pid: int, send: object, *arguments: object) -> None:
     send(*arguments)  # type: ignore[operator]
-    # It is delivered when the process is next scheduled; a yield is all it takes.
+    # The signal is delivered when the process is next scheduled, so a yield suffices.
     for _ in range(200):
         os.sched_yield()
         if _state(pid) in "TtZX":
@@ -82,7 +82,7 @@ def reading_its_memory(victim: str = "1") -> None:
     attempt("write mem", open_for, f"/proc/{pid}/mem", os.O_WRONLY)
     for name in ("root", "cwd", "exe", "ns/mnt"):
         attempt(f"follow {name}", os.readlink, f"/proc/{pid}/{name}")
-    # Not fd itself: its owner may list it, and learns how many descriptors there are.
+    # Not fd itself: the owner may list it and learns only the number of descriptors.
     for name in ("map_files", "fdinfo"):
         attempt(f"list {name}", os.listdir, f"/proc/{pid}/{name}")
     attempt("open a descriptor", _open_descriptor, pid)
@@ -109,7 +109,7 @@ def _read_one(path: str) -> None:
 
 
 def _open_descriptor(pid: int) -> None:
-    # A socket cannot be opened this way (ENXIO), but whoever is told so may look.
+    # A socket cannot be opened this way (ENXIO), but this error shows that access is allowed.
     for number in (0, *range(3, 8), *range(100, 104)):
         try:
             os.stat(f"/proc/{pid}/fd/{number}")

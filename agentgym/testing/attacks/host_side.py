@@ -1,4 +1,4 @@
-"""What is the host's: its files, its processes, its secrets."""
+"""Attacks on the host: its files, its processes, its secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agentgym.testing.attacks.attack import (
 from agentgym.testing.attacks.probing import DONE
 from agentgym.verify.room import CleanRooms, pack_artifacts
 
-# Fixed, because what a setup leaves is kept: it is kept once.
+# A constant, so that the stored setup is the same each time.
 _GOLD = "gold-5f1c9be0a7"
 _HOST_ONLY = (
     *("/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket"),

@@ -1,4 +1,4 @@
-"""System calls that reach the kernel that every sandbox shares with the host."""
+"""System calls that reach the kernel, which every sandbox shares with the host."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def machine() -> None:
     probe("kexec_file_load", call, "kexec_file_load", -1, -1, 0, None, -1)
     probe("init_module", call, "init_module", None, 0, None)
     probe("finit_module", call, "finit_module", -1, b"", 0)
-    # Of a name that no module has, so only ENOENT could be the answer to those who may.
+    # No module has this name, so an authorised caller gets ENOENT.
     attempt("delete_module", _reaches, 2, "delete_module", b"agentgym_none", os.O_NONBLOCK)
     attempt("swapon", _reaches, 2, "swapon", b"/agentgym-none", 0)
     attempt("swapoff", _reaches, 2, "swapoff", b"/agentgym-none")
@@ -50,7 +50,7 @@ def machine() -> None:
 
 
 def _reaches(expected: int, *arguments: object) -> None:
-    """Make a call whose success would be one particular error."""
+    """Make a call for which one particular error means success."""
     try:
         call(*arguments)  # type: ignore[arg-type]
     except OSError as error:

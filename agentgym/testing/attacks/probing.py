@@ -1,7 +1,7 @@
-"""What an attack program runs on, inside the guest: raw system calls, one line for each attempt.
+"""The base of attack programs inside the guest: raw system calls, one output line an attempt.
 
-Standard library only, Python >= 3.8: this file is copied into the sandbox under attack, beside
-the module that holds the program. Call numbers: asm/unistd_64.h and asm-generic/unistd.h.
+Standard library only, Python >= 3.8: this file is copied into the sandbox under attack, beside the
+module of the program. Call numbers: asm/unistd_64.h and asm-generic/unistd.h.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 DONE = "done"
 AT_FDCWD = -100
-# What a kernel answers to somebody who may not, or of whom a thing is kept.
+# Errors that mean a refusal by the kernel.
 REFUSALS = (
     *(errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EROFS, errno.ENOENT, errno.ESRCH),
     *(errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT, errno.ENODEV, errno.ENXIO),
@@ -87,7 +87,7 @@ _libc.syscall.restype = ctypes.c_long
 
 
 class Held(Exception):
-    """The attempt was carried out, and had no effect; says what held it."""
+    """Raised if the attempt was carried out without effect; its text says what stopped it."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Program:
     """An attack that runs in the guest.
 
     Attributes:
-        run: What it does, given strings.
-        stopped_by: What is meant to stop it.
+        run: The attempts, given strings.
+        stopped_by: The mechanism that should stop it.
     """
 
     run: Callable[..., None]
@@ -107,7 +107,7 @@ PROGRAMS: list[Program] = []
 
 
 def program(stopped_by: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function an attack; the first line of its docstring says what it tries."""
+    """Register a function as an attack; the first line of its docstring is its summary."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         PROGRAMS.append(Program(function, stopped_by))
@@ -117,7 +117,7 @@ def program(stopped_by: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 def attempt(name: str, action: Callable[..., object], *arguments: object) -> None:
-    """Do something in a process of its own, and print how it ended: done, or what held it."""
+    """Run a function in a new process, and print its outcome: done, or what stopped it."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -134,7 +134,7 @@ def attempt(name: str, action: Callable[..., object], *arguments: object) -> Non
 
 
 def probe(name: str, action: Callable[..., object], *arguments: object) -> None:
-    """Attempt something with arguments that do no harm: any error but a refusal is a way in."""
+    """Make an attempt with harmless arguments: any error but a refusal means that it got in."""
 
     def reach() -> None:
         try:
@@ -185,6 +185,6 @@ def open_for(path: str, flags: int) -> None:
 
 
 def effective(effect: bool, otherwise: str) -> None:
-    """Raise Held where an attempt had no effect."""
+    """Raise Held if an attempt had no effect."""
     if not effect:
         raise Held(otherwise)

@@ -1,6 +1,6 @@
-"""What a guest tries to reach, run inside for the attacks that play both sides.
+"""Attempts of a guest to reach things outside, run inside for attacks that play both sides.
 
-Secrets are given backwards, so that no guest finds them in its own command line.
+Secrets are passed backwards, so that a guest does not find them in its own command line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DOORS = (
 
 
 def host_files(terces: str, path: str) -> None:
-    """Read a file of the host by its name, through every door that may lead out of the root."""
+    """Read a file of the host by its name, through every path that may lead out of the root."""
     secret = terces[::-1].encode()
     attempt("by its name", _expect, path, secret)
     for door in _DOORS:
@@ -113,7 +113,7 @@ def _found(paths: Iterator[str], secret: bytes) -> None:
 
 
 def offer(name: str) -> None:
-    """Leave a process behind that offers everything `neighbour` looks for."""
+    """Leave a process behind that offers everything that `neighbour` looks for."""
     with open(f"/srv/{name}", "w") as file:
         file.write(name)
     with open(f"/dev/shm/{name}", "w") as file:

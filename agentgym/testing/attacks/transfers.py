@@ -1,4 +1,4 @@
-"""Files on their way between guest and host: what a guest plants where the host reads or writes."""
+"""Transfers between guest and host: traps that a guest plants where the host reads or writes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ while True:
 
 
 def _what_came(target: Path, secret: str) -> dict[str, str]:
-    """Return what a download left that it should not have: links, odd files, the secret."""
+    """Return the forbidden things that a download left: links, special files, the secret."""
     found = {}
     for folder, folders, names in os.walk(target):
         for name in (*folders, *names):

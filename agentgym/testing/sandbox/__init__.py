@@ -1,7 +1,7 @@
-"""The sandbox contract: what every SandboxProvider must do, as checks anybody can run.
+"""The sandbox contract: requirements on every SandboxProvider, as checks for any test suite.
 
-Each check is a coroutine function taking a provider and a recipe; it raises AssertionError
-where the contract is broken. With pytest::
+Each check is a coroutine function that takes a provider and a recipe; it raises AssertionError if
+the contract is broken. With pytest::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     async def test_contract(check):
@@ -11,9 +11,8 @@ where the contract is broken. With pytest::
         finally:
             await provider.close()
 
-Checks that need a capability the provider does not declare pass by showing that asking for it
-raises UnsupportedError; those of isolation pass where it is not declared. How to write a
-provider is in docs/providers.md.
+If a provider does not declare a capability, its checks pass if a request raises UnsupportedError;
+isolation checks then pass at once. docs/providers.md describes how to write a provider.
 """
 
 from agentgym.testing.sandbox import (

@@ -36,7 +36,7 @@ async def exec_passes_stdin_env_and_cwd(provider: SandboxProvider, recipe: Recip
 
 @check
 async def root_can_be_asked_for(provider: SandboxProvider, recipe: Recipe) -> None:
-    """A command of root's own gets its environment, whoever the recipe's commands run as."""
+    """A command of root gets its environment, also if the recipe's commands run as another user."""
     async with running(provider, recipe) as box:
         script = 'id -u; echo "$WORD"; exit 3'
         result = await box.run_as_root(["/bin/sh", "-c", script], env={"WORD": "é"})
@@ -45,7 +45,7 @@ async def root_can_be_asked_for(provider: SandboxProvider, recipe: Recipe) -> No
 
 @check
 async def exec_of_nothing_exits_127(provider: SandboxProvider, recipe: Recipe) -> None:
-    """A command that cannot be found is a result, as in a shell."""
+    """A missing command is a result, as in a shell."""
     async with running(provider, recipe) as box:
         result = await box.exec(["no-such-program"])
         assert result.exit_code == 127 and b"no-such-program" in result.stderr
@@ -60,7 +60,7 @@ async def exec_reports_signals_as_a_shell_does(provider: SandboxProvider, recipe
 
 @check
 async def exec_ends_at_its_deadline(provider: SandboxProvider, recipe: Recipe) -> None:
-    """A command that ignores SIGTERM is ended, and the sandbox goes on."""
+    """A command that ignores SIGTERM is killed, and the sandbox continues."""
     async with running(provider, recipe) as box:
         result = await box.exec(["/bin/sh", "-c", "trap '' TERM; sleep 60"], timeout_s=0.3)
         assert result.timed_out and result.exit_code != 0
@@ -69,7 +69,7 @@ async def exec_ends_at_its_deadline(provider: SandboxProvider, recipe: Recipe) -
 
 @check
 async def exec_caps_output(provider: SandboxProvider, recipe: Recipe) -> None:
-    """Of too much output the head and the tail are kept and the rest is counted."""
+    """Of a long output the head and the tail are kept, and the rest is counted."""
     async with running(provider, recipe) as box:
         script = "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last"
         result = await box.exec(["/bin/sh", "-c", script])
@@ -80,7 +80,7 @@ async def exec_caps_output(provider: SandboxProvider, recipe: Recipe) -> None:
 
 @check
 async def exec_runs_side_by_side(provider: SandboxProvider, recipe: Recipe) -> None:
-    """A waiting command delays no other."""
+    """A waiting command does not delay others."""
     async with running(provider, recipe) as box:
         await box.exec(["mkfifo", "/tmp/pipe"])
         reader = asyncio.create_task(box.exec(["cat", "/tmp/pipe"]))

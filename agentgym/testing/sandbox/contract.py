@@ -1,4 +1,4 @@
-"""What the checks of every topic are written with: capabilities, a running sandbox, a script."""
+"""Building blocks of the checks: capabilities, a running sandbox, a script."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def into(checks: list[Contract]) -> Callable[[Contract], Contract]:
 
 
 def needs(capability: Capability) -> Callable[[Contract], Contract]:
-    """Run a check only where a capability is declared; elsewhere asking must be refused."""
+    """Run a check only if a capability is declared; otherwise a request must be refused."""
 
     def wrap(function: Contract) -> Contract:
         async def checked(provider: SandboxProvider, recipe: Recipe) -> None:
@@ -74,7 +74,7 @@ async def running(provider: SandboxProvider, recipe: Recipe) -> AsyncIterator[Sa
 
 
 async def output(box: Sandbox, script: str) -> str:
-    """Return what a shell script prints; it must succeed."""
+    """Return the output of a shell script, which must succeed."""
     result = await box.exec(["/bin/sh", "-c", script])
     assert result.exit_code == 0, f"{script!r} exited with {result.exit_code}: {result.stderr!r}"
     return result.stdout.decode()

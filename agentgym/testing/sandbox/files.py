@@ -16,7 +16,7 @@ check = into(CHECKS)
 
 @check
 async def files_round_trip(provider: SandboxProvider, recipe: Recipe) -> None:
-    """Bytes and modes arrive as they were sent; parents are made; a mode is kept."""
+    """Bytes and modes arrive as they were sent; missing parents are created; a mode is kept."""
     async with running(provider, recipe) as box:
         data = bytes(range(256)) * 40_000
         await box.write_file("/srv/deep/er/file", data, mode=0o750)
@@ -29,7 +29,7 @@ async def files_round_trip(provider: SandboxProvider, recipe: Recipe) -> None:
 
 @check
 async def files_refuse_clearly(provider: SandboxProvider, recipe: Recipe) -> None:
-    """What is absent, no file, a FIFO or too large is a GuestFileError, and nothing hangs."""
+    """A missing path, a folder, a FIFO or a large file is a GuestFileError, and nothing hangs."""
     async with running(provider, recipe) as box:
         await box.exec(["/bin/sh", "-c", "mkfifo /tmp/pipe; head -c 5000 /dev/zero > /tmp/big"])
         for path in ("/absent", "/tmp", "/tmp/pipe", "/etc/passwd/x"):

@@ -1,4 +1,4 @@
-"""The part of the sandbox contract about life: processes, what is used, the end."""
+"""The part of the sandbox contract about life: processes, usage, the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ time.sleep(60)
 
 @check
 async def processes_and_ports_are_seen(provider: SandboxProvider, recipe: Recipe) -> None:
-    """What listens is found with its port; the supervisor and idle shells are left out."""
+    """Listening processes are listed with their port; supervisor and idle shells are left out."""
     async with running(provider, recipe) as box:
         shell = await box.open_shell()
         # Any free port: a provider without isolation shares the host's.

@@ -12,10 +12,10 @@ from agentgym.testing.sandbox.contract import Contract, into, needs, output, run
 CHECKS: list[Contract] = []
 check = into(CHECKS)
 
-# Counts for as long as it may run; what it has counted is in a file.
-# Renamed into place: a file that is written over is empty while a busy disk truncates it.
+# Counts until it is ended; the present count is in a file.
+# Renamed into place, since a file that is overwritten can be empty for a moment.
 _COUNT = "i=0; while :; do i=$((i+1)); echo $i > /srv/next; mv /srv/next /srv/count; done"
-# Swaps a folder for a link to another and back, as fast as it can.
+# Swaps a folder with a link to another folder and back, as fast as it can.
 _SWAP = (
     "cd /srv; mkdir -p mine other; echo mine > mine/f; echo other > other/f;"
     "while :; do mv mine away; ln -s other mine; rm mine; mv away mine; done"
@@ -25,7 +25,7 @@ _SWAP = (
 @check
 @needs(Capability.LOOK)
 async def a_look_shows_the_files_as_they_are_now(provider: SandboxProvider, recipe: Recipe) -> None:
-    """Written, altered and deleted files, links and modes; also those nobody inside may read."""
+    """A look sees written, altered and deleted files, links and modes, also unreadable ones."""
     async with running(provider, recipe) as box:
         await output(
             box,
@@ -53,7 +53,7 @@ async def a_look_shows_the_files_as_they_are_now(provider: SandboxProvider, reci
 @check
 @needs(Capability.LOOK)
 async def nothing_moves_during_a_look(provider: SandboxProvider, recipe: Recipe) -> None:
-    """What a busy guest writes stands still; it goes on afterwards, and the tree is shut."""
+    """A busy guest is paused during a look; it continues afterwards, and the tree is closed."""
     async with running(provider, recipe) as box:
         await _begin(box, _COUNT)
         while not await _counted(box):
@@ -74,7 +74,7 @@ async def nothing_moves_during_a_look(provider: SandboxProvider, recipe: Recipe)
 @check
 @needs(Capability.LOOK)
 async def a_look_ends_however_it_ends(provider: SandboxProvider, recipe: Recipe) -> None:
-    """Whoever looks may raise, be cancelled inside or while it begins: the guest goes on."""
+    """The reader may raise or be cancelled at any moment of a look; the guest continues."""
     async with running(provider, recipe) as box:
         await _begin(box, _COUNT)
         try:
@@ -101,7 +101,7 @@ async def a_look_ends_however_it_ends(provider: SandboxProvider, recipe: Recipe)
 @check
 @needs(Capability.LOOK)
 async def a_look_is_never_led_astray(provider: SandboxProvider, recipe: Recipe) -> None:
-    """While a guest swaps a folder for a link, one look sees one of the two, whole."""
+    """If a guest swaps a folder for a link, one look sees either of them, complete."""
     async with running(provider, recipe) as box:
         await _begin(box, _SWAP)
         while (await box.exec(["test", "-e", "/srv/other/f"])).exit_code:
@@ -126,7 +126,7 @@ async def _counted(box: Sandbox) -> bytes:
 
 
 async def _moves(box: Sandbox) -> None:
-    """Wait until the count is another; a guest that stays stopped never gets there."""
+    """Wait until the count has changed; it never does if the guest stays paused."""
     before = await _counted(box)
     async with asyncio.timeout(10):
         while not await _counted(box) or await _counted(box) == before:

@@ -23,7 +23,7 @@ async def shell_remembers(provider: SandboxProvider, recipe: Recipe) -> None:
 
 @check
 async def shell_survives_a_hanging_command(provider: SandboxProvider, recipe: Recipe) -> None:
-    """A command over its deadline is interrupted; variables and background jobs stay."""
+    """A command over its deadline is interrupted; variables and background jobs survive."""
     async with running(provider, recipe) as box:
         shell = await box.open_shell()
         await shell.run("X=kept; sleep 61 & ")
@@ -49,7 +49,7 @@ async def shell_never_waits_for_a_person(provider: SandboxProvider, recipe: Reci
 
 @check
 async def shell_is_replaced_when_it_ends(provider: SandboxProvider, recipe: Recipe) -> None:
-    """`exit` gives its code, and the next command runs in a new session at the same place."""
+    """`exit` returns its code, and the next command runs in a new session in the same folder."""
     async with running(provider, recipe) as box:
         shell = await box.open_shell()
         await shell.run("cd /tmp")
@@ -61,7 +61,7 @@ async def shell_is_replaced_when_it_ends(provider: SandboxProvider, recipe: Reci
 
 @check
 async def shell_takes_any_bytes(provider: SandboxProvider, recipe: Recipe) -> None:
-    """Binary output, syntax errors, quotes and long commands do no harm."""
+    """Binary output, syntax errors, quotes and long commands break nothing."""
     async with running(provider, recipe) as box:
         shell = await box.open_shell()
         assert (await shell.run("printf '\\377\\000\\376'")).output == b"\xff\x00\xfe"
@@ -73,7 +73,7 @@ async def shell_takes_any_bytes(provider: SandboxProvider, recipe: Recipe) -> No
 
 @check
 async def shell_saves_what_a_fork_can_restore(provider: SandboxProvider, recipe: Recipe) -> None:
-    """`save` names the working directory and the exported variables."""
+    """`save` returns the working directory and the exported variables."""
     async with running(provider, recipe) as box:
         shell = await box.open_shell(env={"GIVEN": "1"})
         await shell.run("cd /tmp; export MADE='a b'; hidden=1")

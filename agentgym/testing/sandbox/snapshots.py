@@ -1,4 +1,4 @@
-"""The part of the sandbox contract about snapshots: sealed, read from outside, kept."""
+"""The part of the sandbox contract about snapshots: sealed, read from outside, stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ check = into(CHECKS)
 @check
 @needs(Capability.SNAPSHOT)
 async def seal_keeps_the_files_and_closes(provider: SandboxProvider, recipe: Recipe) -> None:
-    """Seal ends the sandbox; what it gives can be compared, read from outside and started."""
+    """Sealing ends the sandbox; the snapshot can be compared, read from outside and started."""
     base = await provider.start(recipe)
     before = await base.seal()
     box = await provider.start(recipe, before)
@@ -49,7 +49,7 @@ async def seal_keeps_the_files_and_closes(provider: SandboxProvider, recipe: Rec
 @check
 @needs(Capability.SNAPSHOT)
 async def trees_stay_inside_the_guest(provider: SandboxProvider, recipe: Recipe) -> None:
-    """A link that points out of the root leads to the guest's own files, or nowhere."""
+    """A link that points out of the root leads to the guest's own files, or to nothing."""
     async with running(provider, recipe) as box:
         await output(box, "ln -s ../../../../../../etc/hostname /srv/up; ln -s /srv/loop /srv/loop")
         snapshot = await box.snapshot()
@@ -67,7 +67,7 @@ async def trees_stay_inside_the_guest(provider: SandboxProvider, recipe: Recipe)
 @check
 @needs(Capability.SNAPSHOT)
 async def kept_snapshots_are_found(provider: SandboxProvider, recipe: Recipe) -> None:
-    """A kept snapshot is found under its key, the first keeper wins, others are not found."""
+    """A stored snapshot is found under its key, the first one stored wins, others are not found."""
     box = await provider.start(recipe)
     await box.write_file("/srv/f", b"kept")
     key = f"contract {box.id}"

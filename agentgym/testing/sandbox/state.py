@@ -13,7 +13,7 @@ check = into(CHECKS)
 @check
 @needs(Capability.CHANGES)
 async def changes_name_every_path(provider: SandboxProvider, recipe: Recipe) -> None:
-    """Added, modified and deleted paths are listed; a file merely touched is not."""
+    """Added, modified and deleted paths are listed; a file with only a new time is not."""
     async with running(provider, recipe) as box:
         assert list(await box.changes()) == []
         await output(
@@ -37,7 +37,7 @@ async def changes_name_every_path(provider: SandboxProvider, recipe: Recipe) -> 
 async def snapshot_freezes_files_and_nothing_else(
     provider: SandboxProvider, recipe: Recipe
 ) -> None:
-    """Later writes do not reach a snapshot; processes go on; deletions and modes are kept."""
+    """Later writes do not reach a snapshot; processes continue; deletions and modes are kept."""
     async with running(provider, recipe) as box:
         await output(box, "echo one > /srv/f; rm /etc/shells; mkdir -m 2775 /srv/d; ln -s f /srv/l")
         shell = await box.open_shell()
@@ -57,7 +57,7 @@ async def snapshot_freezes_files_and_nothing_else(
 @check
 @needs(Capability.FORK)
 async def forks_do_not_see_each_other(provider: SandboxProvider, recipe: Recipe) -> None:
-    """Parent and forks share the past and nothing later, also when the parent is gone."""
+    """Parent and forks share only the past, also after the parent is closed."""
     async with running(provider, recipe) as box:
         await box.write_file("/srv/f", b"past")
         forks = [await box.fork() for _ in range(3)]
@@ -77,7 +77,7 @@ async def forks_do_not_see_each_other(provider: SandboxProvider, recipe: Recipe)
 @check
 @needs(Capability.RESTORE)
 async def restore_goes_back(provider: SandboxProvider, recipe: Recipe) -> None:
-    """After restore the files are the snapshot's, old processes are gone, work goes on."""
+    """After a restore the files are the snapshot's, old processes are gone, and commands work."""
     async with running(provider, recipe) as box:
         await box.write_file("/srv/f", b"before")
         snapshot = await box.snapshot()

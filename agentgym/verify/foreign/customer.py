@@ -1,4 +1,4 @@
-"""From the reward of a tau2 episode to a verdict: a checkpoint for each part of the product."""
+"""Turn the reward of a tau2 episode into a verdict with one checkpoint per part of the product."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ UNFINISHED = "tau2-bench gives nothing for a conversation that neither side ende
 
 
 def lost_verdict(rules: Tau2Rules, part: str, why: str) -> Verdict:
-    """Return the verdict of an episode that earns nothing, whatever was said in it.
+    """Return the verdict of an episode without reward, whatever was said in it.
 
     Args:
-        rules: Of the task.
+        rules: Rules of the task.
         part: Name of the one checkpoint.
-        why: It fails.
+        why: Reason of the failure.
     """
     found = _part(part, CheckStatus.FAIL, why)
     verifier = foreign_version(rules)
@@ -32,12 +32,12 @@ def lost_verdict(rules: Tau2Rules, part: str, why: str) -> Verdict:
 
 
 def customer_verdict(rules: Tau2Rules, reward: Reward, *, gave_up: bool) -> Verdict:
-    """Return the verdict of an episode that was ended.
+    """Return the verdict of a finished episode.
 
     Args:
-        rules: Of the task.
-        reward: Of the episode.
-        gave_up: The agent did.
+        rules: Rules of the task.
+        reward: Reward of the episode.
+        gave_up: Whether the agent gave up.
     """
     parts = [
         _part(name, CheckStatus.PASS if held else CheckStatus.FAIL, "")
@@ -62,12 +62,12 @@ def customer_verdict(rules: Tau2Rules, reward: Reward, *, gave_up: bool) -> Verd
 def with_judge(
     reward: Reward, messages: Sequence[Mapping[str, Any]], judge: Judge | None
 ) -> Reward:
-    """Return a reward with its sentences judged; as it is where nobody judges or can tell.
+    """Return a reward with its sentences judged; unchanged if no judge is set or gives an answer.
 
     Args:
-        reward: Of the episode.
-        messages: What a judge is shown.
-        judge: Who decides; waits for it.
+        reward: Reward of the episode.
+        messages: The messages shown to the judge.
+        judge: Decides the criteria; the call waits for it.
     """
     if judge is None:
         return reward

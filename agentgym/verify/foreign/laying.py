@@ -1,4 +1,4 @@
-"""Lays a toolkit into a sandbox; nothing of what is in the sandbox has a part in it."""
+"""Copy a toolkit into a sandbox without using any program of the sandbox."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agentgym.protocols import Sandbox
 from agentgym.records import Json
 from agentgym.verify.foreign.toolkit import RECIPE, Toolkit
 
-# As long as what `assemble.py` of the recipe writes into the programs in its place.
+# The same length as the placeholder that `assemble.py` of the recipe writes into the programs.
 _PLACE = "/.agentgym-verifier-"
 _PLACEHOLDER = _PLACE + "0" * 16
 _SHIMS = ("apt", "apt-get", "curl", "pip", "pip3", "pytest", "uv", "uvx")
-# Under which names programs lie; curl is not to be found by its own.
+# Names of the programs; curl must not be found under its own name.
 _NAMES = {
     "python3": ("bin/python3", "bin/python"),
     "bash": ("bin/bash", "bin/sh"),
@@ -27,7 +27,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A toolkit in a sandbox."""
+    """A toolkit inside a sandbox."""
 
     root: str
 
@@ -43,12 +43,12 @@ class Laid:
 
 
 async def lay(toolkit: Toolkit, sandbox: Sandbox, *, own_path: Sequence[str]) -> Laid:
-    """Lay a toolkit into a sandbox.
+    """Copy a toolkit into a sandbox.
 
     Args:
-        toolkit: What to lay down.
-        sandbox: Where; nothing of what is in it has a part in this.
-        own_path: Folders of the image's packages for a script that tests those.
+        toolkit: The toolkit.
+        sandbox: The target; none of its own programs is used.
+        own_path: Folders of the image's packages, for a script that tests those.
     """
     root = _PLACE + secrets.token_hex(8)
     for path in sorted(toolkit.programs.rglob("*")):
@@ -87,7 +87,7 @@ async def run_tool(laid: Laid, sandbox: Sandbox, script: str, *arguments: str) -
     """Run a script of the toolkit as root.
 
     Raises:
-        VerifierError: It failed.
+        VerifierError: The script failed.
     """
     argv = [laid.python, "-IB", f"{laid.root}/{script}", *arguments]
     done = await sandbox.exec(argv, cwd="/", user="root", timeout_s=120)
@@ -101,8 +101,8 @@ def variables(laid: Laid, given: Mapping[str, str], *, first: bool) -> dict[str,
 
     Args:
         laid: The toolkit.
-        given: Those of the sandbox and of the task.
-        first: The toolkit's programs come before the sandbox's own of the same names.
+        given: Variables of the sandbox and of the task.
+        first: Whether the toolkit's programs come before the sandbox's own of the same names.
     """
     own, path = f"{laid.root}/bin", given.get("PATH", "")
     found = {
@@ -111,7 +111,8 @@ def variables(laid: Laid, given: Mapping[str, str], *, first: bool) -> dict[str,
         "PYTEST_PLUGINS": "agentgym_ctrf",
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        # Read by our Python after its own folders, so that nothing there can replace its parts.
+        # The toolkit's Python reads this after its own folders, so it cannot replace Python's
+        # modules.
         "AGENTGYM_PYTHONPATH": given.get("PYTHONPATH", ""),
     }
     return {**found, "PYTHONPATH": ""}

@@ -1,7 +1,7 @@
-"""What a test script asks the network for, read from its text: packages of PyPI and of Debian.
+"""Read from a test script the packages of PyPI and Debian that it installs.
 
-It is prepared when the task is built. Only the plain commands that such scripts consist of are
-understood; what a script computes is found out when it runs.
+The packages are prepared when the task is built. Only the plain commands that such scripts consist
+of are understood; computed commands are found only when the script runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _PLUGIN = "pytest-json-ctrf"
-"""Ours takes its place."""
+"""The package that agentgym's own plug-in replaces."""
 _DEFAULT = "pytest"
 _JOINTS = frozenset(("&&", "||", ";", "|", "&"))
 # Options of uv and pip that take a value.
@@ -24,13 +24,13 @@ _VALUED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ScriptRequirements:
-    """What test scripts ask for.
+    """The packages that test scripts install.
 
     Attributes:
         pip: Requirements as they are written, sorted; at least a pytest.
         apt: Debian packages, sorted.
-        own_python: They install into the Python of the image, and test what is in that one.
-        python: The version of Python that was asked for, empty: none.
+        own_python: Whether they install into the Python of the image and test its packages.
+        python: The requested version of Python; empty if none is requested.
     """
 
     pip: tuple[str, ...]
@@ -40,7 +40,7 @@ class ScriptRequirements:
 
 
 def read_requirements(scripts: Iterable[str]) -> ScriptRequirements:
-    """Return what scripts ask for, all of it together."""
+    """Return the requirements of all scripts together."""
     pip: set[str] = set()
     apt: set[str] = set()
     own_python, python = False, ""

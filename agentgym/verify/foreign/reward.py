@@ -1,4 +1,4 @@
-"""What the tests say: a reward from the file they write, single tests from a CTRF report.
+"""Read the result of tests: a reward from their file, single tests from a CTRF report.
 
 Rewards are Harbor's: a number in `reward.txt`, or an object of numbers in `reward.json`. The
 reports are Common Test Report Format (ctrf.io), and pytest's own summary lines.
@@ -27,12 +27,12 @@ _LINE = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED)\s+(\S.*?)(?: - .
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run of the tests said.
+    """The result of one run of the tests.
 
     Attributes:
-        reward: In 0..1.
+        reward: Reward in 0..1.
         tests: One checkpoint a test.
-        message: What the tests last said, or why there is no more.
+        message: The last output of the tests, or the reason why it is missing.
     """
 
     reward: float
@@ -41,10 +41,10 @@ class Outcome:
 
 
 async def read_reward(sandbox: Sandbox) -> tuple[float, dict[str, float]]:
-    """Return the reward that the tests left, and those beside it by name.
+    """Return the reward that the tests left, and the other named rewards.
 
     Raises:
-        VerifierError: They left none, or it is no number.
+        VerifierError: The file is missing, or its reward is not a number.
     """
     text = await _read(sandbox, f"{VERIFIER_LOGS}/reward.txt", _REWARD_BYTES)
     if text is not None:
@@ -68,7 +68,7 @@ async def read_reward(sandbox: Sandbox) -> tuple[float, dict[str, float]]:
 
 
 async def read_report(sandbox: Sandbox) -> tuple[CheckpointResult, ...]:
-    """Return the single tests as far as the report tells of them; it decides nothing."""
+    """Return the single tests in the report; they do not decide the reward."""
     text = await _read(sandbox, f"{VERIFIER_LOGS}/ctrf.json", _REPORT_BYTES)
     try:
         tests = json.loads(text or "{}")["results"]["tests"][:_MOST_TESTS]
@@ -84,7 +84,7 @@ def read_summary(output: str) -> tuple[float, tuple[CheckpointResult, ...]]:
     """Return reward and tests from the summary that ``pytest -rA`` prints: all must have passed.
 
     Raises:
-        VerifierError: There is no such summary.
+        VerifierError: The summary is missing.
     """
     lines = _LINE.findall(output.rpartition("short test summary info")[2])
     found = [(name, status) for status, name in lines if status not in ("SKIPPED", "XFAIL")]

@@ -1,9 +1,9 @@
-"""Runs a foreign task's tests, in the agent's live sandbox or in one of the verifier's own.
+"""Run a foreign task's tests, in the agent's live sandbox or in a sandbox of the verifier.
 
-Tests come into the sandbox only now. The script runs in a bash of ours, with the toolkit's
-programs first on PATH: what the agent planted under their names has no part in it. Beside that,
-in a shared sandbox the agent is root of the target where its tests run, which is the format's
-own rule; a separate verifier ends it.
+Tests enter the sandbox only now. The script runs in the toolkit's bash, with the toolkit's programs
+first on PATH, so programs that the agent planted under their names are not used. In a shared
+sandbox the agent still is root where its tests run, which the format itself allows; a separate
+verifier sandbox avoids that.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _PACKAGES = (
 
 @dataclass(frozen=True, slots=True)
 class VerifierTarget:
-    """Where tests run.
+    """The place where tests run.
 
     Attributes:
         sandbox: A running sandbox.
         env: Variables of its commands.
-        user: Who the tests run as.
-        separate: It is the verifier's own, out of the agent's reach.
+        user: User of the tests.
+        separate: Whether the sandbox is the verifier's own, out of the agent's reach.
     """
 
     sandbox: Sandbox
@@ -55,7 +55,7 @@ class VerifierTarget:
 async def run_tests(
     target: VerifierTarget, rules: SandboxRules, stage: Stage, toolkit: Toolkit
 ) -> Outcome:
-    """Bring the tests in, run them and read what they say.
+    """Copy the tests in, run them and read their result.
 
     Raises:
         VerifierError: They cannot be run, or left no reward.
@@ -71,7 +71,7 @@ async def run_tests(
             await _upload(target.sandbox, stage)
         return await _judge(target, rules, stage, laid)
     except SandboxEndedError as error:
-        # The guest's own doing: were it an error, an agent could unscore its failures.
+        # The guest caused this. As an error it would let an agent leave its failures unscored.
         return Outcome(0.0, message=str(error))
 
 

@@ -1,8 +1,8 @@
-"""What foreign test scripts run with: programs of our own, prepared when a task is built.
+"""The toolkit of foreign test scripts: programs of agentgym, prepared when a task is built.
 
-One folder with Python, bash and curl, each with its own loader and libraries (recipe
-``verifier``), the Python packages that the scripts ask for, and what Debian packages would add
-to the task's image. It is laid into the sandbox under a name that nobody could know before.
+One folder holds Python, bash and curl, each with its own loader and libraries (recipe
+``verifier``), the Python packages that the scripts need, and the files that Debian packages would
+add to the task's image. It is copied into the sandbox under an unpredictable name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from agentgym.verify.foreign.requirements import ScriptRequirements
 
 RECIPE = "verifier"
 _FOLDER, _SITE = "opt/agentgym-verifier", "opt/agentgym-site"
-# Compiled once for all, and for good: a layer does not keep the times that files had.
+# Compiled once with unchecked hashes, because a layer does not keep the files' times.
 _PIP = """
 set -e
 python3 -m pip install --no-cache-dir --no-compile --progress-bar off --target /{site} {packages}
@@ -38,7 +38,7 @@ set -e
 apt-get -q update
 apt-get -q install -y {packages}
 """
-# What a package manager writes for itself.
+# Files that a package manager writes for itself.
 _APT_OWN = ("var/lib/apt", "var/lib/dpkg", "var/cache", "var/log", "etc/ld.so.cache", "tmp", "run")
 
 
@@ -47,11 +47,11 @@ class Toolkit:
     """A prepared toolkit.
 
     Attributes:
-        wants: What it was made for.
+        wants: The requirements it was made for.
         programs: Folder with the programs.
         site: Archive with the Python packages.
-        additions: Archive with what Debian packages add to the root, None where nothing.
-        installed: Names of the Debian packages that the image has anyway.
+        additions: Archive with the files of Debian packages; None if no package is needed.
+        installed: Names of the Debian packages that the image already has.
     """
 
     wants: ScriptRequirements
@@ -64,7 +64,7 @@ class Toolkit:
 def toolkit_plans(wants: ScriptRequirements, image: Plan) -> tuple[Plan, Plan | None]:
     """Return the plan of the Python packages, and that of the Debian packages over an image.
 
-    The image is built already.
+    The image has to be built already.
     """
     programs = load_plan(RECIPE)
     assert programs is not None, "the recipe of the verifier builds an image"
@@ -84,10 +84,10 @@ def toolkit_plans(wants: ScriptRequirements, image: Plan) -> tuple[Plan, Plan | 
 
 
 def prepare_toolkit(wants: ScriptRequirements, image: Plan, builds: Builds) -> None:
-    """Build what a toolkit is made of, as far as it is not there yet.
+    """Build the missing parts of a toolkit.
 
     Raises:
-        SandboxError: Something the scripts ask for cannot be had.
+        SandboxError: A required package is not available.
     """
     try:
         for plan in toolkit_plans(wants, image):
@@ -101,7 +101,7 @@ def find_toolkit(wants: ScriptRequirements, image: Plan) -> Toolkit:
     """Return the prepared toolkit.
 
     Raises:
-        VerifierError: It is not prepared.
+        VerifierError: The toolkit is not prepared.
     """
     packages, additions = toolkit_plans(wants, image)
     programs = packages.steps[-2].digest
@@ -137,7 +137,7 @@ def _listed(path: Path, compressed: bool) -> frozenset[str] | None:
 
 
 def _kept(step: str, name: str, make: Callable[[Sequence[Layer], Path], None]) -> Path:
-    """Return a file or folder made once of the layers of a step."""
+    """Return a file or folder that is made once from the layers of a step."""
     target = catalogue.cache_dir() / "verifier" / f"{step}-{name}"
     if not target.exists():
         found = ImageLayout().layers_of(step)
@@ -151,7 +151,7 @@ def _kept(step: str, name: str, make: Callable[[Sequence[Layer], Path], None]) -
         try:
             os.rename(draft, target)
         except OSError:
-            # Somebody else was faster with the same.
+            # Another process was faster and made the same.
             shutil.rmtree(draft, ignore_errors=True)
     return target
 

@@ -1,4 +1,4 @@
-"""From what the tests of a foreign task said to a verdict."""
+"""Turn the results of a foreign task's tests into a verdict."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from agentgym.verify.version import foreign_version
 
 
 def verdict_of(rules: SandboxRules, outcomes: Sequence[Outcome], *, gave_up: bool) -> Verdict:
-    """Return the verdict of a task whose stages ended so; a stage that was not reached has 0.
+    """Return the verdict of a task from the results of its stages; a stage not reached has 0.
 
-    The outcome is true where the whole reward is 1.
+    The outcome is true if the whole reward is 1.
     """
     rewards = [outcome.reward for outcome in outcomes]
     rewards += [0.0] * (len(rules.stages) - len(rewards))

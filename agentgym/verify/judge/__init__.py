@@ -1,8 +1,8 @@
-"""The LLM judge: exhibits, prompt, answers, cache, votes; what it is shown is data to it.
+"""The LLM judge: exhibits, prompt, answers, cache and votes; exhibits are data to it.
 
-Deterministic checks come first; a judge is for what state cannot show. An outage is a
-VerifierError, so that it leaves an episode unscored and never costs a point; what an agent wrote
-that keeps the judge from answering is the agent's failure.
+Deterministic checks come first; a judge is for qualities that state cannot show. An outage is a
+VerifierError: it leaves an episode unscored and never costs a point. If the agent's text keeps the
+judge from answering, the agent fails.
 """
 
 from __future__ import annotations

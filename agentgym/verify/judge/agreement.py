@@ -1,4 +1,4 @@
-"""How well two graders agree: Cohen's kappa (1960) with its large-sample interval.
+"""The agreement of two graders: Cohen's kappa (1960) with its large-sample interval.
 
 The standard error is that of Fleiss, Cohen and Everitt (1969), Psychological Bulletin 72, 323-327.
 """
@@ -17,12 +17,12 @@ _Z = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often two graders gave the same answer, and how much of that is not chance.
+    """The rate of equal answers of two graders, corrected for chance.
 
     Attributes:
-        categories: Every answer that one of them gave, sorted.
+        categories: Every answer that a grader gave, sorted.
         matrix: Counts; rows are the first grader's answers, columns the second's.
-        kappa: 1 for perfect, 0 for what chance gives; None where both always said the same.
+        kappa: 1 for perfect agreement, 0 for chance; None if both always gave one same answer.
         ci95: 95% interval of kappa, cut to -1..1; None with kappa, or for fewer than two pairs.
     """
 
@@ -33,7 +33,7 @@ class Agreement:
 
     @property
     def pairs(self) -> int:
-        """How many answers were compared."""
+        """Number of compared answers."""
         return sum(map(sum, self.matrix))
 
     @property
@@ -43,7 +43,7 @@ class Agreement:
         return equal / self.pairs if self.pairs else None
 
     def to_json(self) -> dict[str, Json]:
-        """Return it with the names it is published under."""
+        """Return the agreement as a JSON object, with its published field names."""
         return {
             "pairs": self.pairs,
             "observed": self.observed,
@@ -58,7 +58,8 @@ def agreement(pairs: Sequence[tuple[str, str]]) -> Agreement:
     """Compare two graders.
 
     Args:
-        pairs: What the first (a person's label) and the second (the judge) said of each case.
+        pairs: For each case, the answer of the first (a person's label) and of the second (the
+            judge).
     """
     categories = tuple(sorted({answer for pair in pairs for answer in pair}))
     counts = Counter(pairs)

@@ -1,7 +1,7 @@
-"""A judge's answers, validated: what is not of the schema is no answer.
+"""Validation of a judge's answers: an answer that does not fit the schema does not count.
 
-Complaints quote nothing of the answer, which may quote an exhibit: they are sent back to the judge
-outside of every delimiter.
+Complaints quote nothing of the answer, which may quote an exhibit: complaints are sent back to the
+judge outside of every delimiter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class UnusableAnswerError(ValueError):
-    """The answer is not of the schema; the text says how, to the judge."""
+    """Raised if the answer does not fit the schema; its text tells the judge why."""
 
 
 class _Strict(BaseModel):
@@ -45,7 +45,7 @@ def read_vote(value: object, criterion: Criterion, exhibits: Sequence[Exhibit]) 
     """Read a decision.
 
     Raises:
-        UnusableAnswerError: A field is missing or wrong, or an exhibit is cited that was not shown.
+        UnusableAnswerError: A field is missing or wrong, or an unknown exhibit is cited.
     """
     answer = _validate(_Answer, value)
     known = [level.name for level in criterion.levels] or [met.value for met in Met]

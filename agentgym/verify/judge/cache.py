@@ -1,7 +1,7 @@
-"""Answers on disk: the same question about the same exhibits is asked once.
+"""Answers on disk, so that a question about the same exhibits is asked only once.
 
-A file an answer, below the cache folder, named by the SHA-256 of all that could change it. A file
-that is damaged, or of another format, is a miss.
+Each answer is a file below the cache folder, named by the SHA-256 of everything that could change
+it. A damaged file, or one of another format, is a miss.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMAT = "agentgym.judgement/1"
 
 
 def cache_key(parts: Mapping[str, Json]) -> str:
-    """Return the SHA-256 of what an answer depends on."""
+    """Return the SHA-256 of everything that an answer depends on."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=dict).encode()).hexdigest()
 
 
@@ -29,14 +29,14 @@ class AnswerCache:
     """Answers by key.
 
     Args:
-        folder: Where they lie; None for the folder ``judge`` of the user's cache.
+        folder: Folder of the answers; None for the folder ``judge`` of the user's cache.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def read(self, key: str) -> Json:
-        """Return an answer, None where there is none that can be read."""
+        """Return an answer; None if the file is missing or cannot be read."""
         try:
             value = json.loads(self._path(key).read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -47,7 +47,7 @@ class AnswerCache:
         return answer
 
     def write(self, key: str, answer: Json) -> None:
-        """Keep an answer, in one move; a folder that cannot be written keeps nothing."""
+        """Store an answer, atomically; if the folder cannot be written, nothing is stored."""
         path = self._path(key)
         text = json.dumps({"format": FORMAT, "key": key, "answer": answer}, default=dict)
         with suppress(OSError):

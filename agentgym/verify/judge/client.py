@@ -1,8 +1,8 @@
-"""Asking a model for an object of a schema, and taking nothing else for an answer.
+"""Ask a model for an object of a schema, and accept nothing else as an answer.
 
-Servers differ in how they can be held to a schema: ``response_format`` with the schema, a forced
-tool call, or any JSON object. The first form that a server accepts is kept. The answer is parsed
-as JSON and validated; of an unusable one the model is told what is wrong, once.
+Servers differ in how they enforce a schema: ``response_format`` with the schema, a forced tool
+call, or any JSON object. The first form that a server accepts is used from then on. The answer is
+parsed as JSON and validated. If it is unusable, the model is told why, once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ T = TypeVar("T")
 
 _NAME = "answer"
 _NOT_SUPPORTED = frozenset({400, 404, 415, 422, 501})
-# Filters of content answer so as well; nobody can tell which of the two it is from one request.
+# Content filters answer with these codes too; one request cannot tell the two causes apart.
 _MAY_BE_CONTENT = frozenset({400, 413, 422})
 
 
 class Form(StrEnum):
-    """How a server is held to a schema, strictest first."""
+    """The ways to enforce a schema, strictest first."""
 
     SCHEMA = "json_schema"
     TOOL = "tool"
@@ -36,14 +36,14 @@ class Form(StrEnum):
 
 
 class Forms:
-    """The form to begin with at a server: the strictest, until one is known to be accepted."""
+    """The form to begin with at a server: the strictest one that is not yet known to be refused."""
 
     def __init__(self) -> None:
         self.first = Form.SCHEMA
 
     @staticmethod
     def after(form: Form) -> Form | None:
-        """Return the next form to try, None after the last."""
+        """Return the next form to try; None after the last."""
         later = list(Form)[list(Form).index(form) + 1 :]
         return later[0] if later else None
 
@@ -52,10 +52,10 @@ class Client:
     """Asks one model.
 
     Args:
-        endpoint: Where it answers.
-        model: Its name there.
-        forms: Where to begin; shared by the clients of one judge.
-        sampling: Fields of every request that say how a reply is drawn.
+        endpoint: The endpoint of the model.
+        model: Name of the model at the endpoint.
+        forms: The forms to begin with; shared by the clients of one judge.
+        sampling: Sampling fields of every request.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Client:
         schema: Mapping[str, Json],
         read: Callable[[object], T],
     ) -> tuple[T, Json]:
-        """Return an answer, as `read` reads it and as it was given.
+        """Return an answer, as `read` parses it and as raw text.
 
         Raises:
-            UnansweredError: The model refused, its second answer is unusable too, or the request
-                is not accepted, for its length or otherwise.
+            UnansweredError: The model refused, its second answer is unusable too, or the endpoint
+                rejects the request, for its length or another reason.
             VerifierError: The endpoint failed.
         """
         dialogue = list(messages)
@@ -86,7 +86,7 @@ class Client:
                 return read(value), value
             except UnusableAnswerError as problem:
                 complaint = str(problem)
-            # The answer itself is not sent back: it may quote an exhibit without its delimiters.
+            # The answer is not sent back, since it may quote an exhibit without its delimiters.
             told = f"Your answer could not be used: {complaint}. Answer again, by the schema."
             dialogue = [*messages, {"role": "user", "content": told}]
         raise UnansweredError(f"judge {self._model}: two unusable answers, the last: {complaint}")
@@ -94,7 +94,7 @@ class Client:
     async def _complete(
         self, messages: Sequence[Mapping[str, Json]], schema: Mapping[str, Json]
     ) -> tuple[Message, Form]:
-        """Send a dialogue in the first form that the server does not refuse."""
+        """Send a dialogue in the first form that the server accepts."""
         form: Form | None = self._forms.first
         refused: EndpointError | None = None
         while form is not None:
@@ -115,7 +115,7 @@ class Client:
         raise self._failure(refused) from refused
 
     def _failure(self, error: EndpointError) -> VerifierError:
-        """Say whether what was sent may be the reason."""
+        """Return whether the request's content may be the reason."""
         sent = isinstance(error, ContextLengthError) or error.status in _MAY_BE_CONTENT
         return (UnansweredError if sent else VerifierError)(f"judge {self._model}: {error}")
 
@@ -134,11 +134,11 @@ def _held_to(schema: Mapping[str, Json], form: Form) -> dict[str, Any]:
 
 
 def _object(message: Message, form: Form) -> Json:
-    """Return what a reply says, parsed.
+    """Return the parsed content of a reply.
 
     Raises:
         UnansweredError: The model refuses to answer.
-        UnusableAnswerError: It is no JSON.
+        UnusableAnswerError: It is not JSON.
     """
     if refusal := message.refusal:
         raise UnansweredError(f"the judge refused to answer: {refusal[:300]!r}")

@@ -1,7 +1,7 @@
-"""Exhibits: what of the evidence a judge is shown, in pieces that it can cite.
+"""Exhibits: the pieces of evidence that a judge is shown and can cite.
 
-Long texts lose their middle. An agent's thoughts are not shown: what it meant is no evidence of
-what it did.
+Long texts lose their middle. An agent's thoughts are not shown, because an intention does not prove
+an action.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from agentgym.protocols import Evidence, FileTree
 
 Show: TypeAlias = "str | Mapping[str, Json]"
-"""What is shown: one of `SHOWS`, ``files:GLOB``, or a source of messages."""
+"""One exhibit kind in a rubric: one of `SHOWS`, ``files:GLOB``, or a source of messages."""
 
 Source: TypeAlias = "str | Mapping[str, Json]"
 
 SHOWS = ("steps", "answer", "changes", "screenshots", "messages")
 MESSAGES = ("user", "mail", "comment", "chat", "calendar", "answer", "reason")
-"""The sources of ``messages``: whatever an agent writes to people."""
+"""The sources of ``messages``: every text that an agent writes to people."""
 FILES = "files:"
 
 _WRITTEN: Mapping[str, Sequence[str]] = {
@@ -49,11 +49,11 @@ _READ_BYTES = 1024 * 1024
 
 
 def check_show(show: Sequence[Show]) -> None:
-    """Refuse what cannot be shown.
+    """Refuse an invalid `show`.
 
     Raises:
-        VerifierError: Not a list of `SHOWS`, ``files:/absolute/glob`` and sources of messages, or
-            an empty one.
+        VerifierError: It is not a list of `SHOWS`, ``files:/absolute/glob`` and sources of
+            messages, or it is empty.
     """
     if isinstance(show, str) or not isinstance(show, Sequence) or not show:
         raise VerifierError(f"show: expected a list such as ['steps', 'answer'], got {show!r}")
@@ -78,7 +78,7 @@ def gather(evidence: Evidence, show: Sequence[Show]) -> list[Exhibit]:
     """Return the exhibits of an episode, numbered in the order of `show`.
 
     Raises:
-        VerifierError: Something asked for cannot be shown.
+        VerifierError: A demanded exhibit cannot be shown.
     """
     check_show(show)
     found: list[_Piece] = []
@@ -101,7 +101,7 @@ def gather(evidence: Evidence, show: Sequence[Show]) -> list[Exhibit]:
 
 
 def sources_of(item: Show) -> Sequence[Source]:
-    """Return the sources of messages that are shown; none where something else is."""
+    """Return the sources of messages if only messages are shown, else nothing."""
     return (item,) if isinstance(item, Mapping) else _WRITTEN.get(item, ())
 
 
@@ -114,17 +114,17 @@ def shown_messages(evidence: Evidence, show: Sequence[Show]) -> list[tuple[Sourc
 
 
 def message_exhibits(messages: Sequence[tuple[Source, Written]]) -> list[Exhibit]:
-    """Return messages as exhibits, for who judges texts and not an episode."""
+    """Return messages as exhibits, for a caller that judges texts and not an episode."""
     return _numbered([_message(source, one) for source, one in messages])
 
 
 def step_exhibits(steps: Sequence[Step]) -> list[Exhibit]:
-    """Return steps as exhibits, for who judges steps and not an episode."""
+    """Return steps as exhibits, for a caller that judges steps and not an episode."""
     return _numbered([_step(step) for step in steps])
 
 
 def cut(text: str, limit: int) -> str:
-    """Return a text with its middle left out where it is longer than about `limit`."""
+    """Return a text; if it is longer than about `limit`, its middle is left out."""
     if len(text) <= limit:
         return text
     half = max(limit // 2, 1)
@@ -199,7 +199,7 @@ def _changes(evidence: Evidence) -> _Piece:
 
 
 def _screens(steps: Sequence[Step]) -> Iterator[_Piece]:
-    """Yield the screens the agent saw; of equal ones in a row the last."""
+    """Yield the screens that the agent saw; of equal ones in a row only the last."""
     seen = [step for step in steps if step.observation.image is not None]
     for step, following in zip(seen, [*seen[1:], None], strict=True):
         if following is not None and _digest(step) == _digest(following):
@@ -226,7 +226,7 @@ def _files(tree: FileTree, glob: str) -> list[_Piece]:
 
 
 def _matching(tree: FileTree, glob: str) -> Iterator[str]:
-    """Yield the files that match, looking no further up than the glob's fixed part."""
+    """Yield the matching files; the search starts at the glob's fixed part."""
     names = glob.split("/")
     fixed = 0
     while fixed < len(names) and not any(c in names[fixed] for c in "*?["):

@@ -1,7 +1,7 @@
-"""Families of models: a judge prefers the prose of its own kin.
+"""Families of models: a judge prefers texts from models of its own family.
 
-Self-preference of LLM judges is published (Panickssery et al. 2024); a name is all there is to go
-by, so an unknown name is never kin of another one.
+Self-preference of LLM judges is published (Panickssery et al. 2024). A family is recognised by name
+only, so an unknown name belongs to no family.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PART = re.compile(r"[a-z]\d(?![a-z0-9])|[a-z]+")
 
 
 def families(model: str) -> frozenset[str]:
-    """Return the families that a model's name tells of; a distilled model may tell of two.
+    """Return the families in a model's name; a distilled model may have two.
 
     Example:
         >>> sorted(families("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B"))
@@ -42,11 +42,11 @@ def families(model: str) -> frozenset[str]:
 
 
 def kinship(judge: str, contestant: str) -> str:
-    """Return a warning where judge and contestant are kin, else nothing.
+    """Return a warning if judge and contestant share a family, else empty.
 
     Args:
         judge: Spec of the judge, ``openai:MODEL?…``.
-        contestant: Spec of an agent; one that names no model has no kin.
+        contestant: Spec of an agent; a spec without a model has no family.
     """
     mine, theirs = _model(judge), _model(contestant)
     if not mine or not theirs:

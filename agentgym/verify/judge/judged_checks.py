@@ -1,11 +1,12 @@
-"""Which checks ask a judge: said before anything runs, because a run without one is wasted.
+"""Find the checks that ask a judge, before a run starts that would be wasted without one.
 
-A check declares nothing, so its code is looked at: it asks a judge if it, or a function of the
-same module that it names, reads an attribute ``judge``.
+A check declares nothing, so its code is searched: it asks a judge if it, or a function of the same
+module that it calls, reads an attribute ``judge``.
 """
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ _ASKS = "judge"
 
 
 def asks_judge(check: Callable[..., Any]) -> bool:
-    """Whether a check may ask a judge."""
+    """Return whether a check may ask a judge."""
     seen: set[int] = set()
     waiting: list[Any] = [check]
     while waiting:
@@ -37,20 +38,26 @@ def asks_judge(check: Callable[..., Any]) -> bool:
     return False
 
 
+@functools.lru_cache(maxsize=256)
+def _rubric(text: str) -> dict[str, Any]:
+    """Return what a rubric says, for reading alone: every episode asks."""
+    return tomllib.loads(text)
+
+
 def judged_checks(checks_folder: Path, *, demanded: bool = False) -> list[str]:
-    """Return the checks of a rubric that ask a judge, as its ``use`` names them.
+    """Return the checks of a rubric that ask a judge, by their names in ``use``.
 
     Args:
         checks_folder: The task's ``checks`` folder.
-        demanded: Only those without which the rubric cannot be judged: what is
-            ``only_if_judged``, and a condition that nothing else names, is left out.
+        demanded: Return only those that the rubric cannot do without: leave out checkpoints that
+            are ``only_if_judged`` and conditions that no other checkpoint uses.
 
     Raises:
         VerifierError: The rubric cannot be read, or a check in it does not exist.
     """
     path = checks_folder / "rubric.toml"
     try:
-        rubric = tomllib.loads(read_text(path, VerifierError))
+        rubric = _rubric(read_text(path, VerifierError))
     except ValueError as error:
         raise VerifierError(f"{path}: {error}") from error
     tables = list(_tables(rubric, demanded))
@@ -63,7 +70,7 @@ def judged_checks(checks_folder: Path, *, demanded: bool = False) -> list[str]:
 
 
 def _tables(value: object, demanded: bool) -> Iterator[dict[str, Any]]:
-    """Yield the tables of a rubric, of whatever kind; arguments of checks are none."""
+    """Yield the tables of a rubric of every kind, without the arguments of checks."""
     if isinstance(value, list):
         for inner in value:
             yield from _tables(inner, demanded)

@@ -38,12 +38,13 @@ T = TypeVar("T")
 
 
 class Options(BaseModel):
-    """What may follow the model's name, as in ``openai:gpt-x?temperature=0&timeout_s=300``.
+    """The options after the model's name, as in ``openai:gpt-x?temperature=0&timeout_s=300``.
 
     Attributes:
-        temperature: Of sampling; the server's default where absent.
-        max_tokens: Tokens of one reply, its reasoning included; the server's bound where absent.
-            What is cut off is no answer, and what provoked it does not get past the judge.
+        temperature: Sampling temperature; None for the server's default.
+        max_tokens: Tokens of one reply, its reasoning included; None for the server's limit. A
+            reply that is cut off does not count as an answer, so text that provokes long replies
+            gains nothing.
         timeout_s: Seconds one reply may take, retries included.
         retries: Attempts after the first, on 429, 5xx and broken connections.
         context_tokens: Size (estimated) to which the texts of exhibits are shortened.
@@ -60,7 +61,7 @@ class Options(BaseModel):
 
     @property
     def sampling(self) -> Mapping[str, Json]:
-        """The fields of a request that say how a reply is drawn."""
+        """The sampling fields of a request."""
         fields = {"temperature": self.temperature, "max_completion_tokens": self.max_tokens}
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -73,14 +74,14 @@ class ModelJudge:
 
     Args:
         argument: The model and its options.
-        cache: Where answers are kept.
+        cache: Store of the answers.
 
     Attributes:
         name: The model's name.
-        grading_s: How much longer grading may take with it.
+        grading_s: Seconds by which grading may take longer with it.
 
     Raises:
-        ConfigError: No model, an unknown option, or no endpoint in the environment.
+        ConfigError: The model or the endpoint is missing, or an option is unknown.
     """
 
     def __init__(self, argument: str, cache: AnswerCache | None = None) -> None:
@@ -136,7 +137,7 @@ class ModelJudge:
         votes: int,
         top_k: int,
     ) -> Judgement:
-        """Ask about the exhibits, about less of them, and at last whether they are to blame."""
+        """Ask about all exhibits, then about fewer, then test whether they are the cause."""
         try:
             return await self._poll(client, criterion, exhibits, votes, top_k)
         except UnansweredError as error:
@@ -169,7 +170,7 @@ class ModelJudge:
     async def _select(
         self, client: Client, criterion: Criterion, exhibits: Sequence[Exhibit], top_k: int
     ) -> list[Exhibit]:
-        """Return what is shown: the most relevant screenshots, and texts that fit."""
+        """Return the exhibits to show: the most relevant screenshots, and shortened texts."""
         screens = [exhibit for exhibit in exhibits if exhibit.image is not None]
         if len(screens) > top_k > 0:
             batches = [screens[i : i + BATCH] for i in range(0, len(screens), BATCH)]
@@ -215,7 +216,7 @@ class ModelJudge:
         schema: Mapping[str, Json],
         read: Callable[[object], T],
     ) -> tuple[T, bool]:
-        """Return an answer, and whether it was on file."""
+        """Return an answer, and whether it came from the cache."""
         kept = self._cache.read(key)
         if kept is not None:
             with suppress(UnusableAnswerError):
@@ -241,10 +242,10 @@ class ModelJudge:
 
 
 def check_question(criterion: Criterion, votes: int, top_k: int) -> None:
-    """Refuse what cannot be asked.
+    """Refuse an invalid question.
 
     Raises:
-        VerifierError: No text, a scale that is none, or bounds out of range.
+        VerifierError: The text is empty, or the scale or a limit is invalid.
     """
     if not isinstance(criterion.text, str) or not criterion.text.strip():
         raise VerifierError(f"criterion: expected text, got {criterion.text!r}")
@@ -262,7 +263,7 @@ def check_question(criterion: Criterion, votes: int, top_k: int) -> None:
 
 
 async def _all(asked: Sequence[Awaitable[T]]) -> list[T]:
-    """Wait for all at once; the first failure ends the others and is raised as it is."""
+    """Wait for all at once; the first failure cancels the others and is raised unchanged."""
     tasks = [asyncio.ensure_future(one) for one in asked]
     try:
         return await asyncio.gather(*tasks)

@@ -1,4 +1,4 @@
-"""From what a user says to a judge: ``--judge openai:MODEL`` or ``AGENTGYM_JUDGE``."""
+"""Create a judge from ``--judge openai:MODEL`` or ``AGENTGYM_JUDGE``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _KINDS: Mapping[str, Callable[[str], Judge]] = {"openai": ModelJudge}
 
 
 def judge_spec() -> str:
-    """Return what AGENTGYM_JUDGE says; empty where no judge is set."""
+    """Return the value of AGENTGYM_JUDGE; empty if no judge is set."""
     return os.environ.get(VARIABLE, "").strip()
 
 
 def open_judge(spec: str) -> Judge:
-    """Make a judge.
+    """Create a judge.
 
     Args:
         spec: ``"openai:MODEL?option=value"``.
@@ -39,10 +39,10 @@ def open_judge(spec: str) -> Judge:
 
 
 def judge_from_environment() -> Judge | None:
-    """Make the judge that AGENTGYM_JUDGE names, None where it names none.
+    """Create the judge that AGENTGYM_JUDGE names; None if the variable is empty.
 
     Raises:
-        ConfigError: It cannot be made.
+        ConfigError: The judge cannot be created.
     """
     spec = judge_spec()
     return open_judge(spec) if spec else None

@@ -1,8 +1,8 @@
-"""What a judge is told: rules, criterion, exhibits, and the schema of its answer.
+"""The prompts of a judge: rules, criterion, exhibits, and the schema of its answer.
 
-A change of anything here is a new `VERSION`: answers to other words are other answers. One
-criterion at a time, reasons before the answer, and evidence cited follow the published practice
-of rubric-based verifiers for computer use (Universal Verifier).
+Every change here needs a new `VERSION`, since cached answers belong to the old words. One criterion
+at a time, reasons before the answer, and cited evidence follow the published practice of
+rubric-based verifiers for computer use (Universal Verifier).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def relevance_messages(criterion: Criterion, screens: Sequence[Exhibit]) -> list
 
 
 def answer_schema(criterion: Criterion, exhibits: Sequence[Exhibit]) -> dict[str, Json]:
-    """Return the JSON Schema of a decision; ids and levels are spelled out in it."""
+    """Return the JSON Schema of a decision; it lists the allowed ids and levels."""
     answers: list[Json] = [level.name for level in criterion.levels] or [m.value for m in Met]
     return _object(
         reasons={"type": "string"},

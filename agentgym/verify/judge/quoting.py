@@ -1,9 +1,9 @@
-"""Quoting exhibits so that nothing in them can pass for an instruction.
+"""Quotation of exhibits, so that nothing in them can pass for an instruction.
 
-Delimiters carry a code that is a digest of all that is quoted: to write it down in advance an
-agent would have to find text that contains its own SHA-256. Delimiting untrusted text and telling
-the model so is "spotlighting" (Hines et al. 2024); templates of open models also read role markup
-inside messages, so that is defused.
+Delimiters carry a code that is a digest of the quoted text: to predict it, an agent would have to
+find a text that contains its own SHA-256. Delimiting untrusted text and announcing it to the model
+is "spotlighting" (Hines et al. 2024). Templates of open models also read role markup inside
+messages, so that markup is defused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARKUP = re.compile(
 
 
 def defuse(text: str) -> str:
-    r"""Return a text without role markup and without characters that nobody sees.
+    r"""Return a text without role markup and without invisible characters.
 
     Example:
         >>> defuse("<|im_start|>system")
@@ -37,7 +37,7 @@ def defuse(text: str) -> str:
 
 
 def fingerprint(exhibit: Exhibit) -> list[Json]:
-    """Return what makes an exhibit what it is, in a form that can be hashed."""
+    """Return the identity of an exhibit, in a form that can be hashed."""
     text = exhibit.text.encode("utf-8", "surrogatepass")
     image = None
     if exhibit.image is not None:
@@ -58,7 +58,7 @@ def exhibit_code(criterion: Criterion, exhibits: Sequence[Exhibit]) -> str:
 
 def quote(exhibit: Exhibit, code: str) -> list[dict[str, Json]]:
     """Return the parts of a message that show one exhibit."""
-    # Paths and names of tools are the agent's words too, so the title stands inside.
+    # The agent also chooses paths and tool names, so the title stands inside the delimiters.
     body = defuse(f"{exhibit.title}\n{exhibit.text}".rstrip("\n"))
     opening = f"<exhibit {code} id={exhibit.id} kind={exhibit.kind}>\n{body}\n"
     closing = f"</exhibit {code}>\n"

@@ -1,8 +1,8 @@
-"""What a judge is shown when there is more than fits.
+"""The selection of exhibits if not all of them fit.
 
-Screenshots: the judge first scores each one's relevance to the criterion, 0 to 10, in batches,
-and sees the best k of them (as published for the Universal Verifier). Texts: those that share the
-fewest words with the criterion are shortened first, until the whole fits.
+For screenshots, the judge first scores each one's relevance to the criterion, 0 to 10, in batches,
+and then sees the best k (as published for the Universal Verifier). Texts that share the fewest
+words with the criterion are shortened first, until all fit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W_]{3,}")
 def best(screens: Sequence[Exhibit], relevance: Mapping[str, int], k: int) -> list[Exhibit]:
     """Return the k most relevant screenshots in the order of the episode.
 
-    Of equally relevant ones the later are kept: they are nearer to what was left.
+    Of equally relevant ones the later are kept, since they are closer to the final state.
     """
     places = range(len(screens))
     ranked = sorted(places, key=lambda i: (relevance[screens[i].id], i), reverse=True)
@@ -40,7 +40,7 @@ def overlap(criterion: str, text: str) -> float:
 def fit(criterion: str, exhibits: Sequence[Exhibit], chars: int) -> list[Exhibit]:
     """Return the exhibits with their texts shortened to about `chars` in all.
 
-    Where even stubs are too much, all are left stubs: that none is hidden matters more.
+    If even minimal texts are too long in all, every text stays minimal, and none is dropped.
     """
     kept = list(exhibits)
     size = sum(len(exhibit.text) for exhibit in kept)
@@ -49,7 +49,7 @@ def fit(criterion: str, exhibits: Sequence[Exhibit], chars: int) -> list[Exhibit
         if size <= chars:
             break
         text = kept[place].text
-        # The last one to be shortened need not lose more than what is too much.
+        # The last shortened text loses only as much as is needed.
         shorter = cut(text, max(STUB_CHARS, len(text) - (size - chars) - _NOTE_CHARS))
         if len(shorter) < len(text):
             size -= len(text) - len(shorter)

@@ -1,8 +1,8 @@
-"""When a judge gives no usable answer: an outage, or something that was left for it to read?
+"""Handling of a judge without a usable answer: an outage, or an effect of the exhibits.
 
-What an agent writes may make a model refuse, babble or run out of context. So that nobody gets out
-of being scored this way, the judge is shown less, then an empty control; where it answers only
-the control, the exhibits are to blame and the criterion is not met.
+An agent's text may make a model refuse, babble or run out of context. This must not leave the
+episode unscored. The judge therefore gets a reduced set of exhibits, then an empty control. If it
+answers only the control, the exhibits are the cause and the criterion is not met.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ CONTROL = (Exhibit("E1", "answer", "The agent ended the episode with an empty an
 
 
 class UnansweredError(VerifierError):
-    """The endpoint works and the model's answer cannot be used; the exhibits may be the cause."""
+    """Raised if the endpoint works but the answer is unusable; the exhibits may be the cause."""
 
 
 def reduced(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
     """Return exhibits without pictures, the longest texts cut to about `REDUCED_CHARS` in all.
 
-    Of very many the first and the last are kept, by their old ids.
+    If there are very many, the first and the last are kept, with their old ids.
     """
     half = MOST_REDUCED // 2
     few = len(exhibits) <= MOST_REDUCED
@@ -40,7 +40,7 @@ def reduced(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
 
 
 def blamed(criterion: Criterion, votes: int, judge: str, problem: UnansweredError) -> Judgement:
-    """Return the judgement of exhibits that a judge does not answer about: not met."""
+    """Return the judgement for exhibits that prevent the judge's answer: not met."""
     worst = criterion.levels[0].name if criterion.levels else Met.NO.value
     told = (
         "the judge refused, or gave no usable answer about what was left, whole or shortened, and "
@@ -50,7 +50,7 @@ def blamed(criterion: Criterion, votes: int, judge: str, problem: UnansweredErro
 
 
 def _limit(sizes: Sequence[int]) -> int:
-    """Return where to cut so that short texts stay whole and the long ones share what is left."""
+    """Return the length at which to cut: short texts stay whole, long ones share the rest."""
     left, limit = REDUCED_CHARS, REDUCED_CHARS
     for place, size in enumerate(sorted(sizes)):
         limit = left // (len(sizes) - place)

@@ -1,8 +1,8 @@
-"""Many votes, one judgement.
+"""Combine many votes into one judgement.
 
-A criterion is met if more than half of all votes say yes, and not met if more than half say no;
-anything else, a tie among it, is unclear. On a scale the lower median counts: of an even number
-of votes the lower of the two in the middle.
+A criterion is met if more than half of all votes say yes, and not met if more than half say no.
+Anything else, including a tie, is unclear. On a scale the lower median counts: for an even number
+of votes, the lower of the two middle ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from agentgym.records import Criterion, Judgement, Met, Vote
 
 
 def count(criterion: Criterion, votes: Sequence[Vote], judge: str) -> Judgement:
-    """Return what the votes amount to; there is at least one."""
+    """Return the judgement of the votes, at least one."""
     if criterion.levels:
         order = [level.name for level in criterion.levels]
         ranks = sorted(order.index(vote.answer) for vote in votes)

@@ -12,14 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentgym.errors import VerifierError
-from agentgym.verify.messages.figures import find_figures
+from agentgym.verify.messages.claims import deeds, stance
+from agentgym.verify.messages.days import WEEKDAYS, weekdays_of
+from agentgym.verify.messages.figures import Reading, find_figures
 from agentgym.verify.messages.plain import MOST_CHARS, plain
 from agentgym.verify.messages.statements import Fact, facts, hear
 from agentgym.verify.messages.units import NEGATIONS, Message, Token, Unit, read_message
 from agentgym.verify.messages.wanted import Part, Wanted, wanted
-from agentgym.verify.messages.words import Courtesy, topic_words, words
+from agentgym.verify.messages.words import Courtesy, stems, topic_words, words
 
 _SHOWN = 80
+_TELLING = frozenset(
+    ("has", "have", "had", "is", "was", "can", "could", "will", "would", "does", "did", "knows")
+)
+_OF_WHOM = frozenset(("for", "of", "to", "with", "by", "from"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,9 @@ class Account:
         may: Facts that may be said.
         phrases: Sentences and phrases that may be said.
         words: Stems that may be used.
+        own: Those among them that the rubric itself lists.
+        people: Stems of the names of people who may be greeted, and sign.
+        surface: Those that may tell of a deed, as they are written.
         courtesy: Recognises greetings and closings.
         most_chars: A longer message fails.
         ids: Letters and digits of the ids in all of these.
@@ -84,6 +93,9 @@ class Account:
     may: Sequence[Fact]
     phrases: Sequence[Wanted]
     words: frozenset[str]
+    own: frozenset[str]
+    people: frozenset[str]
+    surface: frozenset[str]
     courtesy: Courtesy
     most_chars: int
     ids: frozenset[tuple[str, str]]
@@ -107,7 +119,7 @@ class Account:
         known = [*self.facts, *self.may, *(Fact(field.value) for field in self.form)]
         heard = hear(message, known)
         bound = [u for u in message.units if not aside or u.bound]
-        if fault := fault or heard.fault or self._excess(bound):
+        if fault := fault or heard.fault or self._excess(bound, aside=aside):
             return Review(fault)
         lacking += [str(f) for n, f in enumerate(self.facts) if n not in heard.said]
         for number, field in enumerate(self.form):
@@ -128,12 +140,10 @@ class Account:
         light = words().light
         lacking = []
         for shown, parts in self.template:
-            span = Wanted(shown, (parts,)).spans(_open(message))
-            if not span:
+            said = self._sentence(Wanted(shown, (parts,)), _open(message))
+            if not said:
                 lacking.append(repr(shown[:_SHOWN]))
                 continue
-            start, end = span[0]
-            said = _open(message)[start:end]
             if "?" not in shown and _is_asked(message, said):
                 lacking.append(repr(shown[:_SHOWN]))
                 continue
@@ -148,6 +158,17 @@ class Account:
                     for token in unit.left:
                         token.taken = True
         return lacking
+
+    def _sentence(self, sentence: Wanted, tokens: Sequence[Token]) -> Sequence[Token]:
+        """Return the tokens that say a sentence of the template; empty if it is not there.
+
+        Words that the rubric allows beside the template may stand inside it.
+        """
+        strict = [t for t in tokens if t.figure is not None or t.stem not in self.own]
+        for some in (tokens, strict):
+            if spans := sentence.spans(some):
+                return some[spans[0][0] : spans[0][1]]
+        return ()
 
     def _take_form(self, message: Message, filled: set[int]) -> str:
         """Account for the lines of the form; return the first that has another value."""
@@ -168,22 +189,47 @@ class Account:
             for segment in list(unit.segments()):
                 self.courtesy.take(segment, edge=edge)
 
-    def _excess(self, units: Sequence[Unit]) -> str:
-        may_use = self.words | words().function
+    def _excess(self, units: Sequence[Unit], *, aside: bool = False) -> str:
+        may_use = self.words | words().function | words().report
         for unit in units:
-            left = unit.left
+            for place in () if aside else deeds(unit, words().deeds):
+                token = unit.tokens[place]
+                listed = token.text in self.surface and token.stem not in words().told
+                if not listed and stance(unit, place) == "said":
+                    return f"tells that something was {token.text}: {unit.text[:_SHOWN]!r}"
+            if person := "" if aside else self._person(unit):
+                return f"says something of {person!r}: {unit.text[:_SHOWN]!r}"
+            left, said = unit.left, {t.segment for t in unit.tokens if t.taken}
             for token in left:
                 if token.figure is not None:
                     return f"says {token.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
                 if token.text in NEGATIONS and token.stem not in self.words:
                     return f"denies something: {unit.text[:_SHOWN]!r}"
-                if token.stem not in may_use:
+                if token.text == "can" and self._may_do(unit, token):
+                    continue
+                beside = aside and token.segment not in said and token.stem not in words().hedges
+                if token.stem not in may_use and not beside:
                     return (
                         f"says {token.text!r}, which nothing accounts for: {unit.text[:_SHOWN]!r}"
                     )
             if "?" in unit.text and left and not unit.may_ask:
                 return f"asks something: {unit.text[:_SHOWN]!r}"
         return ""
+
+    def _person(self, unit: Unit) -> str:
+        """Return of whom a sentence tells something that no fact says: "Ada has it already"."""
+        before = ""
+        for name, verb in itertools.pairwise(unit.tokens):
+            told = name.stem in self.people and before not in _OF_WHOM and verb.text in _TELLING
+            if told and not (name.taken or verb.taken) and name.segment == verb.segment:
+                return name.text
+            before = name.text
+        return ""
+
+    def _may_do(self, unit: Unit, token: Token) -> bool:
+        """Whether "can" is said of who reads or writes: "the numbers you can pass on"."""
+        place = unit.tokens.index(token)
+        return place > 0 and unit.tokens[place - 1].text in ("you", "i", "we")
 
 
 def account(
@@ -233,6 +279,7 @@ def account(
         raise VerifierError(f"may: expected a list of facts and phrases, got {may!r}")
     phrases = [wanted("may", one) for one in may if isinstance(one, str)]
     single = [one for phrase in phrases if _is_word(phrase) for one in _stems(phrase)]
+    single_texts = [one for one in may if isinstance(one, str)]
     labels = [w for f in fields for one in f.labels for w in _stems(one)]
     licensed = [wanted("words", one) for one in words_ if find_figures(plain(one))]
     may_facts = facts("may", [one for one in may if not isinstance(one, str)])
@@ -240,25 +287,42 @@ def account(
     known += [f.about for f in (*wanted_facts, *may_facts) if f.about]
     known += [*phrases, *(field.value for field in fields)]
     spellings = [parts for _, parts in sentences] + [p for one in known for p in one.spellings]
+    listed = topic_words(topics, [*words_, *names])
+    if days := [value for kind, value in _readings(spellings) if kind == "date"]:
+        listed -= stems(set(WEEKDAYS) - set(weekdays_of(days))) - topic_words((), words_)
     return Account(
         sentences,
         fields,
         wanted_facts,
         [*may_facts, *map(Fact, licensed)],
         sorted((p for p in phrases if not _is_word(p)), key=_width, reverse=True),
-        topic_words(topics, words_) | frozenset(labels) | frozenset(single),
+        listed | frozenset(labels) | frozenset(single),
+        topic_words((), words_),
+        stems(names),
+        _surface(topics, words_, single_texts),
         courtesy,
         most_chars,
         frozenset(_ids(spellings)),
     )
 
 
-def _ids(spellings: Sequence[Sequence[Part]]) -> Iterator[tuple[str, str]]:
+def _surface(topics: Sequence[str], *some: Sequence[str]) -> frozenset[str]:
+    """Return words as they are written; who may say "refund" may not yet say "refunded"."""
+    listed = [word for name in topics for word in words().topic_forms[name]]
+    given = [word for texts in some for text in texts for word in plain(text).split()]
+    return frozenset((*listed, *given))
+
+
+def _readings(spellings: Sequence[Sequence[Part]]) -> Iterator[Reading]:
     for parts in spellings:
         for part in parts:
-            for kind, value in () if isinstance(part, str) else part:
-                if kind == "id" and (found := re.fullmatch(r"([a-z]{1,20})(\d{2,20})", value)):
-                    yield found[1], found[2]
+            yield from () if isinstance(part, str) else part
+
+
+def _ids(spellings: Sequence[Sequence[Part]]) -> Iterator[tuple[str, str]]:
+    for kind, value in _readings(spellings):
+        if kind == "id" and (found := re.fullmatch(r"([a-z]{1,20})(\d{2,20})", value)):
+            yield found[1], found[2]
 
 
 def _template(text: str, courtesy: Courtesy) -> list[tuple[str, tuple[Part, ...]]]:

@@ -6,17 +6,21 @@ secret is told in any disguise; nothing is promised that the task forbids to pro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from agentgym.errors import NotFoundError, VerifierError
+from agentgym.verify.messages.claims import Phrase, deeds, phrase, stance
+from agentgym.verify.messages.days import WEEKDAYS, weekdays_of
 from agentgym.verify.messages.disguise import leak
 from agentgym.verify.messages.figures import Figure, find_figures
 from agentgym.verify.messages.plain import MOST_CHARS, plain
-from agentgym.verify.messages.units import NEGATIONS, Message, Token, Unit, read_message, stem
-from agentgym.verify.messages.wanted import Wanted, spelling, wanted
-from agentgym.verify.messages.words import Courtesy, phrase_stems, stems, words
+from agentgym.verify.messages.ranges import Range, find_ranges, unit_ranges
+from agentgym.verify.messages.units import Message, Token, Unit, read_message, stem
+from agentgym.verify.messages.wanted import Wanted, wanted
+from agentgym.verify.messages.words import Courtesy, stems, words
 from agentgym.verify.values import brief
 
 _SMALL: Final = 12
@@ -41,24 +45,7 @@ _AHEAD: Final = stems([
     "will", "shall", "go", "get", "receive", "back", "money", "arrive", "expect", "by",
     "promise", "soon",
 ])  # fmt: skip
-_HELPING: Final = stems(["be", "can", "could", "will", "would", "may", "do"])
-_ARTICLES: Final = stems(["a", "an", "the", "your", "our", "my", "their", "be", "has"])
-_OPEN: Final = tuple(
-    phrase_stems(phrase)
-    for phrase in (
-        "if", "whether", "you would like", "you want", "you wish", "you hope", "you asked",
-        "your request", "your question", "you asking", "you need",
-    )
-)  # fmt: skip
 _COURTESY: Final = Courtesy(())
-_FALSE_NEGATIONS: Final = tuple(
-    list(phrase_stems(phrase))
-    for phrase in (
-        "no problem", "no worries", "not worry", "no doubt", "without doubt", "without fail",
-        "no question", "not hesitate", "not only", "not a problem", "no later", "not just",
-        "no trouble", "never fear",
-    )
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,13 +57,19 @@ class ClosedWorld:
         may: Values that may be said.
         secrets: What must not be told in any form.
         forbids: Phrases that must not be asserted, with the set they come from.
+        holds: Phrases of what is so, which must not be denied.
+        acts: Phrases of the deeds that may be told; None: deeds are not looked at.
+        ranges: Spans of time that may be told; empty: any of two hours that may be told.
         figures: Whether figures that nothing licenses are a fault.
     """
 
     knows: Sequence[str]
     may: Sequence[Wanted]
     secrets: Sequence[str]
-    forbids: Sequence[tuple[str, Wanted]]
+    forbids: Sequence[tuple[str, Phrase]]
+    holds: Sequence[Phrase]
+    acts: Sequence[Phrase] | None
+    ranges: Sequence[Range]
     figures: bool
 
     def fault(self, text: str, heard: Iterable[str] = ()) -> str:
@@ -88,11 +81,17 @@ class ClosedWorld:
         """
         if len(text) > MOST_CHARS:
             return f"has {len(text)} characters, expected at most {MOST_CHARS}"
+        heard = list(heard)
         known = [*self.knows, *heard]
         if secret := leak(text, self.secrets, known):
             return f"tells {secret!r}, which the addressee must not hear"
         message = read_message(text)
-        return self._commits(message) or self._unlicensed(message, known)
+        return (
+            self._commits(message)
+            or self._untrue(message)
+            or self._unlicensed(message, known)
+            or self._stretched(message, heard)
+        )
 
     def _commits(self, message: Message) -> str:
         for unit in message.units:
@@ -100,13 +99,45 @@ class ClosedWorld:
                 continue
             for segment in list(unit.segments()):
                 _COURTESY.take(segment, edge=False)
-            for name, phrase in self.forbids:
+            for name, one in self.forbids:
                 if name == "dates" and _tells_of_the_past(unit):
                     continue
-                for start, end in phrase.spans(unit.tokens):
-                    if not _is_denied(unit, start) and not _is_ruled_out(unit, end):
+                for start, end, inside in one.spans(unit.tokens):
+                    if stance(unit, start, inside=inside, end=end) == "said":
                         said = " ".join(token.text for token in unit.tokens[start:end])
                         return f"says {said!r} ({name}): {unit.text[:_SHOWN]!r}"
+        return ""
+
+    def _untrue(self, message: Message) -> str:
+        """Say which deed a message makes up, or what that is so it denies."""
+        for unit in message.units:
+            for one in self.holds:
+                for start, end, inside in one.spans(unit.tokens):
+                    if stance(unit, start, inside=inside, end=end) == "denied":
+                        return f"denies {one.shown!r}, which is so: {unit.text[:_SHOWN]!r}"
+            if self.acts is None:
+                continue
+            licensed = {
+                place
+                for act in self.acts
+                for start, end, _ in act.spans(unit.tokens, loose=True)
+                for place in range(start, end)
+            }
+            for place in deeds(unit, words().deeds, own=True):
+                if place not in licensed and stance(unit, place) == "said":
+                    said = unit.tokens[place].text
+                    return f"tells that something was {said}: {unit.text[:_SHOWN]!r}"
+        return ""
+
+    def _stretched(self, message: Message, heard: Iterable[str]) -> str:
+        """Say which span of time it names that nobody gave it, where some are given."""
+        if not self.ranges:
+            return ""
+        licensed = [*self.ranges, *(one for text in heard for one in find_ranges(text))]
+        for unit in message.units:
+            for one in unit_ranges(unit):
+                if not any(one.agrees(other) for other in licensed):
+                    return f"says {one}, which nothing licenses: {unit.text[:_SHOWN]!r}"
         return ""
 
     def _unlicensed(self, message: Message, known: Sequence[str]) -> str:
@@ -116,11 +147,17 @@ class ClosedWorld:
         for wanted_one in self.may:
             for parts in wanted_one.spellings:
                 licensed += [r for part in parts if not isinstance(part, str) for r in part]
+        weekdays = {word for one in known for word in re.findall("[a-z]+", plain(one))}
+        weekdays |= set(weekdays_of(value for kind, value in licensed if kind == "date"))
         for unit in message.units:
             for place, token in enumerate(unit.tokens):
-                if token.figure is None or _is_count(token.figure, unit.tokens[place + 1 :]):
-                    continue
-                if not token.figure.means(licensed):
+                if token.figure is None:
+                    other = token.text in WEEKDAYS and token.text not in weekdays
+                    fault = other and stance(unit, place) != "denied"
+                else:
+                    counts = _is_count(token.figure, unit.tokens[place + 1 :])
+                    fault = not counts and not token.figure.means(licensed)
+                if fault:
                     return f"says {token.text!r}, which nothing licenses: {unit.text[:_SHOWN]!r}"
         return ""
 
@@ -130,6 +167,8 @@ def closed_world(
     may: Sequence[object] = (),
     secrets: Sequence[str] = (),
     forbids: Sequence[str] = (),
+    holds: Sequence[str] = (),
+    acts: Sequence[str] | None = None,
     figures: bool = True,
 ) -> ClosedWorld:
     """Read what a rubric says of a closed world.
@@ -137,7 +176,8 @@ def closed_world(
     Raises:
         VerifierError: An argument is not what is expected.
     """
-    for name, given in (("knows", knows), ("secrets", secrets), ("forbids", forbids)):
+    texts = {"knows": knows, "secrets": secrets, "forbids": forbids, "holds": holds}
+    for name, given in {**texts, "acts": acts or ()}.items():
         if isinstance(given, str) or not all(isinstance(one, str) and one for one in given):
             raise VerifierError(f"{name}: expected a list of texts, got {given!r}")
     short = [one for one in secrets if sum(c.isalnum() for c in one) < 4]
@@ -147,65 +187,34 @@ def closed_world(
         raise VerifierError(
             f"expected may as a list and figures as true or false; got {brief(may)}"
         )
-    phrases = [(name, phrase) for name in forbids for phrase in _phrases(name)]
-    return ClosedWorld(knows, [wanted("may", one) for one in may], secrets, phrases, figures)
+    told = [*knows, *(one for one in may if isinstance(one, str))]
+    return ClosedWorld(
+        knows,
+        [wanted("may", one) for one in may],
+        secrets,
+        [(name, one) for name in forbids for one in _phrases(name)],
+        [phrase(one) for one in holds],
+        None if acts is None else [phrase(one) for one in acts],
+        [one for text in told for one in find_ranges(text)],
+        figures,
+    )
 
 
-def _phrases(name: str) -> Sequence[Wanted]:
+def _phrases(name: str) -> Sequence[Phrase]:
     """Return the phrases of a set, or a phrase of one's own, which has at least two words."""
     known = words().commitments
     if name in known:
-        return [_phrase(phrase) for phrase in known[name]]
+        return [phrase(one) for one in known[name]]
     if " " not in name.strip():
         hint = NotFoundError("set of commitments", name, known)
         raise VerifierError(f"forbids: {hint}; a phrase of your own has at least two words")
-    return (_phrase(name),)
-
-
-def _phrase(text: str) -> Wanted:
-    return Wanted(text, (spelling(text, without=_ARTICLES),))
+    return (phrase(name),)
 
 
 def _tells_of_the_past(unit: Unit) -> bool:
     """Whether a sentence says what has been done, and nothing of what will be."""
     said = {token.stem for token in unit.tokens}
     return stem("have") in said and not said & _AHEAD
-
-
-def _is_denied(unit: Unit, place: int) -> bool:
-    """Whether a word before this place, in the same part of the sentence, denies it."""
-    segment = unit.tokens[place].segment
-    before = [t for t in unit.tokens[:place] if t.segment == segment]
-    for number in reversed(range(len(before))):
-        if before[number].text in ("but", "however"):
-            before = before[number + 1 :]
-            break
-    said = [token.stem for token in before]
-    if any(_has(phrase, said) for phrase in _OPEN):
-        return True
-    for pseudo in _FALSE_NEGATIONS:
-        for start in range(len(said) - len(pseudo) + 1):
-            if said[start : start + len(pseudo)] == pseudo:
-                said[start : start + len(pseudo)] = [""] * len(pseudo)
-    denying = [
-        number
-        for number, token in enumerate(before)
-        if said[number] and (token.text in NEGATIONS or token.text == "unable")
-    ]
-    return len(denying) % 2 == 1
-
-
-def _is_ruled_out(unit: Unit, end: int) -> bool:
-    """Whether what stands right behind denies it: "a voucher is not possible"."""
-    behind = unit.tokens[end : end + 2]
-    if len(behind) < 2 or behind[0].segment != unit.tokens[end - 1].segment:
-        return False
-    return behind[0].stem in _HELPING and behind[1].text == "not"
-
-
-def _has(phrase: Sequence[str], said: Sequence[str]) -> bool:
-    width = len(phrase)
-    return any(tuple(said[i : i + width]) == tuple(phrase) for i in range(len(said) - width + 1))
 
 
 def _is_count(figure: Figure, behind: Sequence[Token]) -> bool:

@@ -89,6 +89,15 @@ def _weekday_fits(one: Day, other: Day) -> bool:
     return date(year, month, one.day).weekday() == one.weekday
 
 
+def weekdays_of(days: Iterable[Day]) -> Iterator[str]:
+    """Yield the names of the weekdays on which some days are, as far as they say which."""
+    for one in days:
+        if one.weekday is not None:
+            yield WEEKDAYS[one.weekday]
+        elif one.year and one.month:
+            yield WEEKDAYS[date(one.year, one.month, one.day).weekday()]
+
+
 def find_days(text: str) -> Iterator[tuple[int, int, list[Day]]]:
     """Yield the days of a plain text: start, end, what it can mean.
 

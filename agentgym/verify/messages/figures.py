@@ -7,7 +7,7 @@ may say, or has to say, is said by a figure one of whose readings it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, TypeAlias
@@ -48,6 +48,9 @@ _SIGN: Final = "|".join(map(re.escape, sorted(_CURRENCIES, key=len, reverse=True
 _BEFORE: Final = re.compile(rf"(?:(?<![a-z])(?:{_SIGN}))\s?$")
 _AFTER: Final = re.compile(rf"(?:,-)?[ -]?(?:{_SIGN})(?![a-z])")
 _PERCENT: Final = re.compile(r" ?(?:%|per ?cent\b|percentage points?\b)")
+_MINUS: Final = re.compile(r"\b(?:minus|negative) $")
+_SIGNED: Final = re.compile(rf"(?:^|[\s(])-\s?(?:{_SIGN})\s?$")
+"""A sign before the currency: "-EUR 5"."""
 _NUMBERED: Final = re.compile(r"(?:#|\b(?:no|nr|num|number|nos)\.? ?#?)\s?$")
 _ID_NUMBERED: Final = re.compile(
     r"(#|\b(?:no|nr|nos)\. ?#?)$|\b(?:invoice|ticket|offer|order|reference) ((?:no|nr|num) )$"
@@ -135,7 +138,24 @@ def find_figures(text: str) -> list[Figure]:
         begin = numbered.start(numbered.lastindex or 0) if numbered else match.start()
         scan.add(begin, match.end(), {("id", re.sub(r"[-_/]", "", match[0]))})
     scan.numbers()
-    return sorted(scan.found, key=lambda figure: figure.start)
+    return _with_cents(sorted(scan.found, key=lambda figure: figure.start), scan.text)
+
+
+def _with_cents(found: Sequence[Figure], text: str) -> list[Figure]:
+    """Join an amount and its cents: "12 euros and 50 cents"."""
+    joined: list[Figure] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        if last and "cent" in one.text and text[last.end : one.start] in (" ", " and ", ", "):
+            whole = [value for kind, value in last.readings if kind == "amount"]
+            cents = [value for kind, value in one.readings if kind == "amount"]
+            sums = {(a + b, c) for a, c in whole for b, d in cents if c == d and a == int(a)}
+            if sums:
+                readings = frozenset(("amount", value) for value in sums)
+                joined[-1] = Figure(last.start, one.end, text[last.start : one.end], readings)
+                continue
+        joined.append(one)
+    return joined
 
 
 class _Scan:
@@ -172,9 +192,22 @@ class _Scan:
             scale = {"k": 1000, "thousand": 1000, "m": 10**6, "million": 10**6}.get(
                 (match[2] or "").strip(), 1
             )
-            self._number(match.start(), match.end(), {value * scale for value in values})
+            start, sign = self._signed(match.start())
+            self._number(start, match.end(), {sign * scale * value for value in values})
         for start, end, value in list(spelled_numbers(self.left)):
-            self._number(start, end, {value})
+            minus = _MINUS.search("".join(self._left[max(0, start - 20) : start]))
+            begin = start - len(minus[0]) if minus else start
+            self._number(begin, end, {-value if minus else value})
+
+    def _signed(self, start: int) -> tuple[int, int]:
+        """Return where a number begins with its sign, and 1 or -1: "-5", "minus 5", "-€5"."""
+        before = "".join(self._left[max(0, start - 20) : start])
+        if self._left[start] in "+-":
+            return start, -1 if self._left[start] == "-" else 1
+        if minus := _MINUS.search(before):
+            return start - len(minus[0]), -1
+        signed = _SIGNED.search(before)
+        return start, -1 if signed else 1
 
     def _number(self, start: int, end: int, values: set[Decimal]) -> None:
         before = "".join(self._left[max(0, start - 12) : start])

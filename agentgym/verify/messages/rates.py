@@ -22,6 +22,7 @@ from agentgym.verify.reference import show_rate
 from agentgym.verify.rubric import load_rubric
 
 GATE: Final = "judge.criterion"
+_NARROW: Final = ("alone", "answers", "internal", "last")
 COMMAND: Final = "agentgym verifier rates tools --markdown docs/calibration.md"
 
 
@@ -105,7 +106,7 @@ def _meets(gate: _Gate, source: object) -> bool:
 def _who(source: object) -> object:
     """Return a source without what only narrows it: a mail to one address is that to it alone."""
     if isinstance(source, Mapping):
-        return {key: source[key] for key in source if key not in ("alone", "answers", "internal")}
+        return {key: source[key] for key in source if key not in _NARROW}
     return source
 
 

@@ -26,7 +26,8 @@ class Says:
 
     Attributes:
         account: Of the text.
-        subjects: One of which the subject is; where there are none the subject is read as text.
+        subjects: What the subject is. Of several it may also be another that says nothing but
+            what the text may say; where there are none the subject is read as text.
         aside: Whether sentences that say nothing of what the message has to say are left alone.
     """
 
@@ -45,6 +46,8 @@ class Says:
             return Review(f"has a subject of {seen}")
         tokens = read_message(subject).tokens()
         if any(one.is_all_of(tokens) for one in self.subjects):
+            return self.account.review(text, aside=self.aside)
+        if len(self.subjects) > 1 and not self.account.review(subject).excess:
             return self.account.review(text, aside=self.aside)
         return Review(f"has the subject {subject[:80]!r}, expected {self.subjects[0]}")
 

@@ -6,6 +6,7 @@ each day has its own. A sentence that denies does not say what it mentions.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,12 +14,15 @@ from typing import Final
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.verify.messages.units import NEGATIONS, Message, Token, Unit, stem
 from agentgym.verify.messages.wanted import Wanted, is_value, wanted
+from agentgym.verify.messages.words import words
 
-MOODS: Final = ("said", "denied", "asked")
+MOODS: Final = ("said", "denied", "asked", "requested")
 _CONTRASTS: Final = frozenset(
     map(stem, ("not", "instead", "rather", "former", "previous", "formerly", "previously"))
 )
 _ALSO: Final = frozenset(map(stem, ("too", "also", "likewise", "same", "well", "both", "again")))
+_POLITE: Final = frozenset(("could", "would", "can", "will", "may", "might"))
+_EVERY: Final = frozenset(("all", "each", "every"))
 _REACH: Final = 3
 _FIELDS: Final = ("about", "is", "not", "mood", "of")
 
@@ -129,6 +133,7 @@ class _Listener:
         self._tokens = unit.left
         self._claims: list[tuple[int, Fact]] = []
         self._used: list[Token] = []
+        self._lone: list[int] = []
 
     def listen(self) -> None:
         if not self._tokens:
@@ -163,6 +168,8 @@ class _Listener:
                 for start, end in fact.value.spans(self._tokens):
                     self._claims.append((number, fact))
                     self._used += self._tokens[start:end]
+                    if fact.value.is_figure:
+                        self._lone += range(start, end)
 
     def _group(self, group: str) -> None:
         members = [(n, f) for n, f in enumerate(self._known) if f.about and f.of == group]
@@ -172,18 +179,43 @@ class _Listener:
             self._used += self._tokens[mark.start : mark.end]
         if subjects := [mark.what for mark in marks if mark.subject]:
             self._carried[group] = subjects
+        self._misplaced(members, marks, pairs)
+        either = _is_either([mark for mark in marks if mark.subject], self._tokens)
         for subject, value in pairs:
             fitting = [
                 (n, f)
                 for n, f in members
                 if f.about and f.about.shown == subject.shown and f.value.shown == value.shown
             ]
+            if not fitting and either and any(f.value.shown == value.shown for _, f in members):
+                continue  # "corrected or added": one of them
             if not fitting:
                 right = [
                     f.value.shown for _, f in members if f.about and f.about.shown == subject.shown
                 ]
                 self._wrong(f"says {value} of {subject}, expected {' and '.join(right[:3])}")
             self._claims += fitting
+
+    def _misplaced(
+        self,
+        members: Sequence[tuple[int, Fact]],
+        marks: Sequence[_Mark],
+        pairs: Sequence[tuple[Wanted, Wanted]],
+    ) -> None:
+        """Refuse a figure that stands with a subject of which it is not said: "7, all Ada's"."""
+        paired = {subject.shown for subject, _ in pairs}
+        bare = [mark for mark in marks if mark.subject and mark.what.shown not in paired]
+        every = {fact.about.shown for _, fact in members if fact.about}
+        if len(every) > 1 and {mark.what.shown for mark in bare} == every:
+            return
+        for mark in bare:
+            segment = self._tokens[mark.start].segment
+            before = {
+                token.text for token in self._tokens[: mark.start] if token.segment == segment
+            }
+            for place in self._lone:
+                if self._tokens[place].segment == segment or before & _EVERY:
+                    self._wrong(f"says {self._tokens[place].text} of {mark.what}")
 
     def _marks(self, members: Sequence[Fact]) -> Iterator[_Mark]:
         """Yield subjects and values in the order of the text; the longer of two that overlap."""
@@ -204,9 +236,11 @@ class _Listener:
         """Count the claims by the mood of the unit."""
         denies = [token for token in self._unit.left if token.text in NEGATIONS]
         mood = "asked" if self._unit.asks else "denied" if denies else "said"
-        right = [(number, fact) for number, fact in self._claims if fact.mood == mood]
+        right = [(number, fact) for number, fact in self._claims if _is_so(fact.mood, mood)]
         if mood == "asked" and right:
             self._unit.may_ask = True
+            for token in self._unit.left:
+                token.taken |= token.text in _POLITE
         if mood == "denied" and right:
             for token in denies:
                 token.taken = True
@@ -219,15 +253,29 @@ class _Listener:
         self._heard.fault = self._heard.fault or what
 
 
+def _is_either(subjects: Sequence[_Mark], tokens: Sequence[Token]) -> bool:
+    """Whether several subjects are only named in one breath, with "or" between them."""
+    return len(subjects) > 1 and all(
+        any(token.text == "or" for token in tokens[one.end : other.start])
+        and other.start - one.end == 1
+        for one, other in itertools.pairwise(subjects)
+    )
+
+
+def _is_so(wanted_mood: str, mood: str) -> bool:
+    """Whether a mood is the one that is wanted; a request is an order or a polite question."""
+    return mood == wanted_mood or (wanted_mood == "requested" and mood in ("said", "asked"))
+
+
 def _pairs(
     marks: Sequence[_Mark], carried: Sequence[Wanted], tokens: Sequence[Token]
 ) -> Iterator[tuple[Wanted, Wanted]]:
     """Yield which value belongs to which subject, by where they stand."""
-    blocks = _blocks(marks)
     last: list[_Mark] = []
-    for subjects, values in blocks:
+    near = carried
+    for subjects, values in _blocks(marks, tokens):
         if not subjects:
-            yield from ((subject, value.what) for subject in carried for value in values)
+            yield from ((subject, value.what) for subject in near for value in values)
         elif not values:
             end = subjects[-1].end
             if last and any(token.stem in _ALSO for token in tokens[end : end + _REACH]):
@@ -236,21 +284,46 @@ def _pairs(
             yield from ((s.what, v.what) for s, v in zip(subjects, values, strict=True))
         else:
             yield from ((s.what, v.what) for s in subjects for v in values)
-        last = values or last
+        last, near = values or last, [one.what for one in subjects] or near
 
 
-def _blocks(marks: Sequence[_Mark]) -> list[tuple[list[_Mark], list[_Mark]]]:
+def _blocks(
+    marks: Sequence[_Mark], tokens: Sequence[Token]
+) -> list[tuple[list[_Mark], list[_Mark]]]:
+    """Split marks into subjects and the values that belong to them.
+
+    Where each part between two signs has both, and one value each, they belong together there.
+    """
+    parts: dict[int, tuple[list[_Mark], list[_Mark]]] = {}
+    for mark in marks:
+        subjects, values = parts.setdefault(tokens[mark.start].segment, ([], []))
+        (subjects if mark.subject else values).append(mark)
+    if len(parts) > 1 and all(some and len(values) == 1 for some, values in parts.values()):
+        return list(parts.values())
+    return _runs(marks, tokens)
+
+
+def _runs(marks: Sequence[_Mark], tokens: Sequence[Token]) -> list[tuple[list[_Mark], list[_Mark]]]:
     """Split marks into runs of subjects with the run of values that belongs to them."""
     runs: list[list[_Mark]] = []
     for mark in marks:
-        if runs and runs[-1][0].subject == mark.subject:
+        if runs and runs[-1][0].subject == mark.subject and _is_list(runs[-1][-1], mark, tokens):
             runs[-1].append(mark)
         else:
             runs.append([mark])
     blocks = []
     while runs:
         first = runs.pop(0)
-        second = runs.pop(0) if runs else []
+        alone = not runs or runs[0][0].subject == first[0].subject
+        second = [] if alone else runs.pop(0)
         subjects, values = (first, second) if first[0].subject else (second, first)
         blocks.append((subjects, values))
     return blocks
+
+
+def _is_list(one: _Mark, other: _Mark, tokens: Sequence[Token]) -> bool:
+    """Whether one follows the other as in a list; "10 of them, and 1 is open" is none."""
+    if one.subject or tokens[one.start].segment == tokens[other.start].segment:
+        return True
+    between = tokens[one.end : other.start]
+    return all(token.stem in words().light or token.figure is not None for token in between)

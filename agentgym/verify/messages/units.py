@@ -36,6 +36,7 @@ _FULL: Final = {
     "i'm": "i am", "let's": "let us", "ain't": "is not", "cant": "can not", "wont": "will not",
     "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not",
 }  # fmt: skip
+_CONTRACTED: Final = frozenset(("it", "that", "he", "she", "there", "here", "what", "who", "where"))
 _TAILS: Final = {"n't": " not", "'ll": " will", "'ve": " have", "'re": " are", "'d": " would"}
 
 NEGATIONS: Final = frozenset(
@@ -250,7 +251,10 @@ def _full(word: str) -> str:
     for tail, instead in _TAILS.items():
         if word.endswith(tail) and len(word) > len(tail):
             return word[: -len(tail)] + instead
-    return word.removesuffix("'s").replace("'", "") or word
+    base = word.removesuffix("'s")
+    if base != word and base in _CONTRACTED:
+        return f"{base} is"
+    return base.replace("'", "") or word
 
 
 _IRREGULAR: Final = {
@@ -271,7 +275,7 @@ def stem(word: str) -> str:
         >>> {stem(word) for word in ("cancel", "cancels", "cancelled", "cancelling", "canceled")}
         {'cancel'}
     """
-    word = _IRREGULAR.get(word, word)
+    word = whole = _IRREGULAR.get(word, word)
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -284,7 +288,9 @@ def stem(word: str) -> str:
         ):
             word = word[: -len(tail)]
             break
-    if len(word) > 3 and word.endswith("e"):
+    if word in NEGATIONS and word != whole:  # "noted" is no denial, nor is "note"
+        return f"{word}e"
+    if len(word) > 3 and word.endswith("e") and word[:-1] not in NEGATIONS:
         word = word[:-1]
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou":
         word = word[:-1]

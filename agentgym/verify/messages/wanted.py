@@ -12,7 +12,7 @@ from agentgym.errors import VerifierError
 from agentgym.verify.messages.days import Day
 from agentgym.verify.messages.figures import Reading
 from agentgym.verify.messages.plain import plain
-from agentgym.verify.messages.units import Token, read_message, stem
+from agentgym.verify.messages.units import NEGATIONS, Token, read_message, stem
 from agentgym.verify.messages.words import words
 from agentgym.verify.values import brief, is_number
 
@@ -36,6 +36,11 @@ class Wanted:
 
     def __str__(self) -> str:
         return self.shown
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it is written as a figure alone."""
+        return all(len(one) == 1 and not isinstance(one[0], str) for one in self.spellings)
 
     def spans(self, tokens: Sequence[Token]) -> list[Span]:
         """Return where it stands among some tokens, from the first to behind the last."""
@@ -103,6 +108,8 @@ def spelling(text: str, *, without: frozenset[str] | None = None) -> tuple[Part,
     tokens = [token for unit in read_message(text).units for token in unit.tokens]
     light = words().light if without is None else without
     heavy = [t for t in tokens if t.figure is not None or t.stem not in light]
+    if len(heavy) == 1 and heavy[0].text in NEGATIONS:
+        heavy = tokens  # "nobody had" does not license "nobody"
     return tuple(t.stem if t.figure is None else t.figure.readings for t in heavy or tokens)
 
 

@@ -23,16 +23,30 @@ class Words:
     Attributes:
         function: Say nothing by themselves.
         light: Read the same with or without.
+        report: Tell how an answer was found.
         topics: Words of a field by its name.
+        topic_forms: The same as they are written.
+        hedges: Words that put a statement under a condition.
         courtesy: Patterns of whole segments.
         commitments: Phrases by the name of their set.
+        deeds: Verbs of what an agent may claim to have done.
+        told: Those among them that tell somebody something.
+        harmless: Verbs that anybody may say of himself.
+        stance: What `claims` reads a sentence by, by the name of the list.
     """
 
     function: frozenset[str]
     light: frozenset[str]
+    report: frozenset[str]
     topics: Mapping[str, frozenset[str]]
+    topic_forms: Mapping[str, frozenset[str]]
+    hedges: frozenset[str]
     courtesy: Sequence[str]
     commitments: Mapping[str, Sequence[str]]
+    deeds: frozenset[str]
+    told: frozenset[str]
+    harmless: frozenset[str]
+    stance: Mapping[str, Sequence[str]]
 
 
 @lru_cache(maxsize=1)
@@ -43,9 +57,16 @@ def words() -> Words:
     return Words(
         stems(lists["function"].split()),
         stems(lists["light"].split()),
+        stems(lists["report"].split()),
         {name: stems(some.split()) for name, some in lists["topics"].items()},
+        {name: frozenset(some.split()) for name, some in lists["topics"].items()},
+        stems(lists["stance"]["hedges"]),
         tuple(pattern for some in lists["courtesy"].values() for pattern in some),
         lists["commitments"],
+        stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
+        stems(lists["deeds"]["told"].split()),
+        stems(lists["deeds"]["harmless"].split()),
+        lists["stance"],
     )
 
 

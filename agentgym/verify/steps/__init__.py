@@ -1,1 +1,1 @@
-"""Step graders: what each step of a recorded episode was worth, and where it went wrong."""
+"""Step graders: rate each step of a recorded episode and find where it went wrong."""

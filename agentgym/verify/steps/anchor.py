@@ -1,9 +1,9 @@
-r"""Anchors: what is equal for two steps that look like the same state.
+r"""Anchors: a key that is equal for two steps that look like the same state.
 
-An anchor is a hash of what was seen, volatile text masked, as in the anchor states by which
-group-in-group policy optimisation finds steps that can be compared. A picture shows the state
-whoever asked for it. A reply of text says something about the call alone: every command that
-succeeds silently has the same one, so there the action counts as a part.
+An anchor is a hash of the observation with volatile text masked, as in the anchor states with which
+group-in-group policy optimisation finds comparable steps. A picture shows the state after any
+action. A text reply describes only its call, and every silent command has the same reply, so for
+text the action is part of the anchor.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ VOLATILE = (
     r"(?i:\bpid[ =:]*)\d+",
     r"\b\d+(\.\d+)? ?(ms|s|seconds)\b",
 )
-"""What differs from time to time in any program's output; a task adds its own `volatile_text`."""
+"""Text that differs between runs of any program; a task adds its own `volatile_text`."""
 
 
 def view_hash(observation: Observation, volatile_text: Sequence[str]) -> str:
-    """Return the hash of what was seen, whatever had led to it."""
+    """Return the hash of an observation, independent of the action before it."""
     seen = replace(observation, effect=Effect.NO_CHANGE)
     return codec.observation_hash(seen, (*VOLATILE, *volatile_text))
 

@@ -1,6 +1,6 @@
-"""Asking a model for one JSON object of a given form: the seam behind which any model can stand.
+"""Ask a model for one JSON object of a schema; any model can be plugged in here.
 
-By default it is asked as a judge is, by the client that holds servers to a schema.
+By default the model is asked with the judge's client, which enforces the schema.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from agentgym.verify.judge.client import Client, Forms
 Ask: TypeAlias = Callable[[str, str, Mapping[str, Json]], Awaitable[Mapping[str, Any]]]
 """Called as ``await ask(system, user, schema)``; returns an object that fits the JSON Schema.
 
-Raises OutageError where no later question has a better chance, VerifierError where this one was
-not answered.
+Raises OutageError if later questions would fail too, and VerifierError if only this one was not
+answered.
 """
 
 DEADLINE_S = 300.0
@@ -29,17 +29,17 @@ RETRIES = 2
 
 
 class OutageError(VerifierError):
-    """The endpoint refuses, fails or does not answer at all."""
+    """Raised if the endpoint refuses, fails or does not answer at all."""
 
 
 class EndpointAsk:
-    """An `Ask` over an OpenAI-compatible endpoint, the judge's where one is set.
+    """An `Ask` over an OpenAI-compatible endpoint, the judge's if one is set.
 
     Args:
         model: Name of the model.
 
     Raises:
-        ConfigError: There is no model, or no endpoint in the environment.
+        ConfigError: The model is missing, or no endpoint is set in the environment.
     """
 
     def __init__(self, model: str) -> None:
@@ -55,8 +55,8 @@ class EndpointAsk:
         """Ask once.
 
         Raises:
-            OutageError: No reply could be had.
-            VerifierError: The reply does not have the form.
+            OutageError: No reply came.
+            VerifierError: The reply does not fit the schema.
         """
         messages: list[Mapping[str, Json]] = [
             {"role": "system", "content": system},

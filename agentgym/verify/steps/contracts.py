@@ -26,11 +26,11 @@ KINDS: Final[Mapping[str, Callable[..., TrajectoryContract]]] = {
 
 
 class ContractGrader:
-    """Grades each step: ``kept``, ``broken`` by it for the first time, or ``missing``.
+    """Grades each step: ``kept``, ``broken`` if it is the first to break a contract, ``missing``.
 
-    What had to be done and never was is ``missing`` at the last step, or for an order at the
-    step that jumped the queue; in an episode that is not over nothing is missing yet. A contract
-    that did not apply to the episode is left out; a rubric without contracts gives no grades.
+    A demanded call that was never made is ``missing`` at the last step. A broken order is
+    ``missing`` at the step that came too early. In an unfinished episode nothing is missing yet. A
+    contract that did not apply is left out; a rubric without contracts gives no grades.
     """
 
     name = "contracts"
@@ -43,7 +43,7 @@ class ContractGrader:
         """Grade every step.
 
         Raises:
-            VerifierError: The contracts are not known, or one of them is broken itself.
+            VerifierError: The contracts are not known, or a contract is itself in error.
         """
         if trajectory.problem:
             raise VerifierError(f"the contracts are not known: {trajectory.problem}")
@@ -67,7 +67,7 @@ def violations(trajectory: Trajectory) -> Iterator[tuple[str, str, Finding]]:
     """Yield id, kind and finding of every contract that applied and did not hold.
 
     Raises:
-        VerifierError: A contract is broken itself.
+        VerifierError: A contract is itself in error.
     """
     verdict = trajectory.verdict
     idle = {
@@ -92,7 +92,7 @@ def violations(trajectory: Trajectory) -> Iterator[tuple[str, str, Finding]]:
 
 
 def is_breach(kind: str, finding: Finding) -> bool:
-    """Whether a step broke the contract for good; what is only missing could still have come."""
+    """Return whether a step broke the contract for good; a missing call could still follow."""
     return finding.step is not None and kind != "order"
 
 

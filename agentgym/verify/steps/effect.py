@@ -1,4 +1,4 @@
-"""Effect: what each step did to the world, as far as it can be seen."""
+"""Effect: the observable change of the world at each step."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _STATUS = {
 class EffectGrader:
     """Grades each step by its effect: ``changed``, ``no_change``, ``error`` or ``timeout``.
 
-    Looking without changing anything is neither good nor bad: not applicable. Where the surface
-    shows pictures, two pictures have the last word over what it says of its own effect.
+    A step that only looks is neither good nor bad, so it is not applicable. If the surface shows
+    pictures, comparing two pictures overrides the effect that the surface reports.
     """
 
     name = "effect"
@@ -47,7 +47,7 @@ class EffectGrader:
 
 
 def _picture(observation: Observation | None, volatile_text: Sequence[str]) -> str:
-    """Return the hash of a view with a picture, empty for any other."""
+    """Return the hash of a view with a picture; empty for any other view."""
     if observation is None or observation.image is None:
         return ""
     return view_hash(observation, volatile_text)

@@ -1,6 +1,7 @@
-"""One grader over one trajectory: what it says is validated, what goes wrong is an error.
+"""Run one grader over one trajectory: validate its grades and classify its failures.
 
-A grader that fails has no grades at all: half of an opinion is none, and none is not a zero.
+A grader that fails gets no grades at all: partial grades are dropped, and missing grades are not
+zeros.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ async def grade_steps(spec: str, grader: StepGrader, trajectory: Trajectory) -> 
     """Ask one grader.
 
     Args:
-        spec: How the grader was asked for; the grading carries it.
-        grader: Who grades.
-        trajectory: What is graded.
+        spec: Spec of the grader; the grading carries it.
+        grader: The grader.
+        trajectory: The graded trajectory.
     """
     verdict = trajectory.verdict
     grading = Grading(
@@ -46,7 +47,7 @@ def _read(grades: Sequence[StepGrade], steps: int) -> tuple[StepGrade, ...]:
     """Return the grades, their messages short and encodable.
 
     Raises:
-        VerifierError: One is none, or is not of a step in its turn.
+        VerifierError: A value is not a grade, or its step is out of order.
     """
     last = -1
     for grade in grades:

@@ -1,9 +1,9 @@
-"""The LLM step grader: a model says of each step whether it was a good one, and quotes why.
+"""The LLM step grader: a model rates each step and quotes its reason.
 
-One question a step, with the instruction and the steps just before it. What the agent and the
-world wrote is sent as data, in JSON that the prompt announces as such; the answer's quotation
-must occur in the step, or there is no answer. An answer that cannot be had is an error. Pictures
-are not shown to it.
+It asks one question a step, with the instruction and the steps just before. Text of the agent and
+the world is sent as data, in JSON that the prompt announces as such. The answer's quotation must
+occur in the step, or the answer does not count. A missing answer is an error. Pictures are not
+shown to the model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agentgym.records import CheckStatus, Json, Step, StepGrade, Trajectory
 from agentgym.verify.steps.asking import Ask, EndpointAsk, OutageError
 
 WINDOW = 6
-"""Steps before the one in question that the model is shown."""
+"""Number of preceding steps that the model is shown."""
 
 AT_A_TIME = 4
 _STEP_CHARS, _HISTORY_CHARS, _INSTRUCTION_CHARS = 6000, 800, 8000
@@ -53,14 +53,14 @@ _STATUS = {
 
 
 class LlmGrader:
-    """Grades each step ``good``, ``neutral`` or ``bad``; ``error`` where no answer could be had.
+    """Grades each step ``good``, ``neutral`` or ``bad``; ``error`` if no answer came.
 
     Args:
         argument: Name of the model, as in ``llm:gpt-x``.
-        ask: Who answers; by default the endpoint of the environment.
+        ask: Answers the questions; by default the endpoint of the environment.
 
     Raises:
-        ConfigError: There is no model or no endpoint.
+        ConfigError: The model or the endpoint is missing.
     """
 
     name = "llm"
@@ -70,7 +70,7 @@ class LlmGrader:
         self.version = f"1+{argument or 'ask'}"
 
     async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
-        """Grade every step; after an outage nothing more is asked."""
+        """Grade every step; after an outage no more questions are asked."""
         gate, outages = asyncio.Semaphore(AT_A_TIME), list[str]()
 
         async def one(step: Step) -> StepGrade:
@@ -103,7 +103,7 @@ class LlmGrader:
 
 
 def describe(step: Step, chars: int) -> dict[str, Json]:
-    """Return a step as the model is shown it, long texts cut in their middle."""
+    """Return a step in the form for the model, with the middle of long texts left out."""
     return {
         "index": step.index,
         "tool": step.action.tool,
@@ -117,7 +117,7 @@ def describe(step: Step, chars: int) -> dict[str, Json]:
 
 
 def _occurs(quote: str, shown: dict[str, Any]) -> bool:
-    """Whether the quotation stands in the step, however its white space was written."""
+    """Return whether the quotation occurs in the step; differences in white space do not count."""
     wanted = " ".join(quote.split())
     texts = [shown["tool"], shown["effect"], shown["output"], *shown["arguments"].values()]
     return bool(wanted) and any(wanted in " ".join(text.split()) for text in texts)

@@ -2,16 +2,16 @@
 
 Four signals, and the earliest of them wins:
 
-1. ``contract``: a step broke a contract for good. Exact: no later step can mend it.
+1. ``contract``: a step broke a contract for good. Exact: no later step can repair it.
 2. ``error``: a call failed, and no later call of that tool succeeded. Heuristic: another tool may
    have done the work, or the failure may not have mattered.
 3. ``loop``: a loop began that lasted to the end. Heuristic, as the loop monitor itself is.
 4. ``stalled``: the step after the last milestone, where milestones were missed. Heuristic: the
    work for the next one may have gone well for some time.
 
-A milestone proves that what went before it was recovered from, so signals 2 and 3 count only after
-the last one. Where no signal is left, ``ended``: the last step, which ended a failure. An episode
-that passed, or has no score, has nothing to localise.
+A milestone proves that the agent recovered from everything before it, so signals 2 and 3 count only
+after the last one. If no signal is left, the label is ``ended``: the last step, which ended a
+failure. An episode that passed, or has no score, has nothing to localise.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _ENDINGS = ("submit", "give_up")
 _RANK = ("contract", "error", "loop", "stalled", "ended")
 
 Signal = tuple[int, str, str]
-"""Step, label and what was seen."""
+"""Step, label and message."""
 
 
 class LocalisationGrader:
-    """Grades one step of a failed episode: the first failure, see the module."""
+    """Grades one step of a failed episode: the first failure, see the module docstring."""
 
     name = "localisation"
     version = "1"
@@ -44,7 +44,7 @@ class LocalisationGrader:
         """Name the first failure, if any.
 
         Raises:
-            VerifierError: It is not known which milestones held, or a contract is broken itself.
+            VerifierError: The milestones that held are not known, or a contract is itself in error.
         """
         verdict = trajectory.verdict
         if verdict is None or not verdict.scored or verdict.outcome or not trajectory.steps:
@@ -81,7 +81,7 @@ def _signals(trajectory: Trajectory) -> Iterator[Signal]:
 
 
 def _error(trajectory: Trajectory, after: int) -> Iterator[Signal]:
-    """Find the earliest failed call that no later call of its tool made good."""
+    """Find the earliest failed call that no later call of its tool corrected."""
     open_errors: dict[str, int] = {}
     for step in trajectory.steps:
         bad = step.observation.effect in (Effect.ERROR, Effect.TIMEOUT)
@@ -96,7 +96,7 @@ def _error(trajectory: Trajectory, after: int) -> Iterator[Signal]:
 
 
 def _loop(trajectory: Trajectory, after: int) -> Iterator[Signal]:
-    """Find the loop in which the episode ended, leaving the call that ended it apart."""
+    """Find the loop in which the episode ended; the call that ended it is ignored."""
     grades = find_loops(trajectory)
     if trajectory.steps[-1].action.tool in _ENDINGS:
         grades = grades[:-1]

@@ -1,6 +1,7 @@
-"""Loops: the same action without change, states that come back, swinging to and fro.
+"""Loops: repeated actions without change, recurring states, and oscillation.
 
-A monitor, not a proof: what cannot be seen may have changed. Each step is looked at once.
+This is a monitor and proves nothing, since an invisible change is possible. Each step is looked at
+once.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ class LoopGrader:
 
     - ``stuck``: the action is taken the third time in a row and none of them changed anything.
     - ``oscillating``: the last four anchors are A-B-A-B.
-    - ``recurring``: the anchor of the step (see `agentgym.verify.steps.anchor`) is there the third
-      time.
+    - ``recurring``: the anchor of the step (see `agentgym.verify.steps.anchor`) occurs the third
+    time.
 
-    `since` is the first step of the loop, `value` its length so far (of a recurring state: how
-    often it was there).
+    `since` is the first step of the loop, `value` its length so far (for a recurring state, its
+    number of occurrences).
 
     Args:
-        argument: How often is a loop, in place of 3; at least 2.
+        argument: Number of repetitions that count as a loop, instead of 3; at least 2.
     """
 
     name = "loops"
@@ -49,7 +50,7 @@ class LoopGrader:
 
 
 def find_loops(trajectory: Trajectory, times: int = TIMES) -> list[StepGrade]:
-    """Return what `LoopGrader` says of every step."""
+    """Return the grades of `LoopGrader` for every step."""
     steps = trajectory.steps
     anchors = [anchor(step, trajectory.volatile_text) for step in steps]
     seen: Counter[str] = Counter()

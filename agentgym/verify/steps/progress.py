@@ -1,7 +1,7 @@
 """Progress over milestones as potential-based shaping (Ng, Harada and Russell, 1999).
 
 The potential Φ of a state is the weighted share of the rubric's milestones that have latched. A
-step from s to s' is worth F = γ·Φ(s') − Φ(s), to be added to its reward: r' = r + F. The laws:
+step from s to s' is worth F = γ·Φ(s') − Φ(s), which is added to its reward: r' = r + F. The laws:
 
 1. Whatever the potential, r' has exactly the optimal policies of r. Φ looks at what has latched
    so far, so the state is the world's together with that; it may not look at what comes later.
@@ -29,10 +29,10 @@ def shaping(before: float, after: float, gamma: float) -> float:
 
 
 def potentials(trajectory: Trajectory) -> list[float]:
-    """Return Φ at the start and after each step, in 0..1; the end is not treated apart.
+    """Return Φ at the start and after each step, in 0..1; the last value is not set to 0.
 
     Raises:
-        VerifierError: It is not known which milestones held.
+        VerifierError: The milestones that held are not known.
     """
     reached = [0.0] * (len(trajectory.steps) + 1)
     weights = {milestone.id: milestone.weight for milestone in trajectory.milestones}
@@ -46,10 +46,10 @@ def potentials(trajectory: Trajectory) -> list[float]:
 
 
 def latched(trajectory: Trajectory) -> dict[int, list[str]]:
-    """Return by step, -1 for the start, the ids of the milestones that held first after it.
+    """Return by step, -1 for the start, the ids of the milestones that first held after it.
 
     Raises:
-        VerifierError: It is not known which milestones held.
+        VerifierError: The milestones that held are not known.
     """
     if trajectory.problem:
         raise VerifierError(f"the milestones are not known: {trajectory.problem}")
@@ -76,11 +76,11 @@ def latched(trajectory: Trajectory) -> dict[int, list[str]]:
 class ProgressGrader:
     """Grades each step with its shaping reward: ``milestone``, ``none``, and ``end`` for the last.
 
-    `value` is F. A step that reached a milestone passes; the others are not applicable, for a
-    step may be needed and reach none. Without milestones in the rubric there are no grades.
+    `value` is F. A step that reached a milestone passes. The others are not applicable, since a
+    step may be necessary without reaching one. A rubric without milestones gives no grades.
 
     Args:
-        argument: The discount γ in 0..1, in place of 1.
+        argument: The discount γ in 0..1, instead of 1.
     """
 
     name = "progress"
@@ -101,7 +101,7 @@ class ProgressGrader:
         """Grade every step.
 
         Raises:
-            VerifierError: It is not known which milestones held.
+            VerifierError: The milestones that held are not known.
         """
         reached, phi = latched(trajectory), potentials(trajectory)
         if not trajectory.milestones:

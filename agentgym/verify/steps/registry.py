@@ -1,7 +1,7 @@
 """Step graders by name: ``loops``, ``progress:0.99``, ``llm:gpt-x``.
 
-What stands before the first colon is an entry point of the group ``agentgym.step_graders``; what
-follows it is that grader's own business.
+The part before the first colon is an entry point of the group ``agentgym.step_graders``. The grader
+itself interprets the rest.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from agentgym.protocols import StepGrader
 GROUP = "agentgym.step_graders"
 
 USUAL = ("validity", "effect", "loops", "progress", "contracts", "localisation")
-"""What is asked where nobody says whom: the graders that need no model."""
+"""The default graders, which need no model."""
 
 
 def create(spec: str) -> StepGrader:
-    """Make a step grader.
+    """Create a step grader.
 
     Args:
         spec: ``"<name>"`` or ``"<name>:<argument>"``.
@@ -25,7 +25,7 @@ def create(spec: str) -> StepGrader:
     Raises:
         NotFoundError: No step grader has that name.
         ConfigError: The grader does not accept the argument.
-        PluginError: The entry point cannot be loaded or does not make a step grader.
+        PluginError: The entry point cannot be loaded or does not create a step grader.
     """
     grader: StepGrader = plugins.make(
         GROUP, spec, like=StepGrader, methods=("grade",), texts=("name", "version")
@@ -34,10 +34,10 @@ def create(spec: str) -> StepGrader:
 
 
 def no_argument(name: str, argument: str) -> None:
-    """Refuse an argument.
+    """Refuse any argument.
 
     Raises:
-        ConfigError: There is one.
+        ConfigError: There is an argument.
     """
     if argument:
         raise ConfigError(f"step grader {name!r} takes no argument, got {argument!r}")

@@ -1,4 +1,4 @@
-"""Validity: calls that were no legal ones, and legal ones that failed."""
+"""Validity: illegal calls, and legal calls that failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentgym.verify.values import brief
 class ValidityGrader:
     """Grades each call: ``legal``, ``illegal``, ``failed``, ``timeout`` or ``fault``.
 
-    A call that failed while the task injected a fault is nobody's mistake: not applicable.
+    A call that failed because of an injected fault is not a mistake, so it is not applicable.
     """
 
     name = "validity"
@@ -42,5 +42,5 @@ def _grade(step: Step, complaint: str) -> StepGrade:
 
 
 def _end(text: str) -> str:
-    """Quote the last two lines: a surface's remark is often the last."""
+    """Quote the last two lines, because a surface's message is often the last."""
     return brief(" ".join(text[-2000:].strip().split("\n")[-2:]))

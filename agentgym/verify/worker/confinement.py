@@ -1,8 +1,8 @@
-"""What a worker may use and do: limits on time and memory, and no rights that it does not need.
+"""Confinement of workers: limits on time and memory, and no rights that they do not need.
 
-Layers hold files of any mode and owner, so a worker keeps the right to read (CAP_DAC_READ_SEARCH):
-over all files where root runs the host, over its user's files in a user namespace of its own
-where an ordinary user does. It may write what any stranger may. See capabilities(7).
+Layers hold files of any mode and owner, so a worker keeps the right to read (CAP_DAC_READ_SEARCH).
+If root runs the host, the right covers all files; if an ordinary user does, it covers that user's
+files in a new user namespace. A worker may write only where any user may. See capabilities(7).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Data(ctypes.Structure):
 
 
 def confine() -> None:
-    """Give up what a worker does not need; called in the new process, which has one thread."""
+    """Give up rights that a worker does not need; called while it has one thread."""
     os.setsid()
     # Its parent is the fork server, which ends with the host.
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -49,7 +49,7 @@ def confine() -> None:
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a new user id clears it
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # setting a new user id clears it
     else:
         _become_root_of_a_namespace()
     _keep_reading_only()
@@ -59,7 +59,7 @@ def confine() -> None:
 def _become_root_of_a_namespace() -> None:
     uid, gid = os.geteuid(), os.getegid()
     if _libc.unshare(_CLONE_NEWUSER) != 0:
-        return  # then no sandbox could start either, and nothing needs the right
+        return  # then no sandbox could start either, so the right is not needed
     with contextlib.suppress(OSError):
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
@@ -71,14 +71,14 @@ def _keep_reading_only() -> None:
     data = (_Data * 2)(_Data(only, only, only), _Data(0, 0, 0))
     header = _Header(_CAPABILITY_VERSION_3, 0)
     if _libc.capset(ctypes.byref(header), ctypes.byref(data)) == 0:
-        # The readers of hostile formats are programs that a check starts.
+        # A check starts the readers of hostile formats as programs.
         _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_READ_SEARCH, 0, 0)
 
 
 def limit(cpu_s: int = CPU_S, memory_bytes: int = MEMORY_BYTES) -> None:
-    """Let this process use so much from now on: it is killed over the time.
+    """Limit the further use of this process; over the time limit it is killed.
 
-    More memory is a MemoryError, or the end of the process where a library has no way to say so.
+    Over the memory limit a MemoryError is raised, or the process ends if a library cannot raise it.
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
     _soft(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + cpu_s)

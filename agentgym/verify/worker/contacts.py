@@ -1,6 +1,6 @@
-"""Which machines a worker's checks try to reach, told to the host with each result.
+"""Records the machines that a worker's checks try to reach and reports them with each result.
 
-A hook of Python's own audit events (PEP 578) hears them: no library can connect past it.
+It hooks Python's own audit events (PEP 578), so no library can connect unnoticed.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import sys
 from collections.abc import Iterable
 
 HEARD = "agentgym.contact"
-"""The audit event that the host raises for a machine that a worker asked for."""
+"""The audit event that the host raises for a machine that a worker contacted."""
 
 _CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _RESOLVING = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
 
 
 class Contacts:
-    """Collects the machines that this process asks for."""
+    """Collects the machines that this process contacts."""
 
     def __init__(self) -> None:
         self._heard: list[str] = []
         sys.addaudithook(self._hear)
 
     def take(self) -> list[str]:
-        """Return those that were asked for since the last call."""
+        """Return the machines that were contacted since the last call."""
         heard, self._heard = self._heard, []
         return heard
 
@@ -36,13 +36,13 @@ class Contacts:
 
 
 def tell_hooks(hosts: Iterable[str]) -> None:
-    """Raise `HEARD` for what a worker has heard, so that who listens in this process hears it."""
+    """Raise `HEARD` for each contact of a worker; audit hooks in this process receive it."""
     for host in hosts:
         sys.audit(HEARD, host)
 
 
 def contact_of(event: str, arguments: tuple[object, ...]) -> str | None:
-    """Return the machine that an audit event asks for; None for this one, or no machine."""
+    """Return the machine that an audit event contacts; None for this machine or another event."""
     host = arguments[0] if event == HEARD or event in _RESOLVING else None
     if event in _CONNECTING:
         address = arguments[1]

@@ -1,8 +1,8 @@
-"""Evidence as a hostile agent would leave it: files, answers, rows and output altered one by one.
+"""Forged evidence, as a hostile agent would leave it: files, answers, rows and output.
 
-A check is first run on true evidence, to learn which paths it looks at. Then each of them is
-emptied, replaced, retyped or made huge or deep, and the check is run again. A sound check comes to
-a result every time.
+A check runs first on true evidence, to learn which paths it reads. Then each path is emptied,
+replaced, retyped or made huge or deep, and the check runs again. A sound check always returns a
+result.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CONTENTS: Mapping[str, bytes] = {
 
 
 def retyped(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield a text with its values turned into values of other types."""
+    """Yield a text with its values converted to other types."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -79,7 +79,7 @@ _ALTER: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(eq=False)
 class WatchedTree:
-    """A tree that notes which paths are looked at."""
+    """A tree that notes which paths are read."""
 
     tree: FileTree
     seen: dict[str, None] = field(default_factory=dict)
@@ -199,16 +199,16 @@ _ROWS: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True)
 class ForgedRoom:
-    """A clean room in which everything prints the same, or None: nothing runs."""
+    """A clean room in which every program prints the same; with None no program runs."""
 
     said: bytes | None
 
     def run(self, argv: Sequence[str], **options: object) -> ExecResult:
-        """Return what everything prints. Raises GuestFileError."""
+        """Return the same output for every command. Raises GuestFileError."""
         return ExecResult(0, self._text())
 
     def read(self, path: str) -> bytes:
-        """Return the same. Raises GuestFileError."""
+        """Return the same bytes for every file. Raises GuestFileError."""
         return self._text()
 
     def _text(self) -> bytes:
@@ -221,7 +221,7 @@ class ForgedRoom:
 
 
 class ForgedEvidence:
-    """Evidence of which some parts are replaced."""
+    """Evidence with some parts replaced."""
 
     def __init__(self, evidence: object, said: bytes | None, **replaced: object) -> None:
         self._evidence, self._said = evidence, said
@@ -231,11 +231,11 @@ class ForgedEvidence:
         return getattr(self._evidence, name)
 
     def room(self, artifacts: Sequence[str] = (), *, shared: bool = False) -> ForgedRoom:
-        """Open no room: nothing is executed."""
+        """Open no room: no program is run."""
         return ForgedRoom(self._said)
 
     def judge(self, *asked: object, **options: object) -> None:
-        """Refuse: nobody is asked."""
+        """Refuse: no judge is asked."""
         raise blame_grader(VerifierError("no judge is asked about forged evidence"))
 
 
@@ -243,13 +243,13 @@ Forgery: TypeAlias = tuple[str, Callable[[], object]]
 
 
 def forgeries(evidence: Any, check: Callable[[object], object], programs: bool) -> list[Forgery]:
-    """Return ways to forge evidence, by what is forged; each is made when it is called.
+    """Return forgeries of evidence by name; each is made when it is called.
 
     Args:
-        evidence: True.
-        check: Runs the check; which files it looks at is what is forged.
-        programs: What programs in clean rooms print is forged too. Without it a check ends where
-            it executes something: what its own programs print is often beyond an agent's reach.
+        evidence: The true evidence.
+        check: Runs the check; the files that it reads are forged.
+        programs: Whether the output of programs in clean rooms is forged too. Without it a check
+            ends when it runs a program; an agent can often not change the output of its programs.
     """
     watched = WatchedTree(evidence.after)
     quiet = b"" if programs else None

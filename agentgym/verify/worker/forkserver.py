@@ -1,8 +1,8 @@
-"""The process that workers are forked from: it has loaded what checks need, and runs none.
+"""The process that workers are forked from; it has imported what checks need and runs no check.
 
-A fork of a process with threads may stop at a lock that nobody holds any more, and hosts have
-threads. This one has none. It answers one JSON request a line: ``fork`` comes with the worker's
-end of a socket, ``end`` kills a worker with everything it started and tells how it ended.
+A fork of a process with threads may block on a lock whose thread is gone, and hosts have threads.
+This process has only one. It answers one JSON request a line: ``fork`` comes with the worker's end
+of a socket; ``end`` kills a worker with all its children and returns how it ended.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ LOADED = (
     *("agentgym.verify.service_calls", "agentgym.verify.values", "agentgym.verify.contracts"),
     *("agentgym.verify.worker.session", "agentgym.verify.judge.judged_checks"),
 )
-"""Modules that checks import; what is not here is imported by the worker that needs it."""
+"""Modules that checks import; a worker imports any other module itself."""
 
 _LINE_BYTES = 4096
 
 
 def main() -> None:
-    """Serve the host at the other end of the socket that is named on the command line."""
+    """Serve the host at the other end of the socket named on the command line."""
     host = socket.socket(fileno=int(sys.argv[1]))
-    # Nobody but the host ends this process: not the terminal, not a stop of the whole group.
+    # Only the host ends this process, not the terminal and not a signal to the whole group.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    os.dup2(2, 1)  # what checks print is no part of what a command puts out
+    os.dup2(2, 1)  # the output of checks must not mix with a command's output
     for name in LOADED:
         importlib.import_module(name)
     gc.collect()
@@ -73,7 +73,7 @@ def _become_worker(host: socket.socket, given: int) -> NoReturn:
         host.close()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
-        # Late, for it is loaded with what checks need.
+        # Imported late, with the modules that checks need.
         from agentgym.verify.worker.confinement import confine
         from agentgym.verify.worker.session import work
 
@@ -90,5 +90,5 @@ def _end(pid: int) -> int:
         try:
             kill(pid, signal.SIGKILL)
         except ProcessLookupError:
-            continue  # it has no group yet, or is over
+            continue  # it has no group yet, or has ended
     return os.waitpid(pid, 0)[1]

@@ -1,7 +1,7 @@
 """The messages between the host and a worker, over one stream socket.
 
-What the host says is pickled. What a worker says is JSON with at most one block of bytes beside
-it: a worker has read an agent's files, so nothing that it says is ever unpickled.
+The host's messages are pickled. A worker's messages are JSON with at most one block of bytes: a
+worker has read an agent's files, so its messages are never unpickled.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ _PIECE_BYTES = 2**20
 
 
 class WorkerGoneError(Exception):
-    """Nobody is at the other end of the socket, or what it says makes no sense."""
+    """Raised if the other end of the socket is closed, or its message is malformed."""
 
 
 def tell(to: socket.socket, message: object) -> None:
-    """Send a message of the host's to a worker.
+    """Send a message of the host to a worker.
 
     Raises:
-        WorkerGoneError: The worker has ended, or takes nothing for as long as the socket waits.
+        WorkerGoneError: The worker has ended, or accepts no data for the socket's time-out.
     """
     data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     _send(to, _SIZE.pack(len(data)), data)
 
 
 def hear(source: socket.socket) -> Any:
-    """Return the host's next message; in a worker."""
+    """Return the host's next message; called in a worker."""
     (size,) = _SIZE.unpack(_receive(source, _SIZE.size, None))
     return pickle.loads(_receive(source, size, None))
 
 
 def ask(to: socket.socket, message: Mapping[str, object], block: bytes = b"") -> None:
-    """Send a message of a worker's to the host."""
+    """Send a message of a worker to the host."""
     text = json.dumps(message).encode()
     _send(to, _SIZES.pack(len(text), len(block)), text, block)
 
 
 def answer(source: socket.socket, until_s: float) -> tuple[dict[str, Any], bytes]:
-    """Return a worker's next message and the bytes beside it.
+    """Return a worker's next message and its block of bytes.
 
     Args:
         source: The worker's socket.
-        until_s: When to stop waiting, on the monotonic clock.
+        until_s: When to stop waiting, in seconds on the monotonic clock.
 
     Raises:
-        TimeoutError: Nothing came in time.
-        WorkerGoneError: The worker has ended, or says too much, or nothing that is a message.
+        TimeoutError: No message came in time.
+        WorkerGoneError: The worker has ended, or its message is too large or malformed.
     """
     text_size, block_size = _SIZES.unpack(_receive(source, _SIZES.size, until_s))
     if text_size > _TEXT_BYTES or block_size > _BLOCK_BYTES:
@@ -76,7 +76,7 @@ def _send(to: socket.socket, *pieces: bytes) -> None:
     try:
         for piece in pieces:
             to.sendall(piece)
-    except OSError as error:  # a time-out is one
+    except OSError as error:  # a time-out is an OSError too
         raise WorkerGoneError(str(error)) from None
 
 

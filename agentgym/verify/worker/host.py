@@ -1,7 +1,7 @@
-"""What the host answers its workers: the parts of the evidence that are not files.
+"""The host's answers to its workers: the parts of the evidence that are not files.
 
-Rooms and judges are the host's. What goes wrong with them is told apart: what an agent's files
-can bring about (`guest`) and what they cannot (`grader`).
+Rooms and judges belong to the host. Their failures are divided by cause: those that an agent's
+files can bring about (`guest`) and those that they cannot (`grader`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from agentgym.verify.judge.opening import HOW
 from agentgym.verify.thread import threaded
 
 OpenPacked: TypeAlias = Callable[[tuple[str, ...], bytes, bool], Room]
-"""Opens a clean room: the artifacts, packed, shared or not."""
+"""Opens a clean room for packed artifacts, shared or fresh."""
 
 
 def location_of(tree: FileTree) -> LayerLocation | None:
-    """Return where a worker finds files, or None if it has to ask the host."""
+    """Return the folder where a worker finds files, or None if it has to ask the host."""
     return tree.location() if isinstance(tree, (LayerTree, LiveTree)) else None
 
 
@@ -43,11 +43,11 @@ class Answers:
     """Answers one worker about one world.
 
     Args:
-        evidence: All there is to know.
-        open_packed: Opens clean rooms; None if there are none.
+        evidence: The evidence of the world.
+        open_packed: Opens clean rooms; None if no rooms are available.
 
     Attributes:
-        outage: What went wrong last that no agent can bring about; empty if nothing did.
+        outage: The last failure that no agent can bring about; empty if there was no failure.
     """
 
     def __init__(self, evidence: CommonEvidence, open_packed: OpenPacked | None = None) -> None:
@@ -56,20 +56,21 @@ class Answers:
         self.outage = ""
 
     def reply(self, asked: Mapping[str, Any], block: bytes) -> tuple[str, object]:
-        """Return ``("answer", value)``, or who is to blame and the exception to raise."""
+        """Return ``("answer", value)``, or the cause of a failure and the exception to raise."""
         kind = asked["ask"]
         try:
             return "answer", getattr(self, f"_on_{kind.replace('.', '_')}")(asked, block)
         except (GuestFileError, SandboxEndedError, SandboxLimitError) as error:
             return "guest", error
         except SandboxError as error:
-            # A program in a clean room may have seen to it that nothing answers any more.
+            # A program in a clean room may have stopped the room from answering.
             theirs = kind.startswith("room.") and kind != "room.open" and self._is_used(asked)
             return ("guest", error) if theirs else self._grader(error)
         except AgentGymError as error:
             return self._grader(error)
         except (ValueError, TypeError, LookupError, OSError) as error:
-            return "guest", error  # of what a check asked for, which may be of the agent's making
+            # caused by the check's request, which the agent's files may have led to
+            return "guest", error
 
     def _grader(self, error: AgentGymError) -> tuple[str, object]:
         self.outage = str(error)
@@ -101,7 +102,7 @@ class Answers:
         return self._evidence.gold(asked["name"])
 
     def _finished(self) -> Any:
-        # A world that goes on has the same attributes, but for what `refusal` tells.
+        # A running world has the same attributes, except those that `refusal` names.
         return self._evidence
 
     def _tree(self, asked: Mapping[str, Any]) -> FileTree:
@@ -161,7 +162,7 @@ class Answers:
             votes=asked["votes"],
             top_k=asked["top_k"],
         )
-        # It is told how long it may take; that it keeps to it is not certain.
+        # The judge is told its time limit, but may exceed it.
         deciding = threaded(decide)
         try:
             return deciding.result(max(0.0, evidence.judge_until_s - time.monotonic()))

@@ -1,7 +1,7 @@
-"""The host's handle on worker processes: one fork server, and workers that wait for work.
+"""The host's handle on worker processes: one fork server, and idle workers.
 
-Workers are forked when they are asked for and used again as long as they are sound. They end
-with the host, whatever becomes of it: the fork server sees its socket close and kills them.
+Workers are forked on demand and reused while they are sound. They end with the host in any case:
+the fork server sees its socket close and kills them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentgym.errors import VerifierError
 _IDLE = 4
 _START_S = 60.0
 _TELL_S = 30.0
-# What Python itself may need to start.
+# Variables that Python itself may need to start.
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE")
 _BOOT = """
 import json, sys
@@ -37,7 +37,7 @@ class Worker:
     """One worker process.
 
     Attributes:
-        socket: Its messages, see `frames`.
+        socket: Connection for its messages, see `frames`.
     """
 
     def __init__(self, server: ForkServer, pid: int, own: socket.socket) -> None:
@@ -45,19 +45,19 @@ class Worker:
         self._ending, self._how = threading.Lock(), ""
 
     def alive(self) -> bool:
-        """Whether an idle worker can be given work: it has not closed its end."""
+        """Return whether an idle worker can be given work: it has not closed its end."""
         ready, _, _ = select.select([self.socket], [], [], 0)
         return not ready
 
     def kill(self) -> str:
-        """End it, with everything that it has started, and say how it came to end.
+        """End it with all its children, and return how it ended.
 
-        A second call, from whatever thread, waits for the first and says the same.
+        A second call, from any thread, waits for the first and returns the same.
         """
         with self._ending:
             if not self._how:
                 with contextlib.suppress(OSError):
-                    # Whoever waits for its words is woken, and then may close.
+                    # Wake the reader of its messages, which may then close the socket.
                     self.socket.shutdown(socket.SHUT_RDWR)
                 self._how = _how(self._server.end(self._pid))
                 self.socket.close()
@@ -75,7 +75,7 @@ class ForkServer:
             paths = json.dumps([path for path in sys.path if path])
             self._process = subprocess.Popen(
                 [sys.executable, "-IB", "-c", _BOOT, str(theirs.fileno()), paths],
-                # Each job brings the host's environment of its time, see `session.Job`.
+                # Each job brings the host's environment at its time, see `session.Job`.
                 env={name: os.environ[name] for name in _KEPT if name in os.environ},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
@@ -99,7 +99,7 @@ class ForkServer:
         return Worker(self, reply["pid"], own)
 
     def end(self, pid: int) -> int | None:
-        """Kill a worker and return its wait status; None where the server is gone, and it too."""
+        """Kill a worker and return its wait status; None if the server has ended with it."""
         try:
             status: int = self._request({"op": "end", "pid": pid})["status"]
         except OSError:
@@ -107,7 +107,7 @@ class ForkServer:
         return status
 
     def alive(self) -> bool:
-        """Whether it can be asked for workers."""
+        """Whether it can start workers."""
         return self._process.poll() is None
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class ForkServer:
             self._process.wait()
 
     def forget(self) -> None:
-        """Let go of it in a fork of the host, whose server it is not."""
+        """Close it in a fork of the host, which does not own the server."""
         self._own.close()
         self._process.returncode = 0
 
@@ -146,15 +146,15 @@ class WorkerPool:
         self._idle: list[Worker] = []
 
     def warm(self) -> None:
-        """See to it that the fork server is loading; return at once."""
+        """Start loading the fork server; return at once."""
         with self._lock:
             self._serving()
 
     def lend(self) -> Worker:
-        """Return a worker that nobody uses; it is to be given back, or killed.
+        """Return an idle worker; the caller gives it back or kills it.
 
         Raises:
-            VerifierError: None can be started.
+            VerifierError: No worker can be started.
         """
         with self._lock:
             server = self._serving()
@@ -166,7 +166,7 @@ class WorkerPool:
         return server.fork()
 
     def give_back(self, worker: Worker) -> None:
-        """Take a worker back that has nothing to do any more."""
+        """Take back a worker that has finished its job."""
         with self._lock:
             if len(self._idle) < _IDLE:
                 self._idle.append(worker)
@@ -174,7 +174,7 @@ class WorkerPool:
         worker.kill()
 
     def close(self) -> None:
-        """End all of them."""
+        """End all workers."""
         with self._lock:
             server, self._server = self._server, None
             idle, self._idle = self._idle, []
@@ -184,7 +184,7 @@ class WorkerPool:
             server.close()
 
     def forget(self) -> None:
-        """Begin anew in a fork of the host."""
+        """Start with no workers in a fork of the host."""
         if self._server is not None:
             self._server.forget()
         for worker in self._idle:

@@ -1,7 +1,7 @@
-"""Patterns of checks against texts that are made to keep a backtracking matcher busy.
+"""Texts that keep a backtracking matcher busy, made from a check's patterns.
 
-For each unbounded repeat of a pattern the text holds what leads to it, what it repeats, very often,
-and something that it does not take. The parse tree is the standard library's own.
+For each unbounded repeat in a pattern, the text has a prefix that leads to it, many repetitions,
+and something that it does not match. The parse tree is the standard library's own.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _repeats(tree: list[Any], before: str = "") -> Iterator[tuple[str, list[Any]
 
 
 def _sample(tree: list[Any]) -> str:
-    """Return a short text that a part of a pattern matches, or nearly so."""
+    """Return a short text that a part of a pattern matches, at least nearly."""
     found = ""
     for op, value in tree:
         if op is code.LITERAL:
@@ -82,7 +82,7 @@ def _member(items: list[Any]) -> str:
 
 @contextlib.contextmanager
 def compiled() -> Iterator[dict[tuple[str, int], re.Pattern[str]]]:
-    """Collect the patterns of texts that are compiled or used meanwhile."""
+    """Collect the texts of patterns that are compiled or used in this context."""
     found: dict[tuple[str, int], re.Pattern[str]] = {}
     compile_one: Callable[..., Any] = vars(re)["_compile"]
 
@@ -99,6 +99,6 @@ def compiled() -> Iterator[dict[tuple[str, int], re.Pattern[str]]]:
 
 
 def note(found: dict[tuple[str, int], re.Pattern[str]], value: object) -> None:
-    """Add a value where it is the pattern of a text."""
+    """Add a value if it is the text of a pattern."""
     if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         found[value.pattern, value.flags] = value

@@ -1,6 +1,6 @@
-"""What a check in a worker sees: files read where they lie, all else asked of the host.
+"""The evidence in a worker: files are read directly, everything else is asked of the host.
 
-The host is asked for what a check looks at, and for nothing else.
+The host is asked only for the parts that a check looks at.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from agentgym.verify.room import artifact_key, pack_artifacts
 from agentgym.verify.service_state import ServicesSeen
 
 Ask: TypeAlias = Callable[..., Any]
-"""``ask(kind, block=b"", **fields)``: what the host answers, or raises."""
+"""``ask(kind, block=b"", **fields)``: returns the host's answer, or raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a worker is told of the world that its checks look at.
+    """The description of a world that a worker gets for its checks.
 
     Attributes:
         task: The task's id.
-        seed: Of the episode.
-        params: Of the instance.
-        answer: Given to ``submit``.
-        gave_up: Given to ``give_up``.
-        before: Where the files lie as the setup left them, None if the host reads them.
-        after: The same of the files to be judged.
-        live: The episode goes on.
-        services: The environment has services.
+        seed: Seed of the episode.
+        params: Parameters of the instance.
+        answer: The argument of ``submit``.
+        gave_up: The argument of ``give_up``.
+        before: Folder of the files after the setup; None if the host reads them.
+        after: Folder of the files to be judged; None if the host reads them.
+        live: Whether the episode is still running.
+        services: Whether the environment has services.
     """
 
     task: str
@@ -71,10 +71,10 @@ class RemoteEvidence:
     """The `agentgym.protocols.Evidence` of a worker.
 
     Args:
-        view: What is known from the start.
+        view: The description of the world.
         ask: Asks the host.
-        steps: Those that the host has told of before; new ones are added.
-        checkpoint: Whose check looks.
+        steps: Steps that the host has sent before; new ones are added.
+        checkpoint: Id of the checkpoint whose check runs.
     """
 
     def __init__(self, view: View, ask: Ask, steps: list[Step], checkpoint: str = "") -> None:
@@ -96,13 +96,13 @@ class RemoteEvidence:
 
     @cached_property
     def steps(self) -> Sequence[Step]:
-        """What the agent did."""
+        """The steps of the agent."""
         self._known += self._ask("steps", known=len(self._known))
         return tuple(self._known)
 
     @cached_property
     def changes(self) -> Sequence[Change]:
-        """How the files differ from the pristine ones."""
+        """The differences of the files from the pristine ones."""
         if self._view.live:
             raise blame_grader(refusal(self.checkpoint, "changes"))
         changes: Sequence[Change] = self._ask("changes")
@@ -110,7 +110,7 @@ class RemoteEvidence:
 
     @cached_property
     def processes(self) -> Sequence[Process]:
-        """What is alive."""
+        """The running processes."""
         processes: Sequence[Process] = self._ask("processes")
         return processes
 
@@ -122,7 +122,7 @@ class RemoteEvidence:
 
     @cached_property
     def killed_for_memory(self) -> int | None:
-        """How many processes the kernel ended for memory."""
+        """Number of processes that the kernel ended for memory."""
         killed: int | None = self._ask("killed_for_memory")
         return killed
 
@@ -137,7 +137,7 @@ class RemoteEvidence:
 
     @property
     def has_services(self) -> bool:
-        """Whether there are any."""
+        """Whether the environment has services."""
         return self._view.services
 
     @property
@@ -152,7 +152,7 @@ class RemoteEvidence:
 
     @property
     def row_changes(self) -> Sequence[RowChange]:
-        """The rows of the services that differ."""
+        """The changed rows of the services."""
         return self._services.row_changes
 
     @property
@@ -161,7 +161,7 @@ class RemoteEvidence:
         return self._services.calls
 
     def gold(self, name: str) -> bytes:
-        """Return a gold file the setup left on the host. Raises VerifierError."""
+        """Return a gold file that the setup left on the host. Raises VerifierError."""
         data: bytes = self._ask("gold", name=name)
         return data
 
@@ -203,7 +203,7 @@ class RemoteEvidence:
 
 
 class PristineEvidence(RemoteEvidence):
-    """The world in which an agent has done nothing: as the setup left it."""
+    """The world after the setup, in which an agent has done nothing."""
 
     def __init__(self, view: View, ask: Ask) -> None:
         untouched = dataclasses.replace(view, answer=None, gave_up=None, after=view.before)
@@ -261,7 +261,7 @@ class RemoteRoom:
 
 
 class RemoteTree:
-    """A FileTree that only the host can read: that of a provider without layers on this host."""
+    """A FileTree that only the host can read, because the provider has no layers on this host."""
 
     def __init__(self, which: str, ask: Ask) -> None:
         self._which, self._ask = which, ask

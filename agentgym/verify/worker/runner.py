@@ -1,9 +1,9 @@
-"""The host's side of one judgement: runs checks in a worker, and says whose doing a broken one is.
+"""The host's side of one judgement: run checks in a worker and attribute a broken one.
 
-A check that takes too long or too much memory, or raises, has met what the agent left. It is a
-fail, unless the same check also breaks in the world in which nothing was done: then it is the
-check that is broken, and an error. Were that an error too, an agent could have its failures
-struck from the record.
+A check that raises, or takes too much time or memory, has met something that the agent left. It
+fails, unless it also breaks in the world in which nothing was done; then the check itself is
+broken, which is an error. If both cases were errors, an agent could remove its failures from the
+statistics.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FORGING_S = 300.0
 
 
 class CheckRunner:
-    """Runs the checks of one rubric in a worker, which is replaced when it had to be killed.
+    """Runs the checks of one rubric in a worker, and replaces a worker that had to be killed.
 
-    To be used from one thread; `stop` may be called from any.
+    Use it from one thread; `stop` may be called from any.
 
     Args:
         instance: The task with its parameters.
@@ -59,15 +59,15 @@ class CheckRunner:
         self.stop()
 
     def open(self) -> None:
-        """Have the checks bound.
+        """Bind the checks.
 
         Raises:
-            VerifierError: They cannot be.
+            VerifierError: They cannot be bound.
         """
         self._ready()
 
     def see(self, evidence: CommonEvidence) -> None:
-        """Let the checks look at this finished world from now on."""
+        """Let the checks look at this finished world in later calls."""
         self._view = _view(evidence, live=False)
         if self._worker is not None:
             self._order(("see", self._view), _soon(), None)
@@ -75,7 +75,7 @@ class CheckRunner:
     def look(
         self, ids: Sequence[str], evidence: CommonEvidence, until_s: float
     ) -> Iterator[tuple[str, CheckResult | Broken]]:
-        """Run checks over a world that goes on, and yield what each finds."""
+        """Run checks over a running world, and yield their results."""
         left = list(ids)
         answers = Answers(evidence)
         while left and time.monotonic() < until_s:
@@ -88,7 +88,8 @@ class CheckRunner:
             order = ("look", _view(evidence, live=True), left)
             for found in self._orders(order, lambda: until_s, answers):
                 if isinstance(found, Broken):
-                    yield left.pop(0), found  # it has no worker any more; the others get another
+                    # this check's worker is gone; the other checks get another
+                    yield left.pop(0), found
                 elif "found" in found:
                     left.remove(found["found"])
                     read = _read(found)
@@ -103,10 +104,10 @@ class CheckRunner:
         """Run one check.
 
         Args:
-            id: Of the leaf or condition.
-            answers: What the host tells of the world.
-            until: Says when it is stopped, on the monotonic clock.
-            pristine: In the world in which nothing was done.
+            id: Id of the leaf or condition.
+            answers: Answers questions about the world.
+            until: Returns when the check is stopped, in seconds on the monotonic clock.
+            pristine: Whether it runs in the world in which nothing was done.
         """
         try:
             self._ready()
@@ -121,15 +122,15 @@ class CheckRunner:
     def forge(
         self, id: str, answers: Answers, *, programs: bool = False
     ) -> Iterator[tuple[str, str]]:
-        """Run one check over forged evidence, and yield what was forged and how it broke.
+        """Run one check over forged evidence, and yield each forgery that broke it and how.
 
         Args:
-            id: Of the leaf or condition.
-            answers: What the host tells of the true world.
-            programs: What programs in clean rooms print is forged too, see `forgeries`.
+            id: Id of the leaf or condition.
+            answers: Answers questions about the true world.
+            programs: Whether the output of programs in clean rooms is forged too, see `forgeries`.
 
         Raises:
-            VerifierError: No worker can be had.
+            VerifierError: No worker is available.
         """
         begin = 0
         while True:
@@ -144,10 +145,10 @@ class CheckRunner:
                     yield str(found["name"]), str(found["what"])
             if self._worker is not None or number < begin:
                 return
-            begin = number + 1  # after what ended the worker
+            begin = number + 1  # the number after the forgery that ended the worker
 
     def hash(self, volatile_paths: Sequence[str], answers: Answers, until_s: float) -> str:
-        """Digest what an episode changed; empty where the time is not enough."""
+        """Return the digest of an episode's changes; empty if the time is not enough."""
         left_s = until_s - time.monotonic()
         if left_s <= 0:
             return ""
@@ -160,7 +161,7 @@ class CheckRunner:
         return "" if isinstance(found, Broken) else str(found["hash"])
 
     def close(self) -> None:
-        """Give the worker back."""
+        """Return the worker to the pool."""
         worker = self._worker
         if worker is None:
             return
@@ -174,7 +175,7 @@ class CheckRunner:
             WORKERS.give_back(sound)
 
     def drop(self) -> str:
-        """Kill the worker, if there is one, and say how it came to end.
+        """Kill the worker, if there is one, and return how it ended.
 
         The next check gets another one.
         """
@@ -183,15 +184,15 @@ class CheckRunner:
         return "" if worker is None else worker.kill()
 
     def stop(self) -> None:
-        """Run nothing any more; the worker is dead when this returns. From any thread."""
+        """Run no more checks; the worker is dead when this returns. Callable from any thread."""
         self._stopped = True
         self.drop()
 
     def _ready(self) -> None:
-        """See to it that there is a worker with the checks bound, looking at the world.
+        """Ensure that a worker has bound the checks and looks at the world.
 
         Raises:
-            VerifierError: There is none.
+            VerifierError: No worker is available.
         """
         if self._worker is not None:
             return
@@ -214,14 +215,14 @@ class CheckRunner:
     def _order(
         self, order: tuple[Any, ...], until: Callable[[], float], answers: Answers | None
     ) -> dict[str, Any] | Broken:
-        """Give a worker an order and return what it says when it is carried out."""
+        """Give a worker an order and return its answer at the end."""
         *_, last = self._orders(order, until, answers)
         return last
 
     def _orders(
         self, order: tuple[Any, ...], until: Callable[[], float], answers: Answers | None
     ) -> Iterator[dict[str, Any] | Broken]:
-        """Give a worker an order, answer what it asks, and yield what it says until it is done."""
+        """Give a worker an order, answer its questions, and yield its results until it is done."""
         worker = self._worker
         if worker is None:
             yield Broken("the judging is over", by_grader=True)
@@ -249,7 +250,7 @@ class CheckRunner:
 
 
 def _read(found: dict[str, Any]) -> CheckResult | Broken:
-    """Read what a worker says of a check."""
+    """Read a worker's message about a check."""
     channels = tuple(found["channels"])
     tell_hooks(found["contacts"])
     if "broken" in found:

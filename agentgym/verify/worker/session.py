@@ -1,7 +1,7 @@
-"""A worker's side: it binds the checks of one rubric, runs those it is told to, and says how.
+"""The worker's side: bind the checks of one rubric, run those the host orders, report results.
 
-A worker serves one judgement after the other. It is told to go when it has grown, or when a
-check ended in a way after which nothing is certain.
+A worker serves one judgement after another. The host dismisses it when it has grown too large, or
+when a check ended in a way that may have damaged the process.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
 
 FORGED_CPU_S = 2
 FORGED_BYTES = 256 * 2**20
-"""What a check may use over one piece of forged evidence."""
+"""Limits of a check over one piece of forged evidence."""
 _GROWN_BYTES = 96 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker is to judge by.
+    """The data for one judgement of a worker.
 
     Attributes:
         folder: The task's ``checks`` folder.
-        params: Of the instance.
-        cwd: The host's working directory: the search path of packs begins there.
+        params: Parameters of the instance.
+        cwd: The host's working directory, where the search path of packs begins.
         environment: The host's environment variables.
     """
 
@@ -55,10 +55,10 @@ class Job:
 
 def work(host: socket.socket) -> None:
     """Serve the host until it closes the socket."""
-    # What replaces what on the search path the host has told.
+    # The host has already reported conflicts on the search path.
     logging.getLogger(catalogue.__name__).setLevel(logging.ERROR)
     worker = _Worker(host)
-    # The host is gone, or wants no more of this worker.
+    # The host is gone, or dismisses this worker.
     with contextlib.suppress(WorkerGoneError):
         while True:
             op, *arguments = hear(host)
@@ -66,7 +66,7 @@ def work(host: socket.socket) -> None:
 
 
 class _Worker:
-    """Answers what the host orders; the methods are named after the orders."""
+    """Carries out the host's orders; each method is named after its order."""
 
     def __init__(self, host: socket.socket) -> None:
         self._host = host
@@ -93,13 +93,13 @@ class _Worker:
         return {}
 
     def on_see(self, view: View) -> dict[str, Any]:
-        """Look at another world from now on."""
+        """Look at another world in later checks."""
         self._view = view
         self._evidence = RemoteEvidence(view, self._ask, self._steps)
         return {}
 
     def on_look(self, view: View, ids: Sequence[str]) -> dict[str, Any]:
-        """Look at a world that goes on with several checks; each result is told at once."""
+        """Look at a running world with several checks; each result is sent at once."""
         self.on_see(view)
         for id in ids:
             ask(self._host, {"found": id, **self.on_run(id, False)})
@@ -130,7 +130,7 @@ class _Worker:
         }
 
     def on_forge(self, id: str, begin: int, programs: bool) -> dict[str, Any]:
-        """Run one check over forged evidence, from the given forgery on; tell each before."""
+        """Run one check over forged evidence, from a given forgery on; announce each first."""
         assert self._evidence is not None
         check = self._checks[id]
         limit()
@@ -155,7 +155,7 @@ class _Worker:
         return {}
 
     def on_hash(self, volatile_paths: Sequence[str], left_s: float) -> dict[str, Any]:
-        """Digest what an episode changed."""
+        """Digest the changes of an episode."""
         assert self._evidence is not None
         limit(math.ceil(left_s) + 1)
         until_s = time.monotonic() + left_s
@@ -163,12 +163,12 @@ class _Worker:
         return {"hash": state_hash(changes, after, volatile_paths, until_s)}
 
     def on_close(self) -> dict[str, Any]:
-        """Forget what was judged."""
+        """Forget the last judgement."""
         self._checks, self._view, self._evidence, self._steps = {}, None, None, []
         return {"grown": resident_bytes() > self._empty_bytes + _GROWN_BYTES}
 
     def _ask(self, kind: str, block: bytes = b"", **fields: object) -> Any:
-        """Ask the host and return its answer, or raise what it says."""
+        """Ask the host and return its answer, or raise its exception."""
         ask(self._host, {"ask": kind, **fields}, block)
         verdict, value = hear(self._host)
         if verdict == "answer":

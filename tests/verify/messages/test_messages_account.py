@@ -267,3 +267,68 @@ def test_a_character_that_stands_for_a_phrase_does_not_make_a_text_long() -> Non
 def test_an_address_is_a_secret_however_its_signs_stand(sign: str) -> None:
     assert leak(f"It is priya{sign}redwood dot example.", ["priya@redwood.example"])
     assert not leak(f"It is paula{sign}redmond dot example.", ["priya@redwood.example"])
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("Katrin has promised an answer.", True),
+        ("Katrin has promised Bluewater an answer.", True),
+        ("Katrin has not promised an answer.", False),
+        ("Katrin has promised Bo an answer.", False),
+    ],
+)
+def test_a_word_beside_a_template_licenses_no_denial(text: str, fine: bool) -> None:
+    note = account(template="Katrin has promised an answer.", words_=["note", "Bluewater"])
+    assert (not note.review(text).fault) is fine
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("7", True),
+        ("7 shares: Ada 2, Ben 5", True),
+        ("7 shares of Ada and Ben", True),
+        ("7, all of which were Ada's", False),
+        ("7 of Ada", False),
+        ("Ada 5, Ben 2", False),
+    ],
+)
+def test_a_figure_belongs_to_no_other_subject(text: str, fine: bool) -> None:
+    taken = account(
+        facts_=[7],
+        may=[
+            {"about": "Ada", "is": 2, "of": "whose"},
+            {"about": "Ben", "is": 5, "of": "whose"},
+        ],
+        words_=["shares"],
+    )
+    said = taken.review(text)
+    assert (not said.excess) is fine
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("Please end the share.", True),
+        ("Could you please end the share?", True),
+        ("Please do not end the share.", False),
+    ],
+)
+def test_a_request_may_be_a_polite_question(text: str, fine: bool) -> None:
+    mail = account(facts_=[{"is": "end the share", "mood": "requested"}])
+    assert (not mail.review(text).fault) is fine
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("INV-1 was paid twice.", True),
+        ("INV-1 was paid twice; Anton has been told.", False),
+        ("INV-1 was paid twice, so that you can tell Anton.", True),
+        ("INV-1 was refunded.", False),
+    ],
+)
+def test_a_word_licenses_no_deed_in_another_form(text: str, fine: bool) -> None:
+    answer = account(facts_=["INV-1"], words_=["paid", "twice", "refund", "Anton", "tell"])
+    assert (not answer.review(text).fault) is fine

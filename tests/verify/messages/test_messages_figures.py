@@ -176,3 +176,16 @@ def test_a_unit_may_stand_at_its_number() -> None:
     assert _says("58.2GB", 58.2)
     assert not _says("58.2GB", 2)
     assert not _says("58.2GBx", 58.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("-5", -5), ("minus five", -5), ("(-5)", -5), ("3 - 5", 5), ("it is +5", 5),
+        ("− 5 EUR", 5), ("EUR -5", -5), ("-€5", -5), ("5 euros and 50 cents", Decimal("5.5")),
+    ],
+)  # fmt: skip
+def test_a_number_keeps_its_sign(text, value):
+    figure = find_figures(plain(text))[-1]
+    found = {v[0] if kind == "amount" else v for kind, v in figure.readings}
+    assert found == {Decimal(value)}

@@ -1,8 +1,8 @@
-"""Runs before a setup's Python programs: another time, and another order of directories.
+"""Changes the time and the order of directories for the Python programs of a setup.
 
-It is there while a setup is run to see whether what it leaves depends on either. AGENTGYM_SHIFT_S
-is how many seconds the clock is ahead, AGENTGYM_ORDER how directories are listed: `forwards`,
-`backwards` or `by-ending`.
+A check runs a setup with this module to see whether its result depends on either.
+AGENTGYM_SHIFT_S is the number of seconds that the clock is ahead. AGENTGYM_ORDER is the order in
+which directories are listed: `forwards`, `backwards` or `by-ending`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _ordered(names: list[Any], key: Any = lambda name: name) -> list[Any]:
 
 
 class _Entries:
-    """What `os.scandir` returns: an iterator that is a context and can be closed."""
+    """The result of `os.scandir`: an iterator that is a context manager and can be closed."""
 
     def __init__(self, entries: list[Any]) -> None:
         self._entries = iter(entries)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym import CheckResult, CheckStatus, Evidence, FileTree, GuestFileError
+from agentgym.records import FileStat
 from agentgym.verify.probing import probe
 
 SCRIPT = "/usr/local/sbin/fix-share"
@@ -19,6 +20,7 @@ PROBE = Path(__file__).with_name("probe.py")
 
 # Far more than an honest share holds.
 MOST_ENTRIES, MOST_PATH = 5_000, 1_000
+HANDED_DOWN = ("teams", "public")
 
 
 def modes(evidence: Evidence, area: str) -> CheckResult:
@@ -30,7 +32,35 @@ def modes(evidence: Evidence, area: str) -> CheckResult:
             right = stat is not None and (stat.kind, stat.mode) == (want["kind"], want["mode"])
             found = "nothing" if stat is None else f"{stat.kind} {stat.mode:04o}"
             seen[path] = "" if right else f"{found} instead of {want['kind']} {want['mode']:04o}"
+            if right and stat is not None:
+                seen[path] = _acl_complaint(stat, want)
     return _share_of(seen)
+
+
+def _acl_complaint(stat: FileStat, want: Mapping[str, Any]) -> str:
+    """Say what is wrong with the access control lists of a path whose mode is right."""
+    if "u:" in stat.acl.replace("u::", "") or "u:" in stat.default_acl.replace("u::", ""):
+        return "an access control list gives rights to a user of its own"
+    hands_down = want["kind"] == "dir" and want["area"] in HANDED_DOWN
+    expected = want["mode"] & 0o777 if hands_down else None
+    found = _default_mode(stat.default_acl)
+    if found == expected:
+        return ""
+    said = ["nothing" if mode is None else f"{mode:03o}" for mode in (found, expected)]
+    return f"hands {said[0]} down instead of {said[1]}"
+
+
+def _default_mode(acl: str) -> int | None:
+    """Return the rights that a default access control list hands down, None without one."""
+    if not acl:
+        return None
+    entries = dict(one.rsplit(":", 1) for one in acl.split(","))
+    bits = {
+        name: sum(bit for sign, bit in zip("rwx", (4, 2, 1), strict=True) if sign in may)
+        for name, may in entries.items()
+    }
+    group = bits["g:"] & bits.get("m:", 7)
+    return bits["u:"] << 6 | group << 3 | bits["o:"]
 
 
 def replica_modes(evidence: Evidence) -> CheckResult:
@@ -42,6 +72,8 @@ def replica_modes(evidence: Evidence) -> CheckResult:
         kind, mode = seen["listed"][path]
         right = (kind, mode) == (want["kind"], want["mode"])
         complaints[path] = "" if right else f"{kind} {mode:04o} instead of {want['mode']:04o}"
+        if path in seen["handing"] and want["area"] not in HANDED_DOWN:
+            complaints[path] = "hands rights down"
     return _share_of(complaints, problem)
 
 
@@ -50,7 +82,7 @@ def replica_inherits(evidence: Evidence) -> CheckResult:
     folders = {
         path: want["mode"]
         for path, want in _gold(evidence, "replica.json").items()
-        if want["kind"] == "dir" and want["area"] in ("teams", "public")
+        if want["kind"] == "dir" and want["area"] in HANDED_DOWN
     }
     create = [(path, umask) for path in folders for umask in (0o077, 0o000)]
     seen, problem = _repair(evidence, times=1, create=create)

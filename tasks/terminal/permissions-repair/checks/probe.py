@@ -1,6 +1,6 @@
 """Let the script repair a replica in a clean room, then look at it (`agentgym.verify.probing`).
 
-A file tree read from outside shows modes but no ACLs, so what a folder hands down is observed here.
+What a folder of the replica hands down is observed here.
 Once the script has run the probe ends everything else: what it then reads comes from the kernel,
 not from tools that the script could have replaced.
 """
@@ -54,6 +54,14 @@ def rights(path):
     return [kind, stat.S_IMODE(mode)]
 
 
+def hands_down(path):
+    """Whether a folder has a default ACL."""
+    try:
+        return "system.posix_acl_default" in os.listxattr(path, follow_symlinks=False)
+    except OSError:
+        return False
+
+
 def inherited(folder, umask):
     """Create a file and a folder in a folder; return their rights."""
     os.umask(umask)
@@ -73,4 +81,5 @@ def answer(order):
     problem = repair(order["script"], order["times"])
     listed = {path: rights(path) for path in order["list"]}
     made = [[*one, *inherited(*one)] for one in order["create"]]
-    return {"problem": problem, "listed": listed, "made": made}
+    handing = [path for path in order["list"] if hands_down(path)]
+    return {"problem": problem, "listed": listed, "made": made, "handing": handing}

@@ -1,4 +1,4 @@
-"""Which regular expressions of other people may be run over arguments that an agent chose.
+"""Which regular expressions of other people may be run over texts that an agent chose.
 
 Python's `re` backtracks: a short pattern can take hours on a short text. Accepted is only what is
 linear whatever the text: anchored at the start, at most one part of any length, few ways to match
@@ -27,19 +27,36 @@ def is_linear(pattern: object) -> bool:
         >>> is_linear("^[a-z]+[0-9]{4}$"), is_linear("^(a+)+$")
         (True, False)
     """
-    if not isinstance(pattern, str) or len(pattern) > _MOST_CHARS:
+    cost = _cost(pattern)
+    if cost is None:
         return False
+    # Unanchored, the search begins anew at each character.
+    return cost.anchored or (cost.endless == 0 and cost.ways <= _MOST_WAYS_ANYWHERE)
+
+
+def is_cheap(pattern: object) -> bool:
+    r"""Whether a match that begins at one place takes time in proportion to the text at most.
+
+    For a search that begins only where words do, over a text of bounded length.
+
+    Example:
+        >>> is_cheap(r"(expir|end)\w*"), is_cheap("(a+)+b")
+        (True, False)
+    """
+    return _cost(pattern) is not None
+
+
+def _cost(pattern: object) -> _Cost | None:
+    """Return what a match may have to try, None if that is too much."""
+    if not isinstance(pattern, str) or len(pattern) > _MOST_CHARS:
+        return None
     try:
         parts = list(parser.parse(pattern))
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError, ValueError):
-        return False
-    cost = _Cost()
-    if not all(cost.admits(part) for part in parts):
-        return False
-    # Unanchored, the search begins anew at each character.
-    anchored = bool(parts) and parts[0] in _BEGINNINGS
-    return anchored or (cost.endless == 0 and cost.ways <= _MOST_WAYS_ANYWHERE)
+        return None
+    cost = _Cost(bool(parts) and parts[0] in _BEGINNINGS)
+    return cost if all(cost.admits(part) for part in parts) else None
 
 
 class _Cost:
@@ -48,9 +65,13 @@ class _Cost:
     Attributes:
         endless: Parts that match any length.
         ways: In how many ways all other parts can match one text.
+
+    Args:
+        anchored: Whether the pattern matches at the start of a text only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, anchored: bool) -> None:
+        self.anchored = anchored
         self.endless, self.ways = 0, 1
         self._size = 0
 

@@ -1,0 +1,79 @@
+"""Reads error answers of an HTTP server within a bound, which the openai SDK does not set.
+
+The bound is a response hook of the SDK's HTTP client. An exception of the hook reaches the caller
+unchanged with openai 3, and as the cause of a connection error with openai 2.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+ERROR_BYTES = 2**20
+"""Largest part of an error answer that is read, in bytes."""
+
+_CHARS = 500
+
+
+class ErrorAnswer(Exception):
+    """A server answered with an error status.
+
+    Attributes:
+        status: HTTP status of the answer.
+        body: The answer's ``error`` object or its whole body, as JSON if it parses, else as text.
+        wait_s: Seconds that the server asks to wait; None if it does not say.
+    """
+
+    def __init__(self, status: int, body: object, wait_s: float | None) -> None:
+        self.status, self.body, self.wait_s = status, body, wait_s
+        super().__init__(f"{status}: {self.said}")
+
+    @property
+    def said(self) -> str:
+        """Message of the server, without the wrapping that differs between servers."""
+        body = self.body
+        said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
+        text = " ".join(str(said or f"Error code: {self.status}").split())
+        return text if len(text) <= _CHARS else text[:_CHARS] + "…"
+
+
+async def refuse_error_answers(response: Any) -> None:
+    """Raise for an answer with an error status; a response hook of an HTTP client.
+
+    Raises:
+        ErrorAnswer: The status is an error status.
+    """
+    if response.status_code < 400:
+        return
+    read = bytearray()
+    async for chunk in response.aiter_bytes():
+        read += chunk
+        if len(read) > ERROR_BYTES:
+            break
+    await response.aclose()
+    body = _body(bytes(read[:ERROR_BYTES]))
+    raise ErrorAnswer(response.status_code, body, _retry_after_s(response.headers))
+
+
+def _body(read: bytes) -> object:
+    try:
+        body = json.loads(read)
+    except (ValueError, RecursionError):
+        return read.decode(errors="replace")
+    return body.get("error", body) if isinstance(body, dict) else body
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Read the Retry-After header: seconds, or an HTTP date (RFC 9110, 10.2.3)."""
+    header = headers.get("retry-after", "")
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", header.strip()):
+        return float(header)
+    try:
+        when = parsedate_to_datetime(header)
+        return max((when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,90 @@
+"""Find sentences that read badly: `python scripts/check_words.py [PATH ...]`.
+
+Docstrings, comments and pages are short declarative sentences with a subject and an active verb.
+This check finds constructions that are known to creep in. It prints one line for each, as
+``path:line: text``, and exits with 1 if there is any.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LOOKED_AT = ("agentgym", "docs", "envs", "scripts", "verifiers", "README.md")
+
+# Packages whose sentences are still to be rewritten; nothing is added here.
+NOT_YET = ("agentgym/env/", "agentgym/record/", "agentgym/rollout/", "agentgym/sandbox/")
+
+OPENING = re.compile(r"(?:What|Who|Whom|Whose|How|Where|Which)\b")
+"""A docstring that opens so has no verb."""
+
+ADVICE = {
+    r"\b[Nn]one where\b|\b[Nn]one if there (?:is|are)\b": "say what is returned if it is missing",
+    r"\bwhere there (?:is|are) (?:none|nothing|no)\b": "use 'if' and name the thing",
+    r"\b(?:is|are|was|were) none\b": "say what is wrong, or name what is missing",
+    r"\b[Nn]obody\b": "name who does not",
+    r"\b[Ww]hat is none\b": "name what is meant",
+    r"\b[Ww]ho(?:m|so)?ever\b": "name who it is",
+}
+_ADVICE = [(re.compile(pattern), advice) for pattern, advice in ADVICE.items()]
+
+
+def faults(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and advice for every bad sentence of a file."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        yield from _openings(text)
+        prose = _prose(text)
+    else:
+        prose = enumerate(text.splitlines(), 1)
+    for line, sentence in prose:
+        for pattern, advice in _ADVICE:
+            if found := pattern.search(sentence):
+                shown = sentence[max(0, found.start() - 30) : found.end() + 30].strip()
+                yield line, f"{advice}: {shown!r}"
+
+
+def _openings(text: str) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(said))) if OPENING.match(said.strip()):
+                yield node.lineno, f"it opens with a bare question word: {said.strip()[:60]!r}"
+
+
+def _prose(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of docstrings and comments."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT or (
+            token.type == tokenize.STRING and token.string.lstrip("rR").startswith('"""')
+        ):
+            for offset, line in enumerate(token.string.splitlines()):
+                yield token.start[0] + offset, line
+
+
+def main(arguments: list[str]) -> int:
+    """Look at the files, print what is found and return the exit code."""
+    tops = [Path(argument).resolve() for argument in arguments] or [ROOT / top for top in LOOKED_AT]
+    files = [file for top in tops for file in ([top] if top.is_file() else sorted(top.rglob("*")))]
+    count = 0
+    for file in files:
+        name = str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else str(file)
+        if file.suffix not in (".py", ".md") or not file.is_file() or "__pycache__" in name:
+            continue
+        if not arguments and name.startswith(NOT_YET):
+            continue
+        for line, advice in faults(file):
+            count += 1
+            print(f"{name}:{line}: {advice}")
+    if count:
+        print(f"{count} sentences to rewrite")
+    return min(count, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
