@@ -172,6 +172,7 @@ async def test_an_interrupted_episode_is_resumed(root, tmp_path, provider):
         reset_s=0.0,
         first=first,
     )
+    await episode.close()
     for step in run.steps(1)[:2]:
         recorder.step(step)
     agent = ScriptedAgent(run.episode(1).plan.agent.partition(":")[2])

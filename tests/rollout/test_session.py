@@ -90,12 +90,12 @@ async def test_steps_run_out(store):
     assert last.verdict.score == 1.0
 
 
-class Slow(CounterEnvironment):
+class Slow(CounterEpisode):
     """Does not come to the end of a step before it is let go on."""
 
-    def __init__(self):
-        super().__init__(counter_task(), CounterProvider())
-        self.began, self.go_on = asyncio.Event(), asyncio.Event()
+    def __init__(self, environment, seed):
+        super().__init__(environment, seed)
+        self.began, self.go_on = environment.began, environment.go_on
 
     async def step(self, decision, *, recorded=()):
         self.began.set()
@@ -106,8 +106,10 @@ class Slow(CounterEnvironment):
 @pytest.mark.parametrize("stopped", [False, True])
 async def test_who_leaves_in_the_middle_of_a_call_is_judged_after_it(store, monkeypatch, stopped):
     monkeypatch.setattr(session_module, "_END_S", 0.01)
-    env = Slow()
-    session = Session(replace(config_of(store), make=lambda: env), TOLD)
+    config = config_of(store)
+    env = config.environment
+    env.episode_type, env.began, env.go_on = Slow, asyncio.Event(), asyncio.Event()
+    session = Session(config, TOLD)
     calling = asyncio.create_task(session.call(ADD, "x"))
     await env.began.wait()
     calling.cancel()
@@ -176,13 +178,9 @@ async def test_a_call_after_the_last_is_told_so(store):
 async def test_a_call_that_was_given_up_before_its_turn_is_not_done(store):
     gate = asyncio.Event()
 
-    class SlowEpisode(CounterEpisode):
-        async def step(self, decision):
-            await gate.wait()
-            return await super().step(decision)
-
     config = config_of(store)
-    config.environment.episode_type = SlowEpisode
+    env = config.environment
+    env.episode_type, env.began, env.go_on = Slow, asyncio.Event(), gate
     session = Session(config, TOLD)
     first, second, third = (asyncio.create_task(session.call(ADD, "x")) for _ in range(3))
     await asyncio.sleep(0.1)
