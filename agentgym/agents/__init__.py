@@ -1,4 +1,4 @@
-"""Policies: the built-in agents and the entry points through which any other comes in."""
+"""Policies: the built-in agents, and the entry points for all other agents."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from agentgym.errors import AgentError, PolicyError
 from agentgym.records import Action, Effect, Step
 
 SUBMIT: Final = Action("submit")
-"""The action by which every built-in agent says that it is done."""
+"""The action with which every built-in agent ends its work."""
 
 
 def check_end(history: Sequence[Step], failure: type[AgentError] = PolicyError) -> None:
-    """Refuse to go on where the last action should have ended the episode and was no legal call.
+    """Raise if the last action should have ended the episode but was not a legal call.
 
-    For agents that play given actions, once those are over.
+    It is for agents that play given actions, when those are played.
 
     Args:
         history: The steps taken.
-        failure: What to raise: actions that belong to the task are not a policy's doing.
+        failure: Class to raise: actions that belong to the task are not the policy's fault.
 
     Raises:
-        AgentError: It was refused; says why.
+        AgentError: The last action was refused; the message says why.
     """
     if not history:
         return

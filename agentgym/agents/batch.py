@@ -1,7 +1,7 @@
-"""Several tool calls in one reply: they are executed in order, each as a step of its own.
+"""Several tool calls in one reply, executed in order, each as a step of its own.
 
-The first step of a reply holds the reply; a step that executes a later call of it says which one.
-The next call is so found in the recorded history alone, and a resumed or branched episode goes on
+The first step of a reply holds the reply; the step of a later call holds the number of that call.
+So the recorded history alone determines the next call, and a resumed or branched episode continues
 in the middle of a reply.
 """
 
@@ -20,14 +20,14 @@ _PLACE: Final = "call_of_reply"
 
 
 def place(step: Step) -> int:
-    """Return which call of its reply a step executed, counted from 0."""
+    """Return the number of the call in its reply that a step executed, counted from 0."""
     reply = step.decision.reply
     value = reply.get(_PLACE) if isinstance(reply, Mapping) else None
     return value if isinstance(value, int) and value > 0 else 0
 
 
 def reply_of(history: Sequence[Step], number: int) -> Message | None:
-    """Return the reply that a step belongs to, or None if another agent made it."""
+    """Return the reply that a step belongs to, or None if another agent made the step."""
     first = number - place(history[number])
     if first < 0 or any(place(history[first + k]) != k for k in range(number - first)):
         return None
@@ -41,9 +41,9 @@ def reply_of(history: Sequence[Step], number: int) -> Message | None:
 
 
 def next_call(history: Sequence[Step]) -> Decision | None:
-    """Return the call that the last reply made after the one executed last, None if there is none.
+    """Return the call after the one executed last in the last reply; None if it was the last.
 
-    Calls from the first unreadable one on are left out.
+    The first unreadable call and the calls after it are left out.
     """
     if not history:
         return None

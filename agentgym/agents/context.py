@@ -1,8 +1,8 @@
-"""Fitting a dialogue into a model's context window.
+"""Fits a dialogue into a model's context window.
 
-What goes first is what matters least: the oldest tool outputs, then whole old steps, and only
-when the last few steps are too long by themselves the middle of their outputs. The result depends
-on the history and the budget alone.
+The least important parts go first: the oldest tool outputs, then whole old steps, and, only if the
+last few steps are too long by themselves, the middle of their outputs. The result depends on the
+history and the budget alone.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def compose(
     """Return the dialogue of an episode so far, and its estimated size in tokens.
 
     Args:
-        briefing: What the episode is about.
-        first: The observation after reset, where no step was taken yet.
+        briefing: Briefing of the episode.
+        first: The observation after reset; it is used if no step was taken yet.
         history: The steps taken.
-        budget: Tokens the dialogue may have; the opening and the last calls stay in any case.
+        budget: Tokens for the dialogue; the opening and the last calls are always included.
         several: Whether the model is told that a reply may make several calls.
     """
     every = turns(history)
@@ -62,7 +62,7 @@ def turn_tokens(turn: Turn) -> int:
 def fit(turns: Sequence[Turn], budget: int) -> list[Turn]:
     """Return the turns, shortened to about `budget` tokens.
 
-    The last `RECENT` turns are always there. Turns that were dropped are the oldest ones.
+    The last `RECENT` turns are always included. Dropped turns are the oldest ones.
     """
     kept = list(turns)
     size = sum(map(turn_tokens, kept))

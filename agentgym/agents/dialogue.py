@@ -1,8 +1,8 @@
-"""An episode's history as the chat messages a model reads.
+"""An episode's history as the chat messages that a model reads.
 
-The dialogue is rebuilt from the recorded steps for every decision, so a resumed episode sends
-what an uninterrupted one would have sent. Steps of another agent, in a branched episode, become
-tool calls like any other.
+The dialogue is rebuilt from the recorded steps for every decision, so a resumed episode sends the
+same messages as an uninterrupted one. Steps of another agent, in a branched episode, become tool
+calls like any other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ You work through the tools you are given. What you do with them is real.
 
 - {calls}
 - Look before you change something, and check your work before you finish.
-- Where no tool lets you write to a user, nobody answers questions. Where the task leaves \
+- If no tool lets you write to a user, questions get no answer. Where the task leaves \
 something open, decide with care.
 - When the task is done, call submit. If it truly cannot be done, call give_up and say why.
 - You have at most {max_steps} calls."""
@@ -42,14 +42,14 @@ SEVERAL_CALLS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
-    """One step of the dialogue: the model's call and what it was shown in return.
+    """One step of the dialogue: the model's call and its result.
 
     Attributes:
         call: The assistant message, with this call alone.
-        call_id: The id of the call.
-        output: What the call showed.
-        image: The picture it showed, if any.
-        place: Which call of its reply it was, counted from 0.
+        call_id: Id of the call.
+        output: Text of the result.
+        image: Image of the result, or None.
+        place: Number of the call in its reply, counted from 0.
     """
 
     call: ChatMessage
@@ -71,9 +71,9 @@ def opening(
     """Return the system prompt and the instruction.
 
     Args:
-        briefing: What the episode is about.
-        first: The observation after reset, where it is the one to act on.
-        left_out: How many steps at the beginning of the history the dialogue lacks.
+        briefing: Briefing of the episode.
+        first: The observation after reset, if the agent acts on it now.
+        left_out: Number of steps at the beginning of the history that the dialogue lacks.
         several: Whether the model is told that a reply may make several calls.
     """
     calls = SEVERAL_CALLS if several else ONE_CALL
@@ -104,7 +104,7 @@ def render(kept: Sequence[Turn]) -> list[ChatMessage]:
 
 
 def _replies(kept: Sequence[Turn]) -> list[list[Turn]]:
-    """Group turns by reply; one whose earlier calls are left out begins a group of its own."""
+    """Group turns by reply; a turn whose earlier calls are left out begins its own group."""
     groups: list[list[Turn]] = []
     for turn in kept:
         if turn.place and groups and groups[-1][-1].place == turn.place - 1:
@@ -123,7 +123,7 @@ def _calls(turn: Turn) -> Sequence[Json]:
 def _turn(history: Sequence[Step], number: int, *, seen: bool) -> Turn:
     step = history[number]
     reply, which = reply_of(history, number), place(step)
-    # Of another agent only the thought is known.
+    # Only the thought of another agent is known.
     message = reply or Message(content=step.decision.thought)
     calls = message.tool_calls or []
     made = calls[which] if which < len(calls) else ToolCall()

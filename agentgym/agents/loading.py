@@ -1,7 +1,7 @@
-"""Where an agent of a user's own is written: ``python:MODULE:CLASS`` or ``FILE.py:CLASS``.
+"""Loads agents of a user's own, given as ``python:MODULE:CLASS`` or ``FILE.py:CLASS``.
 
-``?name=value&…`` behind the class become keyword arguments, as text. A file is imported once a
-process, with its folder on the import path, as ``python FILE.py`` would have it.
+``?name=value&…`` after the class become keyword arguments, as text. A file is imported once in a
+process, with its folder on the import path, as with ``python FILE.py``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Source:
     """Factory of agents of a user's own class.
 
     Attributes:
-        make: Makes one, for one episode.
-        module: Name of the module that holds it: what is raised there is the agent's own doing.
+        make: Creates an agent for one episode.
+        module: Name of the module that holds the class: errors raised there are the agent's own.
         privileged: Whether its agents ask for the reference actions of the task.
         spec: As the user wrote it, for messages.
     """
@@ -42,14 +42,14 @@ class Source:
 
 
 def is_own(spec: str) -> bool:
-    """Say whether a spec names a class in a module or a file, and not an installed agent."""
+    """Return whether a spec names a class in a module or a file, not an installed agent."""
     head = spec.partition(":")[0].partition("?")[0]
     return head == PREFIX or head.endswith(".py") or os.sep in head
 
 
 @functools.cache
 def find_source(spec: str) -> Source:
-    """Import what a spec names.
+    """Import the class that a spec names.
 
     Raises:
         ConfigError: The file or module cannot be imported, or has no such class.
@@ -70,10 +70,10 @@ def find_source(spec: str) -> Source:
 
 
 def source_of(factory: Callable[..., object], spec: str) -> Source:
-    """Return the source of a class, or of a function that makes agents.
+    """Return the source of a class, or of a function that creates agents.
 
     Raises:
-        ConfigError: It is a class without `act`, or an agent that was made already.
+        ConfigError: The object is a class without `act`, or an agent that exists already.
     """
     made_by = factory.func if isinstance(factory, functools.partial) else factory
     if not callable(factory):
@@ -100,7 +100,7 @@ def _imported(spec: str, load: Callable[[], ModuleType]) -> ModuleType:
 
 
 def _line_of(error: BaseException) -> str:
-    """Name the line of foreign code that an import failed at, if there is one."""
+    """Return the line of foreign code at which an import failed; empty if it is unknown."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -111,7 +111,7 @@ def _line_of(error: BaseException) -> str:
 
 
 def _import_module(name: str) -> ModuleType:
-    # A console script does not find what lies beside the caller, as `python -m` would.
+    # A console script does not search the caller's folder, as `python -m` would.
     _make_importable(Path.cwd())
     return importlib.import_module(name)
 
@@ -138,13 +138,13 @@ def _import_file(spec: str, path: Path) -> ModuleType:
 
 
 def _make_importable(folder: Path) -> None:
-    # At the end, so that nothing beside an agent takes the place of an installed package.
+    # At the end, so that a file beside an agent does not replace an installed package.
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
 
 def _find(module: ModuleType, name: str, spec: str) -> Callable[..., object]:
-    """Return the class or function of a name; without one the only agent that the file defines."""
+    """Return the class or function with a name; without a name, the file's only agent."""
     agents = [
         found
         for found in vars(module).values()

@@ -1,4 +1,4 @@
-"""The agent that does nothing: it submits at once. No sound task may score it above zero."""
+"""The agent that submits at once. A sound task must score it zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 
 
 class NoopAgent:
-    """Submits without having looked."""
+    """Submits without reading the task."""
 
     def __init__(self, argument: str = "") -> None:
         if argument:
@@ -26,4 +26,4 @@ class NoopAgent:
         return Decision(SUBMIT)
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing; the agent holds no resources."""

@@ -1,7 +1,7 @@
 """The model agent: any endpoint that speaks OpenAI's chat-completions API with tool calls.
 
-Owns one decision: what is sent, what is accepted as an answer, how often the model is asked again,
-and which failure is the model's own. Transport is in `endpoint`, the dialogue in `dialogue` and
+This module makes one decision: it builds the request, validates the answer, asks again, and tells
+which failure is the model's own. Transport is in `endpoint`, the dialogue in `dialogue` and
 `context`, several calls of one reply in `batch`.
 """
 
@@ -38,25 +38,25 @@ EXAMPLE = "openai:gpt-x?stream=true&temperature=0"
 
 _SAID_CHARS = 2_000
 _REFUSED = (400, 413, 422)
-"""Statuses by which a server refuses what a request says."""
+"""Statuses with which a server refuses the content of a request."""
 
 
 class Options(BaseModel):
-    """What may follow the model's name, as in ``openai:gpt-x?stream=true&temperature=0``.
+    """The options after the model's name, as in ``openai:gpt-x?stream=true&temperature=0``.
 
     Attributes:
-        stream: Ask for the reply as an event stream, where idle connections are cut.
-        temperature: Of sampling; the server's default where absent.
-        max_tokens: Tokens one reply may have.
-        reasoning_effort: How much a reasoning model thinks, e.g. ``low``; sent as it is.
-        seed: Of sampling, for servers that take one.
-        parallel_tool_calls: Whether a reply may make several calls; sent as it is. They are
+        stream: Ask for the reply as an event stream, for networks that cut idle connections.
+        temperature: Sampling temperature; the server's default if absent.
+        max_tokens: Largest number of tokens in one reply.
+        reasoning_effort: Amount of reasoning, e.g. ``low``; sent unchanged.
+        seed: Sampling seed, for servers that accept one.
+        parallel_tool_calls: Whether a reply may make several calls; sent unchanged. They are
             executed in order, each as a step. False: only the first is.
         extra_body: A JSON object whose fields are added to every request, URL-encoded.
         token_budget: Tokens an episode may cost; it ends once they are spent.
         timeout_s: Seconds one reply may take, retries included.
         retries: Attempts after the first, on 429, 5xx and broken connections.
-        context_tokens: Size (estimated) to which the dialogue is trimmed.
+        context_tokens: Estimated size in tokens to which the dialogue is trimmed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -73,7 +73,7 @@ class Options(BaseModel):
     context_tokens: int = Field(100_000, ge=1)
 
     def request(self) -> dict[str, Any]:
-        """Return what every request says of the options; the server's defaults are left to it."""
+        """Return the request fields that the options set; the server chooses its defaults."""
         names = ("temperature", "reasoning_effort", "seed", "parallel_tool_calls", "extra_body")
         request = {name: value for name in names if (value := getattr(self, name)) is not None}
         if self.stream:
@@ -88,7 +88,7 @@ class OpenAIAgent:
     no key.
 
     Raises:
-        ConfigError: No model, an unknown option, or no endpoint in the environment.
+        ConfigError: The model or the endpoint is missing, or an option is unknown.
     """
 
     def __init__(self, argument: str = "") -> None:
@@ -126,7 +126,7 @@ class OpenAIAgent:
                 self._check_budget(history, usage)
                 completion = await self._asked(observation, tools, history, corrections)
             except AgentError as error:
-                error.usage = usage  # of the replies before, which no step accounts for
+                error.usage = usage  # of the earlier replies, which no step counts
                 raise
             message = completion.message
             usage += completion.usage
@@ -158,14 +158,14 @@ class OpenAIAgent:
         history: Sequence[Step],
         corrections: list[ChatMessage],
     ) -> Completion:
-        """Ask the model, and say whose failure it is where there is no reply."""
+        """Ask the model; if that fails, classify whose failure it is."""
         try:
             return await self._ask(observation, tools, history, corrections)
         except DialogueError as error:
             raise PolicyError(str(error)) from error
         except EndpointError as error:
-            # The first request says nothing of the model's own; what is refused there is the
-            # set-up. A later one that is refused holds what the model has said.
+            # The first request contains nothing from the model; its refusal is a fault of the
+            # set-up. A later request contains what the model has said.
             if error.status in _REFUSED and (history or corrections):
                 raise PolicyError(str(error)) from error
             raise AgentError(str(error)) from error
@@ -177,7 +177,7 @@ class OpenAIAgent:
         history: Sequence[Step],
         corrections: list[ChatMessage],
     ) -> Completion:
-        """Send the dialogue; where the server finds it too long, send half of it."""
+        """Send the dialogue; if the server finds it too long, send half of it."""
         request = {
             "model": self._model,
             "tools": [tool.to_openai() for tool in tools],
@@ -194,7 +194,7 @@ class OpenAIAgent:
             return await self._send({**request, "messages": messages + corrections})
 
     async def _send(self, request: dict[str, Any]) -> Completion:
-        """Send a request, the bound on the reply under the name that the server wants."""
+        """Send a request, with the limit on the reply under the name that the server expects."""
         assert self._endpoint is not None, "an agent is started before it acts"
         bound = self._options.max_tokens
         if bound is None:

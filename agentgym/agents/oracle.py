@@ -1,4 +1,4 @@
-"""The oracle: plays the task's own solution, which every sound task must score with one."""
+"""The oracle plays the task's own solution, which must score one in every sound task."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class OracleAgent:
     ) -> Decision:
         """Play the next action that the history does not hold yet.
 
-        Another agent may have acted before: an oracle that takes over plays all of its own.
+        Another agent may have acted before: an oracle that takes over plays all its actions.
 
         Raises:
-            AgentError: The reference actions is over and its last action was refused.
+            AgentError: The reference actions are over and the last one was refused.
         """
         rest = list(self._reference_actions)
         for step in history:
@@ -53,4 +53,4 @@ class OracleAgent:
         return Decision(SUBMIT)
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing; the agent holds no resources."""

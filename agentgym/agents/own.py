@@ -1,7 +1,7 @@
-"""An agent that is not agentgym's own, as the engine sees it: `act` is enough, plain or async.
+"""Adapts a user's own agent to the engine: a method `act` is enough, sync or async.
 
-Each has a thread and an event loop of its own, so that one that blocks holds up no other:
-past its deadline its thread is left behind, and the episode is judged as it stands.
+Each agent has a thread and an event loop of its own, so that a blocking one delays no other. At its
+deadline its thread is left behind, and the episode is judged as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agentgym.errors import AgentGymError, ConfigError, PolicyError
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 
 _PARTING_S: Final = 5.0
-"""How long a thread whose agent is done may take to end."""
+"""Longest wait for a thread whose agent has ended, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class _Outcome:
 
 
 class OwnAgent:
-    """An `Agent` around an object of a user's class, which is made when the episode starts.
+    """An `Agent` around an object of a user's class, which is created when the episode starts.
 
     The object has ``act(observation, tools, history)``, which returns a `Decision`, an `Action`
-    or ``{"tool": …, "arguments": {…}}``; perhaps ``start(briefing)`` and ``close()``.
+    or ``{"tool": …, "arguments": {…}}``, and optionally ``start(briefing)`` and ``close()``.
 
     Args:
-        source: What makes the object.
+        source: Creates the object.
 
     Attributes:
         module: The module of its class.
@@ -54,11 +54,11 @@ class OwnAgent:
         self._busy = 0
 
     def check(self) -> None:
-        """Make an object once, as an episode would.
+        """Create an object once, as an episode would.
 
         Raises:
-            ConfigError: It cannot be made, or has no `act`.
-            AgentGymError: Of an installed agent: it cannot be made.
+            ConfigError: The object cannot be created, or has no `act`.
+            AgentGymError: An installed agent cannot be created.
         """
         spec = self._source.spec
         try:
@@ -72,7 +72,7 @@ class OwnAgent:
             raise ConfigError(f"agent {spec!r} made a {type(made).__name__} without act()")
 
     async def start(self, briefing: Briefing) -> None:
-        """Make the object and brief it."""
+        """Create the object and brief it."""
 
         async def begin() -> None:
             self._agent = self._source.make()
@@ -86,9 +86,9 @@ class OwnAgent:
         """Return the object's decision.
 
         Raises:
-            ActionError: It returned something else.
-            PolicyError: The object raised something that is no `Exception`, `SystemExit` say.
-            Exception: What else the object raised.
+            ActionError: The object returned something else.
+            PolicyError: The object raised something other than an `Exception`, e.g. `SystemExit`.
+            Exception: Any other exception of the object.
         """
 
         async def choose() -> Any:
@@ -99,7 +99,7 @@ class OwnAgent:
         return chosen if isinstance(chosen, Decision) else Decision(Action.from_json(chosen))
 
     async def close(self) -> None:
-        """Close the object and end its thread; one that is still at work is left behind."""
+        """Close the object and end its thread; a thread that is still busy is left behind."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None:
             return
@@ -113,7 +113,7 @@ class OwnAgent:
             await asyncio.to_thread(thread.join, _PARTING_S)
 
     async def _run(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Do something in the object's own thread."""
+        """Run a coroutine in the object's own thread."""
 
         async def done() -> _Outcome:
             self._busy += 1
@@ -145,7 +145,7 @@ class OwnAgent:
 
 
 def _contained(error: BaseException) -> PolicyError:
-    """Return the failure that stands for an exception that would end the engine's own loop.
+    """Return the failure that replaces an exception that would end the engine's own loop.
 
     Signals reach the main thread alone, so a `KeyboardInterrupt`, `SystemExit`, `GeneratorExit` or
     cancellation in an agent's thread comes from the agent.
@@ -169,7 +169,7 @@ async def _called(agent: Any, name: str, *arguments: object) -> None:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run an agent's loop until it is stopped, then end what it left running."""
+    """Run an agent's loop until it is stopped, then end the tasks that it left running."""
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()

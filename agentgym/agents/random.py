@@ -1,7 +1,7 @@
 """The random agent: schema-valid tool calls drawn from the episode's seed.
 
-Each draw depends on the seed and the step number alone, so an episode that is resumed or
-replayed draws the same calls.
+Each draw depends only on the seed and the step number, so an episode that is resumed or replayed
+draws the same calls.
 """
 
 from __future__ import annotations
@@ -47,4 +47,4 @@ class RandomAgent:
         return Decision(sample_call(acting, rng))
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing; the agent holds no resources."""

@@ -1,7 +1,7 @@
 """Agents by name: ``noop``, ``openai:gpt-x?stream=true``, ``./my_agent.py:MyAgent``.
 
-What stands before the first colon is an entry point of the group ``agentgym.agents``, and what
-follows it is that agent's own business; or the spec names a class of the user's own.
+The text before the first colon names an entry point of the group ``agentgym.agents``, and the rest
+is that agent's argument; or the spec names a class of the user's own.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ GROUP = "agentgym.agents"
 
 
 def create(spec: str) -> Agent:
-    """Make a new agent, for one episode.
+    """Create a new agent, for one episode.
 
     Args:
         spec: ``"<name>"``, ``"<name>:<argument>"``, ``"python:MODULE:CLASS"`` or
             ``"FILE.py:CLASS"``.
 
     Raises:
-        NotFoundError: No agent has that name.
-        ConfigError: The agent does not accept the argument, or there is no such class.
-        PluginError: The entry point cannot be loaded; of agentgym's own agents, it makes none.
+        NotFoundError: No agent has this name.
+        ConfigError: The agent does not accept the argument, or the class does not exist.
+        PluginError: The entry point cannot be loaded; of agentgym's own agents, it creates none.
     """
     if is_own(spec):
         return OwnAgent(find_source(spec))
@@ -44,12 +44,12 @@ def create(spec: str) -> Agent:
     module = str(getattr(factory, "__module__", ""))
     if module.startswith("agentgym."):
         return make()
-    # One that blocks, or fails when it is made, is to hold up or spoil no more than its episode.
+    # An agent that blocks, or fails when it is created, must affect only its own episode.
     return OwnAgent(Source(make, module, bool(getattr(factory, "privileged", False)), spec))
 
 
 def check(agent: Agent) -> None:
-    """Say before anything runs what keeps an agent from being made.
+    """Raise before the run if an agent cannot be created.
 
     Raises:
         AgentGymError: An agent that is not agentgym's own cannot be made.
@@ -59,5 +59,5 @@ def check(agent: Agent) -> None:
 
 
 def is_privileged(agent: Agent) -> bool:
-    """Say whether an agent asks for the oracle's reference actions (``privileged = True``)."""
+    """Return whether an agent asks for the oracle's reference actions (``privileged = True``)."""
     return bool(getattr(agent, "privileged", False))

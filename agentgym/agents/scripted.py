@@ -1,4 +1,4 @@
-"""The scripted agent: plays a file, whatever it sees, and submits when the file is over."""
+"""The scripted agent plays a file, whatever it observes, and submits at the end of the file."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ class ScriptedAgent:
         return Decision(SUBMIT)
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing; the agent holds no resources."""

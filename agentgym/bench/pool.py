@@ -61,6 +61,8 @@ class Throughput:
         pool: Size of the pool; 0 without a pool.
         episodes: Number of episodes.
         wall_s: Wall time of all episodes, in seconds.
+        cpu_s: Processor time of all episodes, in seconds: of this process and of every process
+            that it started, sandboxes and workers included.
         hits: Share of sandboxes that were ready when they were requested.
         share: Phase to its share of the episodes' time; the shares add up to 1.
     """
@@ -69,6 +71,7 @@ class Throughput:
     pool: int
     episodes: int
     wall_s: float
+    cpu_s: float
     hits: float
     share: dict[str, float]
 
@@ -96,6 +99,7 @@ class Throughputs:
         for one in self.all:
             key = f"{self.provider}.{one.key}"
             found[f"{key}.episodes_per_min"] = round(one.per_minute, 1)
+            found[f"{key}.cpu_ms"] = round(1000 * one.cpu_s / one.episodes, 2)
             found[f"{key}.hits"] = round(one.hits, 4)
             found |= {f"{key}.share.{name}": round(s, 4) for name, s in one.share.items()}
         return found
@@ -104,13 +108,14 @@ class Throughputs:
         """Print episodes a minute, then the share of each phase with a pool."""
         pooled = {one.jobs: one for one in self.all if one.pool}
         table = Table("jobs", box=None, pad_edge=False, header_style="dim")
-        for heading in ("no pool", "pool", "gain", "were ready"):
+        for heading in ("no pool", "pool", "gain", "were ready", "processor"):
             table.add_column(heading, justify="right")
         for bare in (one for one in self.all if not one.pool):
             with_pool = pooled[bare.jobs]
             gain = f"{with_pool.per_minute / bare.per_minute:.2f} x"
             rates = (f"{one.per_minute:.0f} / min" for one in (bare, with_pool))
-            table.add_row(str(bare.jobs), *rates, gain, f"{with_pool.hits:.0%}")
+            cpu = f"{1000 * bare.cpu_s / bare.episodes:.0f} ms / episode"
+            table.add_row(str(bare.jobs), *rates, gain, f"{with_pool.hits:.0%}", cpu)
         console.print(table)
         console.print(
             "The agent needs no time to think: a pool gains where a processor would be idle.",
@@ -187,14 +192,14 @@ async def _evaluated(
     with tempfile.TemporaryDirectory(dir=folder) as run, open(os.devnull, "w") as nowhere:
         store = RunStore.create(Path(run) / "run", {}, plans)
         spans = _phases()
-        started = time.perf_counter()
+        started, used_s = time.perf_counter(), _cpu_s()
         try:
             did = await evaluation.evaluate(
                 store,
                 Settings((_TASK,), (agent,), sandbox=provider, jobs=jobs, pool=pool),
                 progress=LineProgress(Console(file=nowhere)),
             )
-            wall_s = time.perf_counter() - started
+            wall_s, cpu_s = time.perf_counter() - started, _cpu_s() - used_s
             failed = [row for row in store.episodes() if not (row.verdict and row.verdict.outcome)]
         finally:
             spans.stop()
@@ -206,7 +211,12 @@ async def _evaluated(
     total_s = sum(spans.spent_s.values())
     share = {phase: spans.spent_s[phase] / total_s for phase in PHASES}
     hits = did.hits / (did.hits + did.misses)
-    return Throughput(jobs, pool, episodes, wall_s, hits, share)
+    return Throughput(jobs, pool, episodes, wall_s, cpu_s, hits, share)
+
+
+def _cpu_s() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    return sum(os.times()[:4])
 
 
 def _phases() -> Spans:

@@ -27,10 +27,10 @@ _LIVE, _MORE = 200, 500
 
 def _figures() -> Figures:
     return Figures(
-        Figure("bubblewrap.reset_ms.p50", "reset of a prepared task", "ms", 50),
+        Figure("bubblewrap.reset_ms.p50", "reset of a prepared task", "ms", 15),
         Figure("bubblewrap.pool_reset_ms.p50", "reset from the pool, shell open", "ms", 8),
         Figure("docker.reset_ms.p50", "docker run", "ms"),
-        Figure("ratio.reset", "docker run / reset", "x", 6, at_least=True),
+        Figure("ratio.reset", "docker run / reset", "x", 15, at_least=True),
         Figure("ratio.pool_reset", "docker run / reset from the pool", "x", 30, at_least=True),
         Figure("bubblewrap.exec_ms.p50", "command (exec)", "ms", 2),
         Figure("docker.exec_ms.p50", "docker exec", "ms"),
@@ -38,9 +38,9 @@ def _figures() -> Figures:
         Figure("bubblewrap.shell_ms.p50", "command in a shell session", "ms", 4),
         Figure("bubblewrap.snapshot_ms.p50", "live snapshot, 10 files changed", "ms"),
         Figure("bubblewrap.snapshot_1gb_ms.p50", "live snapshot, the same over 1 GB", "ms"),
-        Figure("bubblewrap.fork_ms.p50", "fork over 1 MB, first command done", "ms", 50),
-        Figure("bubblewrap.fork_1gb_ms.p50", "fork over 1 GB, first command done", "ms", 50),
-        Figure("bubblewrap.fork_60_layers_ms.p50", "fork over 60 layers", "ms", 50),
+        Figure("bubblewrap.fork_ms.p50", "fork over 1 MB, first command done", "ms", 20),
+        Figure("bubblewrap.fork_1gb_ms.p50", "fork over 1 GB, first command done", "ms", 20),
+        Figure("bubblewrap.fork_60_layers_ms.p50", "fork over 60 layers", "ms", 20),
         Figure("bubblewrap.live200_mb", f"{_LIVE} live sandboxes, all answering", "MB", 2048),
         Figure("bubblewrap.live500_mb", f"{_MORE} live sandboxes, all answering", "MB", 5120),
         Figure("docker.own_reset_ms.p50", "our Docker provider: reset", "ms"),

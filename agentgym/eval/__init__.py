@@ -1,1 +1,1 @@
-"""Evaluation: plan a run, run its episodes, and say with intervals how well each agent did."""
+"""Evaluation: plans a run, runs its episodes, and reports each agent's scores with intervals."""

@@ -1,7 +1,7 @@
 """Runs the episodes of a plan, a bounded number at a time.
 
-An episode that fails is recorded and never stops the others; what is done stays done, so a run
-can be taken up again after any interruption.
+An episode that fails is recorded and never stops the others. Finished episodes stay recorded, so a
+run can be resumed after any interruption.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from agentgym.task.load import find_task
 from agentgym.verify.judge.opening import open_judge
 
 RunOne = Callable[[EpisodeRow, Callable[[Step], None]], Awaitable[EpisodeResult]]
-"""Runs one episode to its recorded end and tells of every step."""
+"""Runs one episode to its recorded end and reports every step."""
 
-# Of the machine's memory, for sandboxes that nobody uses yet.
+# Share of the machine's memory for sandboxes that wait for an episode.
 _SPARE_SHARE = 0.25
 
 
 async def _nothing(queue: Queue) -> None:
-    """Go on with nothing beside the episodes."""
+    """Do nothing beside the episodes."""
 
 
 async def evaluate(
@@ -49,14 +49,14 @@ async def evaluate(
     """Run every episode of the store that is not done.
 
     Args:
-        store: The run; its plan says what to run.
-        settings: How it is run; who goes on with a run may have changed `jobs` and `pool`.
-        progress: Hears what happens.
-        unrunnable: Why a task cannot run, by task; its episodes are recorded with that.
-        create: Makes an agent from its spec.
+        store: The run; its plan lists the episodes.
+        settings: Settings of the run; a resumed run may have other `jobs` and `pool`.
+        progress: Displays the events.
+        unrunnable: Reason why a task cannot run, by task; its episodes are recorded with it.
+        create: Creates an agent from its spec.
 
     Returns:
-        What the pool of sandboxes did.
+        The statistics of the pool of sandboxes.
     """
     size = min(settings.jobs if settings.pool is None else settings.pool, len(store.episodes()))
     started_by: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
@@ -151,10 +151,10 @@ async def run_all(
 
     Args:
         rows: Every row of the run.
-        run_one: Runs one.
-        jobs: How many at a time.
-        progress: Hears what happens.
-        beside: What else goes on until all rows are begun.
+        run_one: Runs one of them.
+        jobs: Number of concurrent episodes.
+        progress: Displays the events.
+        beside: Runs concurrently until all rows are begun.
     """
     rows = [row for row in rows if row.parent is None]
     waiting = Queue(row for row in rows if row.state != "done")
@@ -170,12 +170,12 @@ async def run_all(
         progress.plan(rows)
         try:
             async with asyncio.TaskGroup() as group:
-                # The number may be a record's, and a worker without an episode does nothing.
+                # The number may come from a record, and a worker without an episode does nothing.
                 for _ in range(min(jobs, len(rows))):
                     group.create_task(worker())
                 await beside(waiting)
         except ExceptionGroup as failures:
-            # Only what cannot be recorded gets here, and it is the same failure for every worker.
+            # Only a failure to record gets here, and it is the same one for every worker.
             raise failures.exceptions[0] from None
 
 

@@ -1,7 +1,7 @@
-"""`agentgym.evaluate`: run agents on tasks from Python, and have the numbers as records.
+"""`agentgym.evaluate`: runs agents on tasks from Python, and returns the scores as records.
 
-The same plan, record and files as `agentgym eval`; works where an event loop is running, as in a
-notebook, and where none is.
+It uses the same plan, record and files as `agentgym eval`. It works with a running event loop, as
+in a notebook, and without one.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class EpisodeScore:
-    """How one episode went.
+    """The result of one episode.
 
     Attributes:
-        id: Of the episode in the run, for ``agentgym replay``.
+        id: Id of the episode in the run, for ``agentgym replay``.
         task: Id of the task.
         agent: Spec of the agent.
         seed: Seed of the episode.
-        trial: Counted from 0.
+        trial: Number of the trial, counted from 0.
         status: ``"scored"`` or ``"error:<boundary>"``.
-        outcome: Whether the task was done, None if it has no score.
+        outcome: Whether the task was solved, None if it has no score.
         score: 0..1, None if it has no score.
         safety_violations: Ids of failed safety checkpoints.
         steps: Steps taken.
         usage: Tokens of all steps, and of replies that ended the episode without one.
-        duration_s: Wall time.
-        error: Why it has no score, or how the policy failed; else empty.
+        duration_s: Wall time in seconds.
+        error: Reason why it has no score, or how the policy failed; else empty.
     """
 
     id: int
@@ -74,18 +74,18 @@ class AgentScores:
     """The numbers of one agent; docs/architecture.md defines them.
 
     Attributes:
-        agent: Its spec.
-        episodes: Planned.
-        scored: Those that have a score.
-        errors: How many have none, by status.
-        policy_failures: Scored episodes that ended because the policy failed.
-        words_not_judged: Scored episodes whose messages no judge has read.
-        mean_score: Of the scored episodes, None if none was scored.
-        mean_score_ci95: Its interval, None if there is no spread.
-        mean_score_bounds: The mean if all missing episodes were worth 0, and if all were worth 1.
-        pass_at_1: Unbiased estimate, None if none was scored.
-        pass_at_k: The same of k trials.
-        pass_hat_k: The chance that all of k trials pass.
+        agent: Spec of the agent.
+        episodes: Number of planned episodes.
+        scored: Number of episodes that have a score.
+        errors: Number of episodes without a score, by status.
+        policy_failures: Number of scored episodes that ended because the policy failed.
+        words_not_judged: Number of scored episodes whose messages no judge has read.
+        mean_score: Mean over the scored episodes, None if no episode was scored.
+        mean_score_ci95: 95% interval of `mean_score`, None if it cannot be estimated.
+        mean_score_bounds: The mean if all missing episodes scored 0, and if all scored 1.
+        pass_at_1: Unbiased estimate, None if no episode was scored.
+        pass_at_k: Unbiased estimate for k trials.
+        pass_hat_k: Chance that all of k trials pass.
         k: Trials of every task.
         usage_total: Tokens of all episodes.
     """
@@ -112,7 +112,7 @@ class Evaluation:
 
     Attributes:
         folder: The run folder, with ``results.json``, ``report.html`` and the record.
-        agents: The numbers of each agent, best first.
+        agents: Scores of each agent, best first.
         episodes: Every episode that is over, in the order of the plan.
     """
 
@@ -122,10 +122,10 @@ class Evaluation:
 
     @property
     def scores(self) -> AgentScores:
-        """The numbers of the only agent.
+        """Scores of the only agent.
 
         Raises:
-            ConfigError: There are several.
+            ConfigError: The run has several agents.
         """
         if len(self.agents) != 1:
             names = ", ".join(agent.agent for agent in self.agents)
@@ -134,7 +134,7 @@ class Evaluation:
 
     @property
     def mean_score(self) -> float | None:
-        """The mean score of the only agent, None if none was scored."""
+        """Mean score of the only agent, None if no episode was scored."""
         return self.scores.mean_score
 
 
@@ -155,30 +155,30 @@ def evaluate(
     resume: bool = False,
     progress: bool = False,
 ) -> Evaluation:
-    """Run one agent or several on tasks, and return how well they did.
+    """Run one or several agents on tasks, and return their scores.
 
     Episodes without a score raise nothing: `AgentScores.errors` counts them, and
-    `mean_score_bounds` says what they could change.
+    `mean_score_bounds` bounds their influence.
 
     Args:
         tasks: Suites, task ids, globs or paths of task folders.
         agent: A spec such as ``"openai:MODEL"`` or ``"./my_agent.py:MyAgent"``, or a class (or a
-            function) that makes an agent for each episode; or several of them.
+            function) that creates an agent for each episode; or several of them.
         trials: Episodes of every task.
         seed: Seed of the first trial.
-        jobs: Episodes at a time; None for the processors.
+        jobs: Number of concurrent episodes; None for the number of processors.
         sandbox: Sandbox provider.
-        max_steps: Steps an agent has; None for the task's own.
-        timeout_s: Seconds an episode has; None for the task's own.
-        judge: Who judges what checks ask a judge.
-        user: Who plays the users that tasks have.
+        max_steps: Largest number of steps in an episode; None for the task's own.
+        timeout_s: Seconds for an episode; None for the task's own.
+        judge: Spec of the judge for checks that need one.
+        user: Spec of the simulated user of tasks that have one.
         offline: Give sandboxes no network, whatever a task allows.
         out: The run folder; None for ``runs/TIME-SUITE``.
-        resume: Go on with the run in `out`, and retry its episodes without a score.
-        progress: Show on stderr what happens.
+        resume: Resume the run in `out`, and retry its episodes without a score.
+        progress: Show the progress on stderr.
 
     Raises:
-        ConfigError: Something asked for cannot run; the message names every problem.
+        ConfigError: The run cannot start; the message names every problem.
         AgentGymError: The run cannot be recorded, or holds another run.
     """
     several = isinstance(agent, Sequence) and not isinstance(agent, str)
@@ -202,18 +202,18 @@ def evaluate(
 
 
 def new_folder(patterns: Sequence[str]) -> Path:
-    """Return the folder of a run that nobody has named: ``runs/TIME-SUITE``."""
+    """Return the default folder of a run: ``runs/TIME-SUITE``."""
     suite = patterns[0].split("/")[0] if patterns else ""
     name = "".join(c for c in suite if c.isalnum() or c in "-_") or "tasks"
     return Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-{name}")
 
 
 def read_evaluation(store: RunStore, results: Mapping[str, Any]) -> Evaluation:
-    """Return the numbers of a run as records.
+    """Return the scores of a run as records.
 
     Args:
         store: The run.
-        results: What `build_results` says of it.
+        results: Result of `build_results` for the run.
 
     Raises:
         RecordError: The record is damaged.
@@ -227,7 +227,7 @@ def read_evaluation(store: RunStore, results: Mapping[str, Any]) -> Evaluation:
 
 
 class _Run:
-    """One evaluation, in a thread of its own where the caller's has a running loop."""
+    """One evaluation, in a thread of its own if the caller's thread has a running loop."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class _Run:
         self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
 
     def wherever_this_is(self) -> Evaluation:
-        """Run, whether or not an event loop is running here."""
+        """Run, whether or not this thread has a running event loop."""
         if not _is_loop_running():
             return self._run()
         outcome: list[Evaluation | BaseException] = []
@@ -310,7 +310,7 @@ def _is_loop_running() -> bool:
 
 
 def _name_of(agent: str | Callable[..., object]) -> str:
-    """Return the spec of a class, under which it can be found again where it is importable."""
+    """Return the spec of a class, with which it can be found again if it is importable."""
     if isinstance(agent, str):
         return agent
     name = getattr(agent, "__qualname__", "") or type(agent).__name__
@@ -318,7 +318,7 @@ def _name_of(agent: str | Callable[..., object]) -> str:
 
 
 def _creator(agents: Mapping[str, str | Callable[..., object]]) -> Callable[[str], Agent]:
-    """Return what makes the agents of a run: those given as classes need not be importable."""
+    """Return the function that creates a run's agents; classes need not be importable."""
     sources: dict[str, Source] = {
         spec: source_of(given, spec) for spec, given in agents.items() if not isinstance(given, str)
     }

@@ -1,4 +1,4 @@
-"""The judge of a run: whether one is needed, whether it is there, whether it is kin of an agent."""
+"""Checks the judge of a run: whether it is needed, available, and unrelated to the agents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentgym.verify.judge.opening import HOW, open_judge
 
 
 def judged_tasks(tasks: Iterable[Task]) -> dict[str, str]:
-    """Return, by task id, the first check that demands a judge, of the tasks that have one.
+    """Return, by task id, the first check that needs a judge, for tasks that have one.
 
     Raises:
         VerifierError: A rubric cannot be read.
@@ -25,11 +25,11 @@ def judged_tasks(tasks: Iterable[Task]) -> dict[str, str]:
 
 
 def judge_problems(spec: str, tasks: Sequence[Task]) -> Iterator[str]:
-    """Yield what keeps a run from being judged, in words.
+    """Yield the reasons why a run cannot be judged.
 
     Args:
-        spec: Of the judge, empty where none is set.
-        tasks: Those that can be loaded.
+        spec: Spec of the judge, empty if no judge is set.
+        tasks: The tasks that can be loaded.
     """
     if spec:
         try:
@@ -43,7 +43,7 @@ def judge_problems(spec: str, tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def kinship_warnings(settings: Settings) -> list[str]:
-    """Return a warning for every agent of a run that its judge is kin of."""
+    """Return a warning for every agent of a run that is related to its judge."""
     if not settings.judge:
         return []
     return [warning for agent in settings.agents if (warning := kinship(settings.judge, agent))]

@@ -1,7 +1,7 @@
-"""Labels that people gave to recorded checkpoints, against what the verifier said of them.
+"""Compares labels that people gave to recorded checkpoints with the verifier's results.
 
-Owns the format of a labels file: JSON lines, each with ``run`` (a folder, relative to the file),
-``episode``, ``checkpoint`` and ``label``, ``pass`` or ``fail``.
+It defines the format of a labels file: JSON lines, each with ``run`` (a folder, relative to the
+file), ``episode``, ``checkpoint`` and ``label``, ``pass`` or ``fail``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def read_labels(path: Path) -> list[Label]:
     """Return the labels of a file, with their runs as paths from here.
 
     Raises:
-        ConfigError: The file cannot be read, a line is none, or two are about the same.
+        ConfigError: The file cannot be read, a line is invalid, or two label the same checkpoint.
     """
     labels: dict[tuple[str, int, str], Label] = {}
     try:
@@ -62,8 +62,8 @@ def compare(labels: Sequence[Label]) -> tuple[dict[str, Agreement], list[str]]:
     """Compare labels with recorded verdicts.
 
     Returns:
-        The agreement by spec of the judge of the run (empty: it had none), and in words what was
-        left out because it was neither a pass nor a fail.
+        The agreement by spec of the run's judge (empty if the run had no judge), and remarks on
+        results that were left out because they were neither a pass nor a fail.
 
     Raises:
         RecordError: A run or an episode cannot be read.

@@ -1,7 +1,7 @@
-"""Starts a run or takes one up again: what must be right before anything runs.
+"""Starts or resumes a run, after checking everything that the run needs.
 
-Trial t of a task uses seed S + t whatever the agent, so that agents meet the same worlds and
-their scores are paired.
+Trial t of a task uses seed S + t for every agent, so that agents meet the same instances and their
+scores are paired.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from agentgym.verify.checking import bind_checks
 from agentgym.verify.judge.opening import judge_spec
 
 FREE_ON_RESUME = ("jobs", "pool")
-"""What may differ when a run is taken up again: it changes no result."""
+"""Settings that may change when a run is resumed: they change no result."""
 
 LAST_SEED = 2**63 - 1
 """The largest seed that a record can hold."""
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether a run was started in a folder."""
+    """Return whether a run was started in a folder."""
     return (folder / "run.db").exists()
 
 
 def start_run(
     folder: Path, asked: Mapping[str, Any], create: Callable[[str], Agent] = registry.create
 ) -> RunStore:
-    """Check everything, then lay down a new run; a failed check leaves no folder behind.
+    """Check everything, then create a new run; a failed check leaves no folder behind.
 
     Args:
-        folder: Where the run will live.
+        folder: Folder of the run.
         asked: Values of `Settings` as given by the user, with ``patterns`` in place of ``tasks``.
-        create: Makes an agent from its spec.
+        create: Creates an agent from its spec.
 
     Raises:
-        ConfigError: Something asked for cannot run; the message names every problem.
+        ConfigError: The run cannot start; the message names every problem.
     """
     if holds_run(folder):
         raise ConfigError(
@@ -79,7 +79,7 @@ def start_run(
 
 
 def with_company(settings: Settings) -> Settings:
-    """Return settings with judge and user as the process's environment names them, where needed."""
+    """Return settings with the judge and user that environment variables name, if needed."""
     if not settings.judge and (spec := judge_spec()) and _is_judged(settings.tasks):
         settings = replace(settings, judge=spec)
     if not settings.user and _has_user(settings.tasks):
@@ -90,14 +90,14 @@ def with_company(settings: Settings) -> Settings:
 def resume_run(
     folder: Path, asked: Mapping[str, Any], create: Callable[[str], Agent] = registry.create
 ) -> RunStore:
-    """Open a run to go on with it; episodes that ended in an error are planned anew.
+    """Open a run to resume it; episodes that ended in an error are planned anew.
 
-    So are those whose verdict the record has lost.
+    So are episodes whose verdict the record has lost.
 
     Raises:
-        RecordError: The run is damaged beyond that, or being written.
-        ConfigError: There is no run, what was asked differs from what the run was started with, or
-            the record names something that only the user may name.
+        RecordError: The run is damaged beyond that, or another process writes it.
+        ConfigError: The folder holds no run, the arguments differ from those of the start, or the
+            record names something that only the user may name.
     """
     if not holds_run(folder):
         raise ConfigError(f"{folder} holds no run; name tasks and agents to start one there")
@@ -123,7 +123,7 @@ def resume_run(
 
 
 def check(settings: Settings, create: Callable[[str], Agent] = registry.create) -> list[str]:
-    """Return everything that keeps these settings from running, in words; empty where they can."""
+    """Return every reason why these settings cannot run; empty if they can."""
     problems = [*_bad_seed(settings)]
     tasks: list[Task] = []
     provider: SandboxProvider | None = None
@@ -135,7 +135,7 @@ def check(settings: Settings, create: Callable[[str], Agent] = registry.create) 
         try:
             tasks.append(_sound_task(task_id, provider))
         except AgentGymError as error:
-            # Of a suite that others wrote a part may not run here; its episodes say why.
+            # Part of a foreign suite may be unable to run here; its episodes report the reason.
             if catalogue.path_of(task_id) is None or len(settings.tasks) == 1:
                 problems.append(str(error))
     if provider is not None and (not tasks or any(map(needs_sandbox, tasks))):
@@ -150,12 +150,12 @@ def check(settings: Settings, create: Callable[[str], Agent] = registry.create) 
     problems += user_problems(settings.user, tasks)
     for need in missing_commands(tasks):
         problems.append(f"{need.command} is not installed, {need.wanted_by}; run: {need.install}")
-    # Last, for trying the folder out makes it, and what cannot run leaves nothing behind.
+    # Last, because trying the folder creates it, and a run that cannot start leaves nothing.
     return problems or [*_bad_cache()]
 
 
 def _has_user(task_ids: Sequence[str]) -> bool:
-    """Whether a task has a user; a broken one has none, and is reported by `check`."""
+    """Return whether a task has a user; `check` reports a broken task."""
     for task_id in task_ids:
         with suppress(AgentGymError):
             if find_task(task_id).user is not None:
@@ -164,7 +164,7 @@ def _has_user(task_ids: Sequence[str]) -> bool:
 
 
 def _is_judged(task_ids: Sequence[str]) -> bool:
-    """Whether a task asks a judge; a broken one asks nobody, and is reported by `check`."""
+    """Return whether a task asks a judge; `check` reports a broken task."""
     try:
         return bool(judged_tasks(map(find_task, task_ids)))
     except AgentGymError:
@@ -181,7 +181,7 @@ def _bad_seed(settings: Settings) -> Iterator[str]:
 
 
 def _bad_cache() -> Iterator[str]:
-    """Try out the folder that every episode needs."""
+    """Test that the cache folder, which every episode needs, can be written."""
     try:
         folder = catalogue.cache_dir()
         folder.mkdir(parents=True, exist_ok=True)
@@ -197,7 +197,7 @@ def _bad_cache() -> Iterator[str]:
 
 
 def _sound_task(task_id: str, provider: SandboxProvider | None) -> Task:
-    """Load a task and everything it refers to, so that a broken one is known before it runs."""
+    """Load a task and everything it refers to, so that errors appear before the run."""
     task = find_task(task_id)
     if provider is not None:
         Environment(task, provider)

@@ -1,7 +1,7 @@
-r"""Recorded text made safe to show: what an agent or a sandbox wrote may not steer the reader.
+r"""Makes recorded text of an agent or a sandbox safe to show.
 
-A terminal obeys control characters (ECMA-48), a browser reorders at bidirectional ones (UAX #9);
-both are spelled out instead, as Python spells them: ``\x1b``, ``\u202e``.
+A terminal obeys control characters (ECMA-48), a browser reorders at bidirectional ones (UAX #9).
+Both are written as Python escapes: ``\x1b``, ``\u202e``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from agentgym.records import Json
 
-# What colours a terminal would only be noise here.
+# Colours are removed, because their escapes would only be noise here.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 # C0 and C1 controls except tab and line feed, bidirectional controls, lone surrogates.
 _UNPRINTABLE = re.compile(
@@ -20,7 +20,7 @@ _UNPRINTABLE = re.compile(
 
 
 def clean(text: str) -> str:
-    r"""Make every character visible that a terminal or a browser would obey, or cannot show.
+    r"""Escape every character that a terminal or a browser would obey, or cannot show.
 
     Example:
         >>> clean("\x1b[31mred\x1b[0m \x1b]0;title\x07")
@@ -30,7 +30,7 @@ def clean(text: str) -> str:
 
 
 def as_text(value: Json) -> str:
-    """Return a text as it is, and any other value as JSON."""
+    """Return a text unchanged, and any other value as JSON."""
     try:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except RecursionError:

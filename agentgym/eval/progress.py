@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a live table on a terminal, else a line an episode."""
+"""Progress display of a run: a live table on a terminal, else a line for each episode."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from agentgym.records import Step, Verdict
 
 
 class Progress(Protocol):
-    """Hears what happens in a run; a context around the whole of it."""
+    """A context manager that displays the events of a run."""
 
     def __enter__(self) -> Progress:
-        """Start showing."""
+        """Start the display."""
         ...
 
     def __exit__(
@@ -32,23 +32,23 @@ class Progress(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop showing."""
+        """Stop the display."""
         ...
 
     def plan(self, episodes: Sequence[EpisodeRow]) -> None:
-        """Take every episode of the run, those already done included."""
+        """Take every episode of the run, including those already done."""
         ...
 
     def begin(self, episode: EpisodeRow) -> None:
-        """Hear that an episode starts."""
+        """Note that an episode starts."""
         ...
 
     def step(self, episode: EpisodeRow, step: Step) -> None:
-        """Hear of a finished step."""
+        """Note a finished step."""
         ...
 
     def end(self, episode: EpisodeRow, verdict: Verdict, error: str) -> None:
-        """Hear how an episode was judged; `error` says what broke, or how the policy failed."""
+        """Note an episode's verdict; `error` holds what broke, or how the policy failed."""
         ...
 
 
@@ -72,12 +72,12 @@ class _Tally:
 
 
 def make_progress(console: Console) -> Progress:
-    """Return the live table where the console is a terminal, else plain lines."""
+    """Return the live table if the console is a terminal, else plain lines."""
     return LiveProgress(console) if console.is_terminal else LineProgress(console)
 
 
 class LineProgress:
-    """One line a finished episode, fit for a log file."""
+    """Prints a line for each finished episode, fit for a log file."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -95,17 +95,17 @@ class LineProgress:
         pass
 
     def plan(self, episodes: Sequence[EpisodeRow]) -> None:
-        """Count what is to do and say where a resumed run stands."""
+        """Count the episodes to run and print how many were done before."""
         self._total = len(episodes)
         self._done = sum(e.verdict is not None for e in episodes)
         if self._done:
             self._say(f"{self._done} of {self._total} episodes were done before")
 
     def begin(self, episode: EpisodeRow) -> None:
-        """Say nothing: the end of the episode is the line."""
+        """Do nothing: the line is printed at the end of the episode."""
 
     def step(self, episode: EpisodeRow, step: Step) -> None:
-        """Say nothing: the end of the episode is the line."""
+        """Do nothing: the line is printed at the end of the episode."""
 
     def end(self, episode: EpisodeRow, verdict: Verdict, error: str) -> None:
         """Print the line."""
@@ -136,7 +136,7 @@ class LiveProgress:
         self._current: dict[int, _Current] = {}
         self._ended = 0
         self._began_s = time.monotonic()
-        # Transient: the leaderboard takes the table's place.
+        # Transient: the leaderboard replaces the table.
         self._live = Live(
             console=console, get_renderable=self.render, refresh_per_second=8, transient=True
         )
@@ -155,7 +155,7 @@ class LiveProgress:
         self._live.stop()
 
     def plan(self, episodes: Sequence[EpisodeRow]) -> None:
-        """Fill the table with what is planned and what was done before."""
+        """Fill the table with the planned episodes and those done before."""
         for episode in episodes:
             tally = self._tallies.setdefault(episode.plan.agent, _Tally())
             tally.planned += 1
@@ -182,7 +182,7 @@ class LiveProgress:
             self._live.console.print(Text(told, "yellow" if verdict.scored else "red"))
 
     def render(self) -> Group:
-        """Return the picture of this moment."""
+        """Return the display as it is now."""
         agents = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
         agents.add_column("agent")
         agents.add_column("", width=24)

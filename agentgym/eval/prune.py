@@ -1,4 +1,4 @@
-"""What is kept on this machine and no task or recipe of today asks for."""
+"""Finds cached images and setups that no current task or recipe needs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from agentgym.task.setup_cache import CachedSetup, cached_setups
 
 
 def wanted_images() -> dict[str, str]:
-    """Return the images of today's recipes: name of the image to name of the recipe."""
+    """Return the images of the current recipes: name of the image to name of the recipe."""
     found = {}
     for recipe in catalogue.folders("sandboxes"):
         try:
             plan = load_plan(recipe)
         except AgentGymError:
-            # Broken today; what it wants is known when it is mended.
+            # A broken recipe's image is unknown until the recipe is repaired.
             continue
         if plan is not None:
             found[plan.name] = recipe
@@ -27,7 +27,7 @@ def wanted_images() -> dict[str, str]:
 
 
 def sort_setups() -> tuple[list[CachedSetup], list[CachedSetup]]:
-    """Return the kept setups that a task of today would use, and the others."""
+    """Return the cached setups that a current task would use, and the others."""
     wanted: list[CachedSetup] = []
     stale: list[CachedSetup] = []
     for setup in cached_setups():

@@ -1,7 +1,7 @@
-"""The episodes that nobody has begun, and a look ahead at the next ones.
+"""The queue of episodes that have not begun, with preparation of the next ones.
 
 While agents think, the setups of the next episodes run and their sandboxes start, so that an
-episode begins where the run before it has already prepared the start.
+episode finds its initial state prepared.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from agentgym.record.store import EpisodeRow
 from agentgym.records import Recipe, Snapshot
 
 StartingPoint = tuple[Recipe, Snapshot]
-"""What an episode's sandbox is started from."""
+"""Recipe and snapshot from which an episode's sandbox starts."""
 
 
 class Queue:
     """Hands each row out once, in order.
 
     Args:
-        rows: What is to be run.
+        rows: The episodes to run.
     """
 
     def __init__(self, rows: Iterable[EpisodeRow]) -> None:
@@ -44,15 +44,15 @@ class Queue:
         prepare: Callable[[EpisodeRow], Awaitable[StartingPoint | None]],
         expect: Callable[[Recipe, Snapshot], None],
     ) -> None:
-        """Prepare the next rows one by one and announce their sandboxes, until none is left.
+        """Prepare the next rows one by one and announce their sandboxes, until all rows are taken.
 
         Args:
-            depth: How many rows ahead.
-            prepare: Prepares what an episode starts from; None where nothing starts ahead.
-            expect: Hears of each that is ready before its episode has begun.
+            depth: Number of rows to prepare in advance.
+            prepare: Prepares the starting point of an episode; None if it needs no sandbox.
+            expect: Called with each starting point that is ready before its episode has begun.
         """
         seen: set[int] = set()
-        # The first rows are taken at once; to look at those would be to look behind.
+        # The first rows are taken at once, so preparing them in advance would be too late.
         await self._taken.wait()
         while self._rows:
             row = next((row for row in islice(self._rows, depth) if row.id not in seen), None)

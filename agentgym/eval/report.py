@@ -1,7 +1,7 @@
 """`report.html`: one self-contained page of a run, a pure function of its record.
 
-The page loads nothing and runs no script (its content security policy says so): everything an
-agent or a sandbox wrote is escaped, control characters are made visible, and long text is cut.
+The page loads nothing and runs no script (its content security policy forbids it). Text of an
+agent or a sandbox is escaped, control characters are made visible, and long text is cut.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Effect, Json, Step
 
 TEXT_CHARS = 4096
-"""Characters kept of each command, output or message."""
+"""Largest number of characters of each command, output or message."""
 
 ALL_STEPS_UP_TO = 500
-"""Episodes of a run above which only the episodes that did not pass show their steps."""
+"""Largest number of episodes with which passed episodes show their steps, too."""
 
 STEPS_CHARS = 32 * 2**20
-"""Characters of steps on one page; later episodes name the command that shows theirs."""
+"""Characters of steps on one page; later episodes name the command that shows their steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step as the page shows it; every text is printable and cut."""
+    """A step on the page; every text is printable and cut."""
 
     number: int
     tool: str
@@ -50,7 +50,7 @@ class StepView:
 
     @property
     def size(self) -> int:
-        """Characters this step adds to the page."""
+        """Number of characters that this step adds to the page."""
         texts = [self.thought, self.output, *(value for _, value in self.arguments)]
         texts += [text for nudge in self.nudges for text in nudge]
         return sum(map(len, texts))
@@ -58,7 +58,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeView:
-    """An episode as the page shows it; `steps` is None where they are left out."""
+    """An episode on the page; `steps` is None if they are left out."""
 
     row: EpisodeRow
     mark: str
@@ -132,7 +132,7 @@ def _facts(rows: Sequence[EpisodeRow], settings: Settings, errors: int) -> list[
 
 
 def _reading(rows: Sequence[EpisodeRow]) -> Iterator[tuple[str, object]]:
-    """Say how many of the scored episodes with messages no judge has read."""
+    """Yield how many of the scored episodes with messages no judge has read."""
     words = [row.verdict.words for row in rows if row.verdict is not None and row.verdict.scored]
     if unread := words.count("not judged"):
         yield "Words", f"not judged in {unread} of {len(words)} scored episodes"
@@ -141,7 +141,7 @@ def _reading(rows: Sequence[EpisodeRow]) -> Iterator[tuple[str, object]]:
 
 
 def _cells(rows: Sequence[EpisodeRow]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return what the task × agent map shows in each of its cells."""
+    """Return the cells of the map of tasks and agents."""
     groups: dict[tuple[str, str], list[EpisodeRow]] = {}
     for row in rows:
         groups.setdefault((row.plan.task, row.plan.agent), []).append(row)
@@ -160,7 +160,7 @@ def _cells(rows: Sequence[EpisodeRow]) -> dict[tuple[str, str], dict[str, Any]]:
 def _tasks(
     store: RunStore, rows: Sequence[EpisodeRow]
 ) -> Iterator[tuple[str, Iterator[EpisodeView]]]:
-    """Yield each task with its finished episodes; steps are read only as they are written."""
+    """Yield each task with its finished episodes; steps are read as they are written."""
     done = [row for row in rows if row.verdict is not None]
     room = STEPS_CHARS
 
@@ -216,7 +216,7 @@ def _words(value: Json) -> str:
 
 
 def _shown(text: str) -> str:
-    """Cut a text in its middle and make what cannot be printed visible."""
+    """Cut a text in its middle and make unprintable characters visible."""
     if len(text) > TEXT_CHARS:
         head, tail = TEXT_CHARS * 3 // 4, TEXT_CHARS // 4
         left_out = len(text) - head - tail

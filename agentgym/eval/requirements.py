@@ -1,7 +1,7 @@
-"""What tasks need before they run: commands of the host, and the images of their recipes.
+"""Requirements of tasks: commands of the host, and the images of their recipes.
 
-Sandboxes built on the host's ``/usr`` have the host's commands: a missing one is found by
-looking, before a sandbox is started. Package names are Debian's and Ubuntu's.
+Sandboxes built on the host's ``/usr`` have the host's commands, so a missing command is found
+before a sandbox starts. Package names are Debian's and Ubuntu's.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True, slots=True)
 class MissingCommand:
-    """A command that is not there, the tasks that need it, and how to add it."""
+    """A missing command, the tasks that need it, and the package that has it."""
 
     command: str
     tasks: tuple[str, ...]
 
     @property
     def wanted_by(self) -> str:
-        """Who needs it, in words."""
+        """The tasks that need it, as text."""
         more = len(self.tasks) - 1
         others = f" and {more} more" if more else ""
         return f"needed by {self.tasks[0]}{others}"
 
     @property
     def install(self) -> str:
-        """The command that installs it."""
+        """Shell command that installs it."""
         return install_command([self.command])
 
 
 def missing_commands(tasks: Sequence[Task]) -> list[MissingCommand]:
     """Return the commands these tasks need and the host's ``/usr`` does not have, by name.
 
-    A task whose recipe has an image of its own finds its commands there.
+    A task whose recipe has an image of its own finds its commands in the image.
     """
     on_host = functools.cache(_runs_on_host)
     wanted: dict[str, list[str]] = {}
@@ -64,16 +64,16 @@ def _runs_on_host(env: str) -> bool:
         recipe = load_env_spec(env).sandbox
         return recipe is not None and load_plan(recipe) is None
     except AgentGymError:
-        # Whoever loads the environment says what is wrong with it.
+        # Loading the environment later reports what is wrong with it.
         return False
 
 
 def used_fallbacks(task_ids: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return, for tasks where it is so, which recipe stands for what could not be had."""
+    """Return, for tasks with unavailable images, the recipe that replaces each image."""
     found = {}
     for task_id in task_ids:
         if catalogue.path_of(task_id) is not None:
-            # Of one that cannot be read its episodes tell.
+            # The episodes of a task that cannot be read report the error.
             with suppress(AgentGymError):
                 if used := stand_ins(find_task(task_id)):
                     found[task_id] = used
@@ -81,13 +81,13 @@ def used_fallbacks(task_ids: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def build_images(task_ids: Iterable[str], tell: Tell) -> dict[str, str]:
-    """Build what these tasks need and this machine does not have yet.
+    """Build the images that these tasks need and this machine lacks.
 
     Returns:
-        Why a task in a foreign format cannot run, by task: the others go on without it.
+        Reason why a task in a foreign format cannot run, by task; the others still run.
 
     Raises:
-        AgentGymError: A recipe of ours cannot be built or read.
+        AgentGymError: A recipe of agentgym cannot be built or read.
     """
     tasks, failed = [], {}
     for task_id in task_ids:
@@ -101,7 +101,7 @@ def build_images(task_ids: Iterable[str], tell: Tell) -> dict[str, str]:
 
 
 def build_images_of(tasks: Iterable[Task], tell: Tell) -> dict[str, str]:
-    """Build as `build_images` does, for tasks that are loaded already."""
+    """Build as `build_images` does, for tasks that are already loaded."""
     failed = {}
     with Builds(tell) as builds:
         for task in tasks:

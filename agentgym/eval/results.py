@@ -1,13 +1,12 @@
 """`results.json`, schema ``agentgym.results/1``: a pure function of the run record.
 
-Only scored episodes count in means; errors are counted apart and never as zero. An episode whose
-policy failed is scored, and its `error` says how it failed. Where episodes are missing, `bounds`
-are what a number would be if all of them were worth 0, or all of them 1; agents are ranked by the
-lower one, so nobody gains a place by an episode that has no score. Branches of an episode are no
-part of the plan and are left out. A `ci95` is null where the scored tasks agree, or are fewer than
-two: there is no spread to reckon with, which is not certainty.
-`robustness` is the mean score of the episodes in which a fault fired, null where none did: who
-has met no trouble has not shown that it copes with any.
+Only scored episodes count in means; errors are counted separately and never as zero. An episode
+whose policy failed is scored, and its `error` says how it failed. If episodes are missing, `bounds`
+holds the number that would result if all of them scored 0, or all scored 1; agents are ranked by
+the lower one, so an episode without a score improves no rank. Branches of an episode are not part
+of the plan and are left out. A `ci95` is null if the scored tasks agree, or are fewer than two: the
+spread is then unknown. `robustness` is the mean score of the episodes in which a fault fired, null
+if no fault fired: robustness is only measured under faults.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ SCHEMA = "agentgym.results/1"
 
 
 def build_results(store: RunStore) -> dict[str, Any]:
-    """Return the whole of `results.json`; of a run that is not over, what is known so far.
+    """Return the content of `results.json`; for an unfinished run, what is known so far.
 
     The agents of the summary are ordered by the lower bound of their mean score, best first.
 
     Raises:
         RecordError: The record is damaged.
     """
-    settings = read_settings(store)  # what is written out below is then what the schema promises
+    settings = read_settings(store)  # validates what is written below against the schema
     rows = [row for row in store.episodes() if row.parent is None]
     trials = 1 + max((row.plan.trial for row in rows), default=0)
     if not 0 < trials <= max(1, len(rows)):
@@ -94,10 +93,10 @@ def write_results(results: dict[str, Any], path: Path) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[TextIO]:
-    """Write a text file in one move: a reader sees the old file or the whole new one.
+    """Write a text file atomically: a reader sees the old file or the whole new one.
 
     Raises:
-        RecordError: It cannot be written; the old file is still there.
+        RecordError: The file cannot be written; the old file is unchanged.
     """
     try:
         with (
@@ -115,9 +114,9 @@ def _summary(
     """Summarise the rows of one agent, planned with `k` trials of every task.
 
     Args:
-        rows: Its episodes.
-        k: How often every task was tried.
-        events: What happened around all agents, each with the id of its episode.
+        rows: Episodes of the agent.
+        k: Trials of every task.
+        events: Events around all agents, each with the id of its episode.
     """
     own = {row.id for row in rows}
     faulted = {episode for episode, what in events if what.kind is StepEventKind.FAULT}
@@ -164,9 +163,9 @@ def _summary(
 
 
 def _setups(rows: Sequence[EpisodeRow]) -> dict[str, list[str]]:
-    """Return the digests of the prepared setups that a task's episodes began on, by seed.
+    """Return the digests of the prepared setups that a task's episodes started from, by seed.
 
-    There is one for each seed, unless the setup differs from run to run or has been changed.
+    Each seed has one, unless the setup differs from run to run or has been changed.
     """
     found: dict[str, set[str]] = {}
     for row in rows:
@@ -180,13 +179,13 @@ def _is_scored(row: EpisodeRow) -> bool:
 
 
 def _errors(rows: Sequence[EpisodeRow]) -> dict[str, int]:
-    """Count the episodes without a score by what broke."""
+    """Count the episodes without a score by the boundary that failed."""
     counts = Counter(row.verdict.status for row in rows if row.verdict and not _is_scored(row))
     return dict(sorted(counts.items()))
 
 
 def _bounds(rows: Sequence[EpisodeRow], k: int) -> dict[str, list[float | None]]:
-    """Return the headline numbers with every missing episode worth 0, and worth 1."""
+    """Return the headline numbers with every missing episode scored 0, and scored 1."""
     ends = []
     for missing in (Verdict("scored", False, 0.0), Verdict("scored", True, 1.0)):
         groups: dict[str, list[Verdict]] = {row.plan.task: [] for row in rows}
@@ -207,7 +206,7 @@ def _bounds(rows: Sequence[EpisodeRow], k: int) -> dict[str, list[float | None]]
 
 
 def _mean_bonus(groups: Iterable[Sequence[Verdict]]) -> float | None:
-    """Return the mean over the tasks that offer a bonus; None where none does."""
+    """Return the mean over the tasks that offer a bonus; None if no task does."""
     offered = [[v.bonus for v in group if v.bonus is not None] for group in groups]
     return estimate_mean([group for group in offered if group]).mean
 

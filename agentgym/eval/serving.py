@@ -1,4 +1,4 @@
-"""A run whose episodes are played from outside: what is served, its record, its end."""
+"""Serves a run whose episodes are played by remote clients, and records it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """How guests are served.
+    """Options for serving remote clients.
 
     Attributes:
-        idle_s: Seconds between two calls after which an episode is judged as it stands.
-        tell: Guests hear at the end how they were judged.
-        listening: Where streamable HTTP is offered; None for stdio.
-        token: What clients over HTTP must show; empty serves everybody on this machine.
+        idle_s: Seconds between two calls after which an episode is judged as it is.
+        tell: Whether clients get their verdict at the end.
+        listening: Address of streamable HTTP; None for stdio.
+        token: Token that HTTP clients must send; if empty, every user of the machine can play.
     """
 
     idle_s: float = 600.0
@@ -47,11 +47,11 @@ class ServeOptions:
 
 
 def find_target(name: str) -> str:
-    """Return the id, or the path, of the task that a user means; an environment is free play.
+    """Return the id, or the path, of the task with a name; an environment is free play.
 
     Raises:
-        NotFoundError: Nothing has that name.
-        ConfigError: Several tasks are meant.
+        NotFoundError: No task or environment has the name.
+        ConfigError: The name matches several tasks.
     """
     if catalogue.path_of(name) is None and name in catalogue.folders("envs"):
         return str(lay_down(name))
@@ -67,16 +67,16 @@ def find_target(name: str) -> str:
 
 
 def open_run(folder: Path, settings: Settings) -> RunStore:
-    """Open the run that guests are recorded in, a new one or one that was served on equal options.
+    """Open the run that records remote clients: a new one, or one served with equal options.
 
-    Clients start a server with one command line again and again, so that a run grows.
+    Clients start a server with one command line again and again, so a run grows.
 
     Args:
-        folder: Where the run lives.
-        settings: What it is made of: one task, and no agents.
+        folder: Folder of the run.
+        settings: Settings of the run: one task, and no agents.
 
     Raises:
-        ConfigError: Something cannot run, or the folder holds another run.
+        ConfigError: The run cannot start, or the folder holds another run.
         RecordError: Another process writes the run.
     """
     settings = with_company(settings)
@@ -98,12 +98,12 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
 
 
 async def serve(store: RunStore, options: ServeOptions, tell: Tell) -> None:
-    """Serve until the client leaves, or a signal comes; then every episode is recorded.
+    """Serve until the client leaves, or a signal arrives; then every episode is recorded.
 
     Args:
-        store: The run, as `open_run` opened it.
-        options: How it is served.
-        tell: Hears what is built, and the address.
+        store: The run, as opened by `open_run`.
+        options: Options for serving.
+        tell: Called with build progress, and the address.
 
     Raises:
         AgentGymError: The task's image cannot be built.

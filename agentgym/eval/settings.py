@@ -1,4 +1,4 @@
-"""The settings of a run: what it is made of, as given by the user and as its record holds it."""
+"""The settings of a run, as given by the user and stored in its record."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from agentgym.rollout.keeping import DEFAULT_MB, Policy
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run is made of.
+    """The settings of a run.
 
     Attributes:
-        tasks: Ids of tasks.
-        agents: Specs like ``openai:gpt-x``.
+        tasks: Ids of the tasks.
+        agents: Specs of the agents, like ``openai:gpt-x``.
         trials: Episodes of every task with every agent.
         seed: Seed of the first trial.
         sandbox: Name of the sandbox provider.
-        max_steps: Bound on an episode's steps, None for the task's own.
-        timeout_s: Bound on an episode's wall time, None for the task's own.
-        jobs: Episodes at a time.
-        pool: Sandboxes kept ready ahead of the episodes, None for as many as `jobs`.
+        max_steps: Largest number of steps in an episode, None for the task's own.
+        timeout_s: Longest wall time of an episode in seconds, None for the task's own.
+        jobs: Number of concurrent episodes.
+        pool: Number of sandboxes kept ready for later episodes, None for as many as `jobs`.
         agentgym: Version that started the run.
-        started: When, in ISO 8601.
-        offline: Sandboxes have no network, whatever a task allows.
-        stand_ins: By task, what stood for what could not be had: image to recipe.
-        isolated: Whether the provider declares that its sandboxes are.
-        judge: Spec of who decides what checks ask a judge; empty where none does.
-        user: Spec of who plays the users that tasks have; empty where none has one.
-        keep_states: Whose final states are kept, to be judged again: all, failed, none.
-        keep_states_mb: How much of them the run keeps.
+        started: Start of the run, in ISO 8601.
+        offline: Whether sandboxes have no network, whatever a task allows.
+        stand_ins: By task, the recipe that replaces each unavailable image.
+        isolated: Whether the provider declares that its sandboxes are isolated.
+        judge: Spec of the judge that checks ask; empty if no check needs one.
+        user: Spec of the simulated user; empty if no task has one.
+        keep_states: Episodes whose final states are kept for regrading: all, failed, none.
+        keep_states_mb: Largest size of kept final states, in megabytes.
     """
 
     tasks: tuple[str, ...]
@@ -68,7 +68,7 @@ class Settings:
 
 
 def read_settings(store: RunStore) -> Settings:
-    """Return the settings a run was started with.
+    """Return the settings with which a run was started.
 
     Raises:
         RecordError: The record holds no usable settings.

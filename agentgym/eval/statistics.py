@@ -15,7 +15,7 @@ from functools import lru_cache
 Interval = tuple[float, float]
 
 _ROUNDING = 1e-12
-"""What scores that agree may differ by once they were added up."""
+"""Largest rounding error of a sum of equal scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Estimate:
     """A mean in 0..1 with its 95% interval.
 
     Attributes:
-        mean: None where nothing was scored.
-        ci95: None where fewer than two tasks were scored, or all of them agree: that says
-            nothing of spread, and an interval without width would claim a certainty nobody has.
-        tasks: Tasks the mean stands on.
-        left_out: Tasks with fewer scored episodes than the estimator needs.
+        mean: The mean; None if no episode was scored.
+        ci95: The interval; None if fewer than two tasks were scored, or all of them agree: the
+            spread is then unknown, and an interval of width zero would claim certainty.
+        tasks: Number of tasks in the mean.
+        left_out: Number of tasks with fewer scored episodes than the estimator needs.
     """
 
     mean: float | None
@@ -57,7 +57,7 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
 
 
 def estimate_mean(scores: Sequence[Sequence[float]]) -> Estimate:
-    """Return the mean over all episodes; `scores` holds one sequence a task, empty ones allowed."""
+    """Return the mean over all episodes; `scores` holds a sequence for each task, perhaps empty."""
     clusters = [cluster for cluster in scores if cluster]
     total = sum(len(cluster) for cluster in clusters)
     if not total:
@@ -70,7 +70,7 @@ def estimate_mean(scores: Sequence[Sequence[float]]) -> Estimate:
 def estimate_pass(
     estimator: Callable[[int, int, int], float], outcomes: Sequence[Sequence[bool]], k: int
 ) -> Estimate:
-    """Return the mean over tasks of `pass_at_k` or `pass_hat_k`; `outcomes` is one sequence a task.
+    """Return the mean over tasks of `pass_at_k` or `pass_hat_k`; `outcomes` has one item a task.
 
     A task with fewer than k scored episodes cannot be estimated without bias and is left out.
     """

@@ -1,7 +1,7 @@
-"""Which parts of a recorded run the user must name again before `eval --resume` goes on with it.
+"""Finds parts of a recorded run that the user must name again for `eval --resume`.
 
-The record may come from anybody, see `agentgym.rollout.trust`. Bundled agents and users that run
-nothing of their own on this machine are taken from it, as are tasks of the catalogues.
+The record is not trusted, see `agentgym.rollout.trust`. Bundled agents and users that run no code
+of their own on this machine are taken from it, as are tasks of the catalogues.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HARMLESS: Final = {
     "judge": ("openai",),
     "user": ("openai", "scripted"),
 }
-"""Kinds that read no file and run no code that their spec names."""
+"""Kinds whose spec names no file to read and no code to run."""
 
 _OPTIONS: Final = {"agents": "--agent", "judge": "--judge", "user": "--user"}
 
@@ -32,13 +32,13 @@ _OPTIONS: Final = {"agents": "--agent", "judge": "--judge", "user": "--user"}
 def unnamed(
     folder: Path, settings: Settings, rows: Sequence[EpisodeRow], asked: Mapping[str, Any]
 ) -> list[str]:
-    """Return what the record names and only the user may name, in words with the line to type.
+    """Return the recorded names that the user must confirm, with the line to type.
 
     Args:
         folder: The run folder.
-        settings: As recorded.
-        rows: The recorded episodes, which may be of other tasks and agents than the settings say.
-        asked: What the user named, as for `resume_run`.
+        settings: The recorded settings.
+        rows: The recorded episodes, whose tasks and agents may differ from the settings.
+        asked: Names given by the user, as for `resume_run`.
     """
     tasks = [*settings.tasks, *(row.plan.task for row in rows)]
     agents = [*settings.agents, *(row.plan.agent for row in rows)]
@@ -57,7 +57,7 @@ def unnamed(
 
 
 def words_that_name(settings: Settings) -> list[str]:
-    """Return the words of a command line that name all of a run that a record may not name."""
+    """Return the command-line words that name everything a record may not name."""
     words: list[str] = []
     if any(True for _ in _tasks(settings.tasks, NOTHING_NAMED)):
         words += _patterns(settings.tasks)
@@ -73,14 +73,14 @@ def words_that_name(settings: Settings) -> list[str]:
 
 def _tasks(recorded: Collection[str], named: Named) -> Iterator[str]:
     for name in recorded:
-        # A folder of the same name elsewhere does not count: the run goes on with the recorded one.
+        # A folder of the same name elsewhere does not count: the run uses the recorded one.
         exact = Named((name,)) if name in named.tasks else NOTHING_NAMED
         try:
             exact.admit(name, find_task(exact.task(name)))
         except UnnamedError as error:
             yield error.reason
         except AgentGymError:
-            pass  # a broken task runs nothing, and `check` tells of it
+            pass  # a broken task runs nothing, and `check` reports it
 
 
 def _sandbox(recorded: str, named: Named) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _matched(patterns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _patterns(tasks: Sequence[str]) -> list[str]:
-    """Return the tasks, or a folder in place of all task folders in it."""
+    """Return the tasks, with a folder in place of all task folders in it."""
     words: dict[str, None] = {}
     for name in tasks:
         folder = str(Path(name).parent)

@@ -1,4 +1,4 @@
-"""The users of a run: who plays them, and whether they can."""
+"""Checks the simulated user of a run: whether it is needed and can answer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from agentgym.user.registry import create
 
 
 def user_problems(spec: str, tasks: Iterable[Task]) -> Iterator[str]:
-    """Yield what keeps the users of tasks from answering, in words.
+    """Yield the reasons why the users of tasks cannot answer.
 
     Args:
-        spec: Who plays them, as in ``--user``; empty where no task has one.
-        tasks: Those that can be loaded.
+        spec: Spec of the user, as in ``--user``; empty if no task has one.
+        tasks: The tasks that can be loaded.
     """
     task = next((task for task in tasks if task.user is not None), None)
     if task is None or task.user is None:

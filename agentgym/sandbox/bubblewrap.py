@@ -51,7 +51,11 @@ class BubblewrapProvider:
         """Start a sandbox, from a snapshot or from the recipe's own root."""
         store = await self._ready()
         own = () if snapshot is None else self._own(snapshot)
-        recipe, layers = await asyncio.to_thread(self._prepare, recipe, own, store)
+        if own and not recipe.image:
+            recipe, layers = self._prepare(recipe, own, store)
+        else:
+            # An image may have to be unpacked.
+            recipe, layers = await asyncio.to_thread(self._prepare, recipe, own, store)
         sandbox = BubblewrapSandbox(
             store,
             recipe,
@@ -102,11 +106,8 @@ class BubblewrapProvider:
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""
         store = await self._ready()
-        layers = await asyncio.to_thread(store.find, key)
-        # See LayerStore.keep.
-        if layers is None or not await asyncio.to_thread(store.is_current, layers):
-            return None
-        return Snapshot(self.name, layers)
+        layers = await asyncio.to_thread(store.find_current, key)
+        return None if layers is None else Snapshot(self.name, layers)
 
     async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
         """Make a snapshot outlive this process under a key; the first keeper wins."""

@@ -17,7 +17,7 @@ from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import ControlGroup
 from agentgym.sandbox.fork_server import ForkServer
 from agentgym.sandbox.launch import Launch, may_give_ids
-from agentgym.sandbox.store import LayerStore, binds_of
+from agentgym.sandbox.store import MAX_LAYERS, LayerStore, binds_of
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import unlinked_bytes
 from agentgym.sandbox.watch import descriptor_ended
@@ -157,6 +157,12 @@ class BubblewrapSandbox(Supervised):
 
     async def _halt(self) -> None:
         """End every process inside and wait until they are gone."""
+        if self._process is None and self._channel is not None:
+            # A start was called off half-way; its end can be waited for once it is there.
+            with contextlib.suppress(TimeoutError, SandboxError):
+                async with asyncio.timeout(_END_S):
+                    await self._channel.hello()
+                self._process = self._channel.take_process()
         await self._hang_up()
         if self._process is not None:
             try:
@@ -167,9 +173,6 @@ class BubblewrapSandbox(Supervised):
                 await descriptor_ended(self._process)
             os.close(self._process)
             self._process = None
-        if self._group is not None:
-            await asyncio.to_thread(self._group.remove)
-            self._group = None
 
     async def close(self) -> None:
         """End everything and remove every trace. Never raises, may be called twice."""
@@ -181,10 +184,16 @@ class BubblewrapSandbox(Supervised):
     async def _dispose(self) -> None:
         await self._halt()
         with contextlib.suppress(OSError, SandboxError):
-            if self._upper:
-                await asyncio.to_thread(self._store.remove, self._upper)
-            await asyncio.to_thread(self._store.release, self._layers)
+            await asyncio.to_thread(self._clear, self._group, self._upper, self._layers)
         self._on_close(self)
+
+    def _clear(self, group: ControlGroup | None, upper: str, layers: tuple[str, ...]) -> None:
+        """Remove what an ended guest had; may be slow."""
+        if group is not None:
+            group.remove()
+        if upper:
+            self._store.remove(upper)
+        self._store.release(layers)
 
     async def usage(self) -> Usage:
         """Say what was used and who enforces which limit."""
@@ -235,7 +244,9 @@ class BubblewrapSandbox(Supervised):
         return snapshot
 
     async def _as_snapshot(self, layers: tuple[str, ...]) -> Snapshot:
-        shallow = await asyncio.to_thread(self._store.shallow, layers)
+        shallow = layers
+        if len(layers) > MAX_LAYERS:
+            shallow = await asyncio.to_thread(self._store.shallow, layers)
         self._store.hold(shallow)
         if shallow != layers and layers[0] not in self._layers:
             await asyncio.to_thread(self._store.remove, layers[0])
@@ -254,14 +265,13 @@ class BubblewrapSandbox(Supervised):
         if snapshot.provider != self._provider:
             raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot be restored here")
         self._store.hold(snapshot.layers)
-        upper, layers = self._upper, self._layers
+        group, upper, layers = self._group, self._upper, self._layers
         try:
             await self._halt()
             await self.boot(snapshot.layers)
         finally:
             await asyncio.to_thread(self._store.release, snapshot.layers)
-            await asyncio.to_thread(self._store.remove, upper)
-            await asyncio.to_thread(self._store.release, layers)
+            await asyncio.to_thread(self._clear, group, upper, layers)
 
     @property
     def _live(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ that is taken over is named here.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -62,9 +63,9 @@ def host_layer_name() -> str:
     """Return a name that changes when what the base layer copies from the host changes."""
     digest = hashlib.sha256(_VERSION.encode())
     for name in _FROM_HOST:
-        path = Path("/etc", name)
-        if path.exists():
-            info = path.stat()
+        # Asked for with every episode: os.stat, and once.
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            info = os.stat(f"/etc/{name}")
             digest.update(f"{name} {info.st_mtime_ns} {info.st_size}".encode())
     digest.update(repr((_FOLDERS, _MODES, _FILES, _LINKS)).encode())
     return f"host-{digest.hexdigest()[:12]}"

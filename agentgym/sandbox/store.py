@@ -367,6 +367,11 @@ class LayerStore:
         layers = _read_kept(self._kept(key))
         return layers if layers and self._noted(layers) else None
 
+    def find_current(self, key: str) -> tuple[str, ...] | None:
+        """Return the layers kept under a key, if they are still there and over today's base."""
+        layers = self.find(key)
+        return layers if layers is not None and self.is_current(layers) else None
+
     def keep(self, key: str, layers: tuple[str, ...]) -> tuple[str, ...]:
         """Make layers outlive this process under a key; the first keeper of a key wins.
 

@@ -1,1 +1,1 @@
-"""Task folders: reading and validating them, drawing instances, preparing their snapshots."""
+"""Task folders: reads and validates them, draws instances, and prepares their snapshots."""

@@ -1,7 +1,7 @@
-"""Tasks that nobody wrote: an environment to be used as one likes, or a question with its answer.
+"""Ad-hoc tasks: an environment for free play, or a question with its answer.
 
-They are folders in the cache, named after their content, so that what was recorded of one can be
-replayed, graded and reported like what was recorded of any other.
+They are folders in the cache, named after their content, so that their recorded episodes can be
+replayed, graded and reported like those of any other task.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def lay_down(
     answer: str | None = None,
     options: Mapping[str, Mapping[str, Json]] | None = None,
 ) -> Path:
-    """Write the folder of such a task, where it is not there yet, and return it.
+    """Write the folder of such a task, unless it exists already, and return it.
 
     Args:
         env: Catalogue name of the environment.
-        instruction: What the agent is told.
-        answer: What must be submitted, compared as `answers.normal` does. None: the score is 0
-            whatever is done, and the verdict says that nothing was verified.
+        instruction: Instruction for the agent.
+        answer: Expected answer, compared as `answers.normal` does. None: the score is always 0,
+            and the verdict says that nothing was verified.
         options: Options of surfaces by name, as in the task's ``[surface.NAME]``.
     """
     files = _files(env, instruction, answer, options or {})
@@ -85,7 +85,7 @@ def lay_down(
 
 
 def is_laid_down(folder: Path) -> bool:
-    """Whether a folder lies where `lay_down` writes: this user's own agentgym made it."""
+    """Return whether a folder lies where `lay_down` writes, so that agentgym created it."""
     return folder.is_relative_to(_home())
 
 
@@ -103,7 +103,7 @@ def _files(
         suite=_SUITE,
         title=f"Free play in {env}" if answer is None else f"A question in {env}",
         env=_toml(env),
-        # As a value of a slot it may hold whatever it likes, braces too.
+        # As the value of a slot it may hold any text, also braces.
         instruction=_toml(instruction),
         answer=_toml(answer or ""),
     )
@@ -119,7 +119,7 @@ def _files(
 
 
 def _toml(value: Json) -> str:
-    """Return a value as TOML; its texts, numbers and lists are JSON's but for the DEL character."""
+    """Return a value as TOML; texts, numbers and lists are written as JSON, except for DEL."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_toml(k)} = {_toml(v)}' for k, v in value.items())}}}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -1,4 +1,4 @@
-"""Which package brings a command that a task needs, in Debian's and Ubuntu's names."""
+"""Names of the Debian and Ubuntu packages that contain the commands tasks need."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PACKAGES = {
     "xz": "xz-utils",
     "zcat": "gzip",
 }
-"""Where the package is not named as the command is."""
+"""Packages whose name differs from that of the command."""
 
 
 def install_command(commands: Iterable[str]) -> str:
-    """Return the command that installs what is missing."""
+    """Return the shell command that installs missing commands."""
     packages = {_PACKAGES.get(command, command) for command in commands}
     return f"apt-get install {' '.join(sorted(packages))}"

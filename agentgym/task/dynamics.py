@@ -1,6 +1,6 @@
-"""The living part of a task: the tables `[clock]`, `[[event]]` and `[[fault]]` of `task.toml`.
+"""The tables `[clock]`, `[[event]]` and `[[fault]]` of `task.toml`.
 
-Owns what they may say. What they do to an episode is in `agentgym.env.dynamics`.
+This module defines their fields. `agentgym.env.dynamics` applies them to an episode.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def _script(value: str) -> str:
 
 
 class ClockManifest(Manifest):
-    """The `[clock]` table: a time that only steps and slow answers move.
+    """The `[clock]` table: a time that advances only by steps and slow answers.
 
     Attributes:
-        start: When every episode begins.
-        step_s: How long a step takes, whatever it really took.
+        start: Time at which every episode begins.
+        step_s: Logical duration of a step in seconds, whatever it really took.
     """
 
     start: Annotated[str, AfterValidator(_time)] = "2026-03-02T09:00:00Z"
@@ -58,17 +58,17 @@ class ClockManifest(Manifest):
 
 
 class EventManifest(Manifest):
-    """An `[[event]]` table: a change of the world that the agent did not make.
+    """An `[[event]]` table: a change of the world that is not the agent's.
 
     Attributes:
         id: Unique among the task's events and faults.
-        at_step: Fires after so many steps; 0 is right after the reset.
-        after_s: Fires once so many seconds of the logical clock have passed.
+        at_step: Fires after this number of steps; 0 is right after the reset.
+        after_s: Fires once this number of seconds of the logical clock has passed.
         when: Fires after the step at which this milestone first held.
         run: A script of the task folder, run as root in the guest; one that ends in ``.py``
             changes the services instead, from the host.
-        timeout_s: How long it may take.
-        announce: What the agent is told of it; absent: nothing.
+        timeout_s: Longest time for the script, in seconds.
+        announce: Text for the agent; if absent, the agent gets no text.
     """
 
     id: Id
@@ -92,7 +92,7 @@ class EventManifest(Manifest):
 
 
 class FaultKind(StrEnum):
-    """What is wrong with an answer."""
+    """Kinds of faulty answers."""
 
     ERROR = "error"
     TIMEOUT = "timeout"
@@ -102,25 +102,25 @@ class FaultKind(StrEnum):
 
 
 class Point(StrEnum):
-    """Whether the tool did what it was asked to before it failed."""
+    """Whether the tool executed the call before it failed."""
 
     BEFORE = "before"
     AFTER = "after"
 
 
 class FaultManifest(Manifest):
-    """A `[[fault]]` table: calls of a tool that fail through nobody's fault.
+    """A `[[fault]]` table: calls of a tool that fail although they are correct.
 
     Attributes:
         id: Unique among the task's events and faults.
-        tool: Whose calls.
-        calls: Which of them, counted from 1.
-        rate: Or the chance of each of them, drawn from the seed.
-        at_most: Of those drawn, how many at most.
-        kind: What is wrong with the answer.
+        tool: Name of the tool.
+        calls: Numbers of the calls that fail, counted from 1.
+        rate: Alternatively, the chance that a call fails, drawn from the seed.
+        at_most: Largest number of calls that fail by chance.
+        kind: Kind of the faulty answer.
         point: Before the commit (not executed) or after it (executed, the answer is lost).
-        message: What an error or a timeout says.
-        delay_s: What a slow answer takes on the logical clock.
+        message: Text of an error or a timeout.
+        delay_s: Logical duration of a slow answer, in seconds.
     """
 
     id: Id
@@ -135,7 +135,7 @@ class FaultManifest(Manifest):
 
     @property
     def is_executed(self) -> bool:
-        """Whether the tool does its work all the same."""
+        """Whether the tool executes the call all the same."""
         if self.kind in (FaultKind.ERROR, FaultKind.TIMEOUT):
             return self.point is Point.AFTER
         return True

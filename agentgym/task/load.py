@@ -1,4 +1,4 @@
-"""Task folders read and validated; everything that is wrong with one is said at once."""
+"""Reads and validates task folders; one error reports everything that is wrong with a folder."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _SOLUTIONS = ("solve.sh", "actions.jsonl")
 
 
 def find_task(task_id: str) -> Task:
-    """Return the task with an id, or in the folder that a path names.
+    """Return the task with an id, or in the folder with a path.
 
     Raises:
-        NotFoundError: No task has it.
-        TaskError: Its folder is broken.
+        NotFoundError: No task has the id.
+        TaskError: The folder is broken.
     """
     return load_folder(catalogue.path_of(task_id) or catalogue.find("tasks", task_id))
 
 
 def load_folder(folder: Path) -> Task:
-    """Read a task folder of any format: ours, Harbor's, terminal-bench's, or an imported one.
+    """Read a task folder of any format: agentgym's, Harbor's, terminal-bench's, or an imported one.
 
     Raises:
-        TaskError: It is broken.
+        TaskError: The folder is broken.
     """
     catalogue.keep_private(folder)
     return load_foreign(folder) if is_foreign(folder) else load_task(folder)
@@ -47,10 +47,10 @@ def load_task(folder: Path) -> Task:
     """Read a task folder.
 
     Args:
-        folder: ``<suite>/<name>``, wherever it lies.
+        folder: ``<suite>/<name>``, at any place.
 
     Raises:
-        TaskError: One line a problem, each with file, line and field where it has them.
+        TaskError: One line for each problem, with file, line and field if known.
     """
     folder = Path(os.path.abspath(folder))
     if not folder.is_dir():
@@ -59,7 +59,7 @@ def load_task(folder: Path) -> Task:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
-    """Yield what tells that a file below a folder has changed, by path."""
+    """Yield path, size and times of every file below a folder; they show whether it changed."""
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
@@ -70,7 +70,7 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int, int]]:
 
 @lru_cache(maxsize=1024)
 def _load(folder: Path, files: tuple[tuple[str, int, int, int], ...]) -> Task:
-    """Read a task folder; a command asks for the same task several times."""
+    """Read a task folder; cached, because a command reads the same task several times."""
     problems = list(_layout(folder))
     try:
         manifest = load_toml(folder / "task.toml", TaskManifest, TaskError)
@@ -134,7 +134,7 @@ def _id(folder: Path, manifest: TaskManifest) -> Iterator[str]:
 
 
 def _world(folder: Path, manifest: TaskManifest) -> Iterator[str]:
-    """Yield what is wrong with events and faults beyond each table by itself."""
+    """Yield problems of events and faults that are not visible in one table alone."""
     if not manifest.event and not manifest.fault:
         return
     path = folder / "task.toml"
@@ -172,7 +172,7 @@ def _user(folder: Path, manifest: TaskManifest) -> UserScript | None:
 
 
 def _content(task: Task) -> Iterator[str]:
-    """Yield what is wrong with the texts; any seed shows it, as it names the same slots."""
+    """Yield problems of the texts; one seed is enough, as all seeds have the same slots."""
     if not task.instruction.strip():
         yield f"{show_path(task.folder / 'instruction.md')}: expected text, got an empty file"
     try:

@@ -1,4 +1,4 @@
-"""What a task is: `task.toml` as a model, a Task (a folder), an Instance (a task and a seed)."""
+"""The model of a task: `task.toml`, a Task (a folder), and an Instance (a task and a seed)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
 
 _FINGERPRINT = "agentgym.fingerprint/2"
-"""Raise it when the same setup folder would be prepared differently."""
+"""Schema of the fingerprint; raise it if the same setup folder would be prepared differently."""
 
 PLAYBOOK_SUFFIXES = (".sh", ".jsonl")
 MUTANT_SUFFIXES = (*PLAYBOOK_SUFFIXES, ".patch")
@@ -59,7 +59,7 @@ class SetupManifest(Manifest):
 
 
 class ReplayManifest(Manifest):
-    """The `[replay]` table: what may differ between two executions of the same actions."""
+    """The `[replay]` table: allowed differences between two executions of the same actions."""
 
     volatile_paths: tuple[Annotated[str, AfterValidator(_absolute)], ...] = ()
     volatile_text: tuple[Annotated[str, AfterValidator(_regular_expression)], ...] = ()
@@ -71,17 +71,17 @@ class TaskManifest(Manifest):
     Attributes:
         id: ``suite/name-vN``.
         env: Catalogue name of the environment.
-        needs: Commands the sandbox must have.
-        max_steps: Steps an agent may take; None leaves it to the environment.
-        abstain: `give_up` can be the right answer.
-        limits: Goes over the limits of the sandbox recipe.
-        params: The slots of a template.
+        needs: Commands that the sandbox must have.
+        max_steps: Largest number of steps; None for the environment's default.
+        abstain: Whether `give_up` can be the right answer.
+        limits: Overrides limits of the sandbox recipe.
+        params: Slots of a template.
         clock: The logical clock.
-        event: What changes in the world without the agent.
-        fault: Which calls of its tools fail.
-        user: Whom the agent can write to; absent: nobody.
-        surface: Options of surfaces by name, put over the environment's; one that the environment
-            lacks is added.
+        event: Changes of the world without the agent.
+        fault: Calls of the agent's tools that fail.
+        user: User to whom the agent can write; absent if the task has no user.
+        surface: Options of surfaces by name, which override the environment's; a surface that the
+            environment lacks is added.
     """
 
     schema_version: Literal["agentgym.task/1"]
@@ -110,11 +110,11 @@ class Task:
 
     Attributes:
         id: ``suite/name-vN``.
-        folder: Where its files are.
+        folder: Folder of its files.
         manifest: Its `task.toml`.
-        instruction: Text of `instruction.md`, slots not filled.
-        foreign: The rules of a folder in a foreign format, None for one of ours.
-        user: Whom the agent can write to, None where there is nobody.
+        instruction: Text of `instruction.md`, with its slots unfilled.
+        foreign: Rules of a folder in a foreign format, None for agentgym's own format.
+        user: User to whom the agent can write; None if the task has no user.
     """
 
     id: str
@@ -128,29 +128,29 @@ class Task:
         """Draw the slots for a seed.
 
         Raises:
-            TaskError: The instruction has a slot that `[params]` does not name.
+            TaskError: The instruction has a slot that `[params]` does not define.
         """
         if self.foreign is not None:
-            # What looks like a slot there is text.
+            # In a foreign task, text that looks like a slot is plain text.
             return Instance(self, seed, {}, self.instruction)
         params = draw(self.manifest.params, seed)
         where = show_path(self.folder / "instruction.md")
         return Instance(self, seed, params, fill(self.instruction, params, where))
 
     def with_options(self, given: Mapping[str, Mapping[str, JsonValue]]) -> Task:
-        """Return the task with options of surfaces put over those in its `task.toml`."""
+        """Return the task with options of surfaces that override those in its `task.toml`."""
         own = self.manifest.surface
         merged = {name: {**own.get(name, {}), **table} for name, table in given.items()}
         return replace(self, manifest=self.manifest.model_copy(update={"surface": own | merged}))
 
     @property
     def sandbox_rules(self) -> SandboxRules | None:
-        """The rules of a foreign task that happens in a sandbox of its own."""
+        """Rules of a foreign task that runs in a sandbox of its own."""
         return self.foreign if isinstance(self.foreign, SandboxRules) else None
 
     @property
     def setup(self) -> Path | None:
-        """The folder with `setup.sh`, None where no files have to be set up."""
+        """Folder with `setup.sh`; None if the task sets up no files."""
         folder = self.folder / "setup"
         if self.foreign is not None or not folder.is_dir():
             return None
@@ -159,12 +159,12 @@ class Task:
 
     @property
     def services_setup(self) -> Path | None:
-        """The script that sets up the services, None where they are as the environment has them."""
+        """Script that sets up the services; None if they start as the environment has them."""
         path = self.folder / "setup" / "services.py"
         return path if self.foreign is None and path.exists() else None
 
     def mutants(self) -> Mapping[str, Path]:
-        """Return the wrong and cheating answers by name, sorted."""
+        """Return the wrong and cheating solutions by name, sorted."""
         if self.foreign is not None:
             return {}
         found = visible(self.folder / "mutants")
@@ -173,7 +173,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Instance:
-    """A task with its slots drawn: what one episode is about."""
+    """A task with its slots drawn; each episode plays one."""
 
     task: Task
     seed: int
@@ -181,10 +181,10 @@ class Instance:
     instruction: str
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of all that decides the prepared files, the recipe left out.
+        """Return the SHA-256 of all that determines the prepared files, except the recipe.
 
         Raises:
-            TaskError: The setup folder holds something that is not a file, folder or link.
+            TaskError: The setup folder holds something other than files, folders and links.
         """
         content: dict[str, Json] = {
             "format": _FINGERPRINT,
@@ -196,7 +196,7 @@ class Instance:
 
 
 def visible(folder: Path) -> list[Path]:
-    """Return what stands in a folder, sorted, hidden files left out; nothing if it is absent."""
+    """Return the entries of a folder, sorted, without hidden files; empty if it is absent."""
     return sorted(folder.glob("[!.]*"))
 
 

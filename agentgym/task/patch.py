@@ -1,7 +1,7 @@
-"""Patches: a text told by what it changes in another.
+"""Patches: a text described by its differences from another.
 
-The hunks are those of a unified diff (GNU diffutils) without the line numbers: a hunk stands where
-its lines are found. So a person can write one, and it outlives a change anywhere else in the text.
+The hunks are those of a unified diff (GNU diffutils) without line numbers: a hunk applies where
+its lines are found. So a person can write one, and it survives changes elsewhere in the text.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ class _Hunk:
 
 
 def read_lines(path: Path, error: type[AgentGymError]) -> list[Line]:
-    """Return the lines of a UTF-8 file, an empty last one where it ends as text files do.
+    """Return the lines of a UTF-8 file, with an empty last one after a final line break.
 
     Raises:
-        AgentGymError: As `error`; it cannot be read.
+        AgentGymError: Of class `error`; the file cannot be read.
     """
     texts, shown = read_text(path, error).split("\n"), show_path(path)
     return [Line(text, shown, number) for number, text in enumerate(texts, start=1)]
 
 
 def apply_patch(patch: Sequence[Line], original: Sequence[Line]) -> list[Line]:
-    """Return the original with a patch's changes, below the comments that the patch begins with.
+    """Return the original with a patch applied, without the comments at the patch's beginning.
 
-    Each line that begins with ``@@`` opens a hunk, whose lines go (``-``), come (``+``) or stay
-    (a space, or nothing at all). Those that go or stay must be found together at exactly one place
-    of the original, below the place of the hunk before.
+    Each line that begins with ``@@`` opens a hunk, whose lines are removed (``-``), added (``+``)
+    or kept (a space, or an empty line). The removed and kept lines must be found together at
+    exactly one place of the original, below the place of the previous hunk.
 
     Raises:
-        TaskError: It is no patch, or does not apply; names file and line.
+        TaskError: The patch is invalid, or does not apply; names file and line.
     """
     comments, hunks = _parse(patch)
     result, done = comments, 0
@@ -99,7 +99,7 @@ def _extend(hunk: _Hunk, line: Line) -> None:
 
 
 def _find(hunk: _Hunk, original: Sequence[Line], start: int) -> int:
-    """Return the index of the one place, from `start` on, where a hunk's old lines stand."""
+    """Return the index, from `start` on, of the only place that has a hunk's old lines."""
     if not hunk.old:
         raise TaskError(f"{hunk.where}: expected a line that goes or stays, to tell the place")
     old = [line.text for line in hunk.old]

@@ -1,7 +1,7 @@
 """Solutions and mutants as actions: a shell script, or one action a line.
 
-Both are files of a task folder, a mutant also a patch of the solution; the formats are those of
-docs/architecture.md.
+Both are files of a task folder; a mutant may also be a patch of the solution. The formats are those
+of docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agentgym.task.template import canonical, environment, fill_json
 
 _SCRIPT_TIMEOUT_S = 300
 _SUBMIT = Action("submit")
-_ANSWER_FILE = "/dev/shm/agentgym-answer"  # in memory: no part of the state that is judged
+_ANSWER_FILE = "/dev/shm/agentgym-answer"  # in memory, so not part of the judged state
 _READ_ANSWER = Action("bash", {"command": f"cat {_ANSWER_FILE} 2>/dev/null; rm -f {_ANSWER_FILE}"})
 
 
@@ -35,7 +35,7 @@ class Cue:
 
 
 def oracle(instance: Instance) -> tuple[Action, ...]:
-    """Return the actions of the task's own solution; none where a foreign task has none.
+    """Return the actions of the task's own solution; empty if a foreign task has no solution.
 
     Raises:
         TaskError: The solution cannot be read; names file and line.
@@ -46,10 +46,10 @@ def oracle(instance: Instance) -> tuple[Action, ...]:
 
 
 def answered(action: Action, history: Sequence[Step]) -> Action:
-    """Return a `submit` with the answer that a script has left for it; any other action as it is.
+    """Return a `submit` with the answer that a script has left; any other action unchanged.
 
     Args:
-        action: The next action of reference actions.
+        action: Next action of the reference actions.
         history: The steps taken; one of them may have read ``$AGENTGYM_ANSWER``.
     """
     if action != _SUBMIT:
@@ -60,7 +60,7 @@ def answered(action: Action, history: Sequence[Step]) -> Action:
 
 
 def reads_answer(action: Action) -> bool:
-    """Say whether a call is the one that reads what a script has left as its answer."""
+    """Return whether a call is the one that reads the answer that a script has left."""
     return action == _READ_ANSWER
 
 
@@ -83,10 +83,10 @@ def read_reference_actions(path: Path, instance: Instance) -> tuple[Action, ...]
 
 
 def read_cues(path: Path, instance: Instance) -> tuple[Cue, ...]:
-    """Return the actions that `read_reference_actions` returns, each with its place in the file.
+    """Return the actions of `read_reference_actions`, each with its place in the file.
 
     Raises:
-        TaskError: As `read_reference_actions` raises it.
+        TaskError: For the same reasons as `read_reference_actions`.
     """
     if path.suffix == ".patch":
         original = solution(instance.task)
@@ -106,17 +106,17 @@ def read_actions(
 ) -> list[Action]:
     """Return the actions of a file.
 
-    A ``.sh`` file is one `bash` call, and where it names ``$AGENTGYM_ANSWER`` another that reads
-    that file, and a `submit`, whose answer `answered` fills in. A ``.jsonl`` file holds one action
-    a line; lines that begin with ``#`` are comments.
+    A ``.sh`` file is one `bash` call. If it names ``$AGENTGYM_ANSWER``, a second call reads that
+    file, and a `submit` follows, whose answer `answered` fills in. A ``.jsonl`` file holds one
+    action a line; lines that begin with ``#`` are comments.
 
     Args:
         path: The file.
-        error: The class to raise, that of the caller's boundary.
-        params: Slots to fill and to export, None where the file has none.
+        error: Error class to raise, that of the caller's boundary.
+        params: Slots to fill and to export; None if the file has no slots.
 
     Raises:
-        AgentGymError: As `error`, naming file and line.
+        AgentGymError: Of class `error`, naming file and line.
     """
     return [cue.action for cue in _read(path, error, params)]
 
@@ -145,7 +145,7 @@ def _cues(
 
 
 def _script(text: str, params: Mapping[str, Json]) -> tuple[Action, ...]:
-    """Return the calls that run a script, and read its answer where it may leave one."""
+    """Return the calls that run a script, and read its answer if it may leave one."""
     variables = environment(params) if params else {}
     answers = "AGENTGYM_ANSWER" in text
     if answers:
@@ -168,7 +168,7 @@ def _action(line: Line, params: Mapping[str, Json] | None, error: type[AgentGymE
 
 
 def _in_words(action: Action) -> Action:
-    """Return a `submit` whose answer is text, as a slot that stands alone leaves a number there."""
+    """Return a `submit` whose answer is text; a slot that stands alone leaves a number there."""
     answer = action.arguments.get("answer")
     if action.tool != "submit" or not isinstance(answer, bool | int | float):
         return action

@@ -1,6 +1,6 @@
-"""Preparing an instance: its setup runs once, what it leaves is a kept snapshot and gold.
+"""Prepares instances: runs a setup once, and caches the resulting snapshot and gold.
 
-One builder at a time per key: an asyncio lock inside the process, flock(2) across processes.
+Each key has one builder at a time: an asyncio lock inside the process, flock(2) across processes.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _locks: WeakValueDictionary[tuple[asyncio.AbstractEventLoop, str], asyncio.Lock]
 
 @dataclass(frozen=True)
 class Prepared:
-    """What every episode of an instance starts from.
+    """The initial state of every episode of an instance.
 
     Attributes:
-        snapshot: The files as the setup left them.
-        gold: What the setup left for the checks, by name; it never is in a sandbox.
-        digest: Of both, in hexadecimal; empty if nothing was set up.
+        snapshot: The files after the setup.
+        gold: Values that the setup left for the checks, by name; they are never in a sandbox.
+        digest: Digest of both, in hexadecimal; empty if nothing was set up.
     """
 
     snapshot: Snapshot
@@ -57,13 +57,13 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a setup runs in that must make no difference to what it leaves.
+    """Conditions of a setup that must not influence its result.
 
     Attributes:
         env: Variables beside the setup's own.
         programs: Host folder that the guest has at `place` while the setup runs; its `bin` comes
-            first on PATH, its `python` on PYTHONPATH. None: there is none.
-        processes: How many process ids are used up before the setup begins.
+            first on PATH, its `python` on PYTHONPATH. None for no such folder.
+        processes: Number of process ids to use up before the setup begins.
     """
 
     env: Mapping[str, str] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Surroundings:
 
 
 PLAIN = Surroundings()
-"""How a setup runs whose result is kept."""
+"""Conditions of a setup whose result is cached."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Left:
 
     Attributes:
         snapshot: The files.
-        changes: Which of them differ from the recipe's own.
-        gold: What it left for the checks, by name.
+        changes: Changes of the files from the recipe's own.
+        gold: Values that it left for the checks, by name.
     """
 
     snapshot: Snapshot
@@ -93,7 +93,7 @@ class Left:
 
 
 async def prepare(instance: Instance, provider: SandboxProvider, recipe: Recipe) -> Prepared:
-    """Return the prepared state of an instance, running its setup where nobody has yet.
+    """Return the prepared state of an instance; run its setup if it is not cached.
 
     Raises:
         TaskError: A needed command is missing, or the setup failed.
@@ -110,10 +110,10 @@ async def prepare(instance: Instance, provider: SandboxProvider, recipe: Recipe)
 
 
 def setup_key(instance: Instance, provider: str, recipe: Recipe) -> str:
-    """Return what the prepared state of an instance is kept under, by a provider of this name."""
-    # Limits bound a setup, they do not change what it leaves.
+    """Return the cache key of an instance's prepared state, by a provider of this name."""
+    # Limits constrain a setup, but do not change its result.
     identity = {name: value for name, value in asdict(recipe).items() if name != "limits"}
-    # Needs are checked only where a state is built: others than it was built for are a new one.
+    # Needs are checked only when a state is built, so other needs make a new state.
     needs = sorted(set(instance.task.manifest.needs))
     # The digest that is kept beside a state leaves these out.
     volatile = list(instance.task.manifest.replay.volatile_paths)
@@ -143,7 +143,7 @@ async def _sole_builder(key: str) -> AsyncIterator[None]:
                 await asyncio.sleep(_POLL_S)
             yield
         finally:
-            # Said aloud: a forked child may still hold the same open file.
+            # Unlock explicitly: a forked child may still hold the same open file.
             fcntl.flock(handle, fcntl.LOCK_UN)
             os.close(handle)
 
@@ -191,14 +191,14 @@ async def run_setup(
     staged: Path,
     surroundings: Surroundings = PLAIN,
 ) -> Left:
-    """Run the setup of an instance, whatever is kept; nothing of the result is.
+    """Run the setup of an instance without using or filling the cache.
 
     Args:
-        instance: Whose setup it is.
+        instance: Instance to set up.
         provider: Starts the sandbox.
-        recipe: What the sandbox is made of.
-        staged: Where the gold goes; does not exist yet.
-        surroundings: What it runs in.
+        recipe: Recipe of the sandbox.
+        staged: Target folder of the gold; it does not exist yet.
+        surroundings: Conditions of the run.
 
     Raises:
         TaskError: A needed command is missing, or the setup failed.
@@ -230,7 +230,7 @@ async def run_setup(
 async def _compared(
     provider: SandboxProvider, recipe: Recipe, after: Snapshot
 ) -> tuple[Change, ...]:
-    """Return what a setup changed where the provider cannot tell it of a running sandbox."""
+    """Return the changes of a setup if the provider cannot list them for a running sandbox."""
     untouched = await provider.start(replace(recipe, user="root"))
     try:
         before = await untouched.seal()
@@ -296,7 +296,7 @@ async def _succeed(sandbox: Sandbox, argv: list[str]) -> ExecResult:
 
 
 def last_lines(result: ExecResult) -> str:
-    """Return how a message about a failed script goes on: what it said last, if anything."""
+    """Return the continuation of a message about a failed script: its last lines, if any."""
     tail = _tail(result)
     return f"; its last lines:\n{tail}" if tail.strip() else "; it said nothing"
 

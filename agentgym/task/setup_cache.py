@@ -1,4 +1,4 @@
-"""Which prepared setups are kept: beside the gold of each, a note of what it was made of.
+"""The cache of prepared setups: the gold of each, with a note of its origin.
 
 <cache>/gold/<key>/        gold files
 <cache>/gold/<key>.json    the note
@@ -18,14 +18,14 @@ from agentgym.records import Json
 
 @dataclass(frozen=True, slots=True)
 class CachedSetup:
-    """One prepared setup; its task is empty if none was noted.
+    """One prepared setup; its task is empty if the note does not name it.
 
     Attributes:
-        key: What it is kept under.
+        key: Key in the cache.
         provider: Name of the provider that has its snapshot.
         task: Id of its task.
-        params: What the task's slots were filled with.
-        digest: Of what it left, files and gold.
+        params: Values of the task's slots.
+        digest: Digest of its result, files and gold.
     """
 
     key: str
@@ -36,17 +36,17 @@ class CachedSetup:
 
 
 def gold_folder(key: str) -> Path:
-    """Return where the gold of a prepared setup is or will be."""
+    """Return the folder of a prepared setup's gold, which may not exist yet."""
     return catalogue.cache_dir() / "gold" / key
 
 
 def note(gold: Path, setup: CachedSetup) -> None:
-    """Note what the setup is whose gold is in a folder."""
+    """Write the note of the setup whose gold is in a folder."""
     gold.with_suffix(".json").write_text(json.dumps(asdict(setup)))
 
 
 def noted(gold: Path) -> CachedSetup:
-    """Return what is noted of the setup whose gold is in a folder."""
+    """Return the note of the setup whose gold is in a folder."""
     try:
         return CachedSetup(**json.loads(gold.with_suffix(".json").read_text()))
     except (OSError, ValueError, TypeError):
@@ -54,7 +54,7 @@ def noted(gold: Path) -> CachedSetup:
 
 
 def cached_setups() -> Iterator[CachedSetup]:
-    """Yield every setup whose gold is here."""
+    """Yield every setup whose gold is in the cache."""
     for folder in sorted(gold_folder("").glob("*")):
         if folder.is_dir() and not folder.suffix:
             yield noted(folder)

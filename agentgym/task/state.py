@@ -1,7 +1,7 @@
-"""The digest of what an episode changed, and the globs that select guest paths.
+"""The digest of an episode's changes, and the globs that select guest paths.
 
-Two episodes that left the same files have the same digest: modification times, owners and
-the order of events are no part of it.
+Two episodes that left the same files have the same digest: it ignores modification times, owners
+and the order of events.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def state_hash(
     """Digest the paths that differ from the start.
 
     Args:
-        changes: What differs, in any order.
+        changes: Changed paths, in any order.
         tree: The files at the end.
         volatile_paths: Globs (see `path_matches`) of paths to leave out.
-        until_s: When to leave off, on the monotonic clock; an agent may leave more than can be
-            hashed in the time there is.
+        until_s: Time at which to stop, on the monotonic clock; an agent may leave more files than
+            can be hashed in time.
 
     Returns:
-        SHA-256 in hexadecimal over the sorted (path, kind of change) and, of what is still
-        there, kind, permission bits, link target and content. Of a file over `HASHED_BYTES`
-        the size stands for the content. Empty where the time was not enough.
+        SHA-256 in hexadecimal over the sorted (path, kind of change) and, for paths that still
+        exist, kind, permission bits, link target and content. A file over `HASHED_BYTES` counts
+        with its size in place of its content. Empty if the time ran out.
     """
     digest = hashlib.sha256()
     for change in sorted(changes, key=lambda change: (change.path, change.kind)):
@@ -54,13 +54,13 @@ def state_hash(
                 entry.append(hashlib.sha256(content).hexdigest())
             elif stat.kind == "file":
                 entry.append(stat.size)
-        # ASCII escapes keep names that are no valid UTF-8 apart from each other.
+        # ASCII escapes keep names that are not valid UTF-8 apart from each other.
         digest.update(json.dumps(entry, ensure_ascii=True).encode() + b"\n")
     return digest.hexdigest()
 
 
 def path_matches(path: str, globs: Sequence[str]) -> bool:
-    """Whether an absolute guest path matches one of the globs.
+    """Return whether an absolute guest path matches one of the globs.
 
     ``*``, ``?`` and ``[…]`` stay within one name, as in a shell; ``**`` stands for any number
     of names, none included: ``/srv/**`` matches ``/srv`` and all that is below it.

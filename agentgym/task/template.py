@@ -1,7 +1,7 @@
-"""Slots: what may be drawn for them, drawing from the seed, and filling ``{{slot}}``.
+"""Slots: their possible values, drawing from the seed, and filling ``{{slot}}``.
 
 A draw is the SHA-256 of (seed, slot name) modulo the number of values, so it depends neither on
-the order of the slots in the file nor on anybody's random number generator.
+the order of the slots in the file nor on any random number generator.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentgym.records import Json
 _SLOT = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?)[ \t]*\}\}")
 _FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DRAW = "agentgym.draw/1"
-"""Part of every draw: another way of drawing gets another name, never other values in silence."""
+"""Part of every draw: a change of the method changes this name, so that values do not repeat."""
 
 
 def _scalar(value: object) -> str | int | float | bool:
@@ -50,7 +50,7 @@ def _value_of_choice(value: object) -> object:
 
 Scalar: TypeAlias = str | int | float | bool
 Drawn: TypeAlias = Annotated[Scalar | Mapping[str, Scalar], PlainValidator(_value_of_choice)]
-"""What a slot may be: a value, or a table of values that belong together."""
+"""The value of a slot: a plain value, or a table of values that belong together."""
 
 Bound: TypeAlias = Annotated[int, Field(ge=-(2**53), le=2**53)]
 """Integers that every JSON reader keeps exact."""
@@ -59,7 +59,7 @@ Bound: TypeAlias = Annotated[int, Field(ge=-(2**53), le=2**53)]
 class Slot(Manifest):
     """One value drawn from the seed: ``{choice = [...]}`` or ``{range = [first, last]}``.
 
-    Where the choices are tables, ``{{slot.name}}`` is a value of the one that is drawn.
+    If the choices are tables, ``{{slot.name}}`` is a value of the drawn table.
     """
 
     choice: tuple[Drawn, ...] | None = None
@@ -81,7 +81,7 @@ class Slot(Manifest):
 
     @property
     def values(self) -> Sequence[Scalar | Mapping[str, Scalar]]:
-        """Everything that can be drawn."""
+        """All values that can be drawn."""
         if self.choice is not None:
             return self.choice
         assert self.range is not None
@@ -108,7 +108,7 @@ def cardinality(slots: Mapping[str, Slot]) -> int:
 
 
 def fill(text: str, params: Mapping[str, Json], where: Path | str) -> str:
-    """Replace each ``{{slot}}`` of a text. What is filled in is not looked at again.
+    """Replace each ``{{slot}}`` of a text. Slots in the inserted values are not replaced.
 
     Args:
         text: The template.
@@ -129,13 +129,13 @@ def fill(text: str, params: Mapping[str, Json], where: Path | str) -> str:
 def fill_json(value: Json, params: Mapping[str, Json], where: str) -> Json:
     """Fill the slots in every text of a JSON value, object keys included.
 
-    A text that is one slot and nothing else becomes the slot's value with its type:
+    A text that consists of one slot becomes the slot's value with its type:
     ``"{{count}}"`` becomes ``20``.
 
     Args:
         value: The template.
         params: Values of the slots.
-        where: What stands before the message of an error, such as ``file:line``.
+        where: Prefix of error messages, such as ``file:line``.
 
     Raises:
         TaskError: A slot has no value, or filling makes two keys of an object equal.
@@ -161,13 +161,13 @@ def fill_json(value: Json, params: Mapping[str, Json], where: str) -> Json:
 
 
 def environment(params: Mapping[str, Json]) -> dict[str, str]:
-    """Return the parameters as setups and solutions get them: environment variables."""
+    """Return the parameters as environment variables for setups and solutions."""
     variables = {f"PARAM_{name.upper()}": _text(value) for name, value in params.items()}
     return variables | {"AGENTGYM_PARAMS": canonical(params)}
 
 
 def canonical(value: Json) -> str:
-    """Return the one JSON text of a value: sorted keys, no blanks, ASCII."""
+    """Return the canonical JSON text of a value: sorted keys, no blanks, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
@@ -177,7 +177,7 @@ def _filled(match: re.Match[str], params: Mapping[str, Json], where: str) -> str
 
 
 def _is_slot(name: str, params: Mapping[str, Json]) -> bool:
-    """Whether a name is to be filled: ``{{a.b}}`` is other people's text unless a is a table."""
+    """Return whether a name is to be filled: ``{{a.b}}`` is foreign text unless a is a table."""
     table, dot, _ = name.partition(".")
     return not dot or isinstance(params.get(table), Mapping)
 

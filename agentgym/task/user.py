@@ -1,8 +1,8 @@
 """The simulated user of a task: the file that `[user]` names, `user.toml` (`agentgym.user/1`).
 
-Owns what it may say: who they are, what they know and want, the states they go through and the
-rules that move them. A scripted user follows the rules; a model plays the part from the rest of
-the file. How they behave is in `agentgym.user`; docs/users.md says how to write one.
+This module defines its fields: the user's identity, knowledge and goal, the states they pass
+through and the rules that change them. A scripted user follows the rules; a model plays the user
+from the other fields. The behaviour is in `agentgym.user`; docs/users.md is the guide for authors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FILE = "user.toml"
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a pattern as it is looked for: where a word begins, in any case.
+    """Compile a pattern: it matches at the beginning of a word, in any case.
 
     Example:
         >>> bool(compile_pattern("refund").search("It was Refunded"))
@@ -44,7 +44,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 def _pattern(value: str) -> str:
     try:
-        # Slots are filled in before it is used, as text that stands for itself.
+        # The slots are filled later, with text that is matched literally.
         plain = re.sub(r"\{\{.*?\}\}", "slot", value)
         re.compile(plain)
         compile_pattern(plain)
@@ -67,15 +67,15 @@ def _lines(value: object) -> object:
 Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
 Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Lines: TypeAlias = Annotated[tuple[Text, ...], BeforeValidator(_lines), Field(min_length=1)]
-"""One text, or several that are said one after the other; the last one is said again."""
+"""One text, or several that are said one after the other; the last one is repeated."""
 Pattern: TypeAlias = Annotated[Text, AfterValidator(_pattern)]
 
 
 class UserManifest(Manifest):
-    """The `[user]` table of `task.toml`: that there is somebody to write to.
+    """The `[user]` table of `task.toml`: the task has a user to write to.
 
     Attributes:
-        script: The file that says who they are.
+        script: The file that describes the user.
     """
 
     script: Literal["user.toml"] = "user.toml"
@@ -85,8 +85,8 @@ class Deed(Manifest):
     """A service tool that the user calls before they answer.
 
     Attributes:
-        tool: Its name.
-        arguments: Of the call, slots filled; of a deed before it ``{{result.…}}``, too.
+        tool: Name of the tool.
+        arguments: Arguments of the call, with slots; ``{{result.…}}`` refers to the call before.
     """
 
     tool: Text
@@ -94,11 +94,11 @@ class Deed(Manifest):
 
 
 class Doing(Manifest):
-    """What may do something before it says something.
+    """A fact or rule, with optional calls before its text is said.
 
     Attributes:
-        do: What is done, in order, up to the first call that fails.
-        failing: What is said where one does; ``{{error}}`` is the service's own message.
+        do: Calls to make, in order, up to the first that fails.
+        failing: Text that is said if a call fails; ``{{error}}`` is the service's own message.
     """
 
     do: tuple[Deed, ...] = ()
@@ -109,10 +109,10 @@ class Fact(Doing):
     """Something that the user can be asked for.
 
     Attributes:
-        id: Several facts may share one: the first that goes with the present state counts.
-        asked: Regular expressions of what it is called in a question; by default its id.
-        say: The answer; a second one is given to who asks again.
-        states: In which it is said; in every state by default.
+        id: Several facts may share one: the first that fits the present state counts.
+        asked: Regular expressions of its names in a question; by default its id.
+        say: The answer; a second text is for an agent that asks again.
+        states: States in which it is said; by default every state.
     """
 
     id: Id
@@ -122,18 +122,18 @@ class Fact(Doing):
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """What it is called, as regular expressions."""
+        """Names of the fact, as regular expressions."""
         return self.asked or (re.sub("[_-]", " ", self.id),)
 
 
 class CalledCondition(Manifest):
-    """That a tool of the services was called, and answered.
+    """A condition: a tool of the services was called, and answered.
 
     Attributes:
-        tool: Its name.
-        arguments: What the call must have had among its arguments.
-        by: Who called.
-        times: How often at least.
+        tool: Name of the tool.
+        arguments: Arguments that the call must have had.
+        by: Actor of the call.
+        times: Smallest number of such calls.
     """
 
     tool: Text
@@ -143,12 +143,12 @@ class CalledCondition(Manifest):
 
 
 class RowCondition(Manifest):
-    """That a table of the services has a row.
+    """A condition: a table of the services has a row.
 
     Attributes:
-        table: Its name.
+        table: Name of the table.
         where: Columns and their values.
-        absent: That it has none instead.
+        absent: Whether the table must lack the row instead.
     """
 
     table: Text
@@ -157,20 +157,20 @@ class RowCondition(Manifest):
 
 
 class Rule(Doing):
-    """What the user does when a message comes and all conditions of the rule hold.
+    """An action of the user on a message for which all conditions of the rule hold.
 
     Attributes:
         intent: The message has one of these intents (`agentgym.records.Intent`).
         said: One of these regular expressions is found in the message.
-        unsaid: And none of these.
+        unsaid: None of these regular expressions is found in it.
         called: This call has been made.
-        row: This row is there.
+        row: This row exists.
         told: All of these facts have been told.
-        turns: So many messages have come in this state, this one included.
-        most: How often the rule may apply.
-        say: What is said.
-        to: The state that follows.
-        leave: The user then leaves.
+        turns: This number of messages has come in this state, including this one.
+        most: Largest number of times that the rule may apply.
+        say: Text that is said.
+        to: The next state.
+        leave: Whether the user then leaves.
     """
 
     intent: tuple[Intent, ...] = ()
@@ -193,13 +193,13 @@ class Rule(Doing):
 
 
 class State(Manifest):
-    """Where the user is in what they came for.
+    """A stage of the conversation from the user's view.
 
     Attributes:
         id: Unique.
-        about: What holds in it, in a line; told to a model that plays the user.
-        idle: What they say to what no rule and no fact fits, in turn.
-        rule: What may happen in it; the first that applies does.
+        about: One line about the state, for a model that plays the user.
+        idle: Answers to messages that fit no rule and no fact, in turn.
+        rule: Rules of the state; the first that applies is followed.
     """
 
     id: Id
@@ -209,13 +209,13 @@ class State(Manifest):
 
 
 class Phrases(Manifest):
-    """The `[lines]` table: what anybody says.
+    """The `[lines]` table: standard answers.
 
     Attributes:
-        unfit: To what fits nothing, in turn.
-        unknown: To a question for what they do not know, in turn.
-        again: Before what they have told already.
-        farewell: When their patience is over.
+        unfit: Answers to messages that fit nothing, in turn.
+        unknown: Answers to questions that the user cannot answer, in turn.
+        again: Prefix of facts that were told before.
+        farewell: Last words when the user's patience is over.
     """
 
     unfit: Lines = (
@@ -228,21 +228,21 @@ class Phrases(Manifest):
 
 
 class UserScript(Manifest):
-    """`user.toml` as it is written; no slot is filled yet.
+    """`user.toml`, with its slots unfilled.
 
     Attributes:
-        name: Who it is.
-        persona: How they are and write; for a model.
-        goal: What they want; for a model, and for whoever reads the file.
-        behaviour: What they do and never do; for a model.
-        opening: What they have written before the agent begins; absent: they wait.
-        tools: Globs of service tools that a model may call in their place.
-        own: Those of their tools (globs) that the agent does not have.
-        patience: After so many messages in a row that led nowhere they leave.
-        start: The first state; the first in the file by default.
-        lines: What anybody says.
-        fact: What they can be asked for.
-        state: Where they can be in what they came for.
+        name: Name of the user.
+        persona: Character and style of writing; for a model.
+        goal: Goal of the user; for a model, and for readers of the file.
+        behaviour: What the user always or never does; for a model.
+        opening: Message before the agent begins; if absent, the user waits.
+        tools: Globs of service tools that a model may call as the user.
+        own: Globs of those tools of the user that the agent does not have.
+        patience: Number of messages in a row without progress after which the user leaves.
+        start: The first state; by default the first in the file.
+        lines: Standard answers.
+        fact: Facts that the user can be asked for.
+        state: Stages of the conversation.
         always: Rules of every state, after its own.
     """
 
@@ -263,7 +263,7 @@ class UserScript(Manifest):
 
     @property
     def first_state(self) -> str:
-        """Id of the state that everything begins in."""
+        """Id of the first state."""
         return self.start or self.state[0].id
 
     def doings(self) -> Iterator[tuple[Location, Doing]]:
@@ -295,7 +295,7 @@ def load_user(path: Path, params: Mapping[str, Json]) -> UserScript:
         params: Values for the slots of the task, of any seed.
 
     Raises:
-        TaskError: One line a problem, each with file, line and field.
+        TaskError: One line for each problem, with file, line and field.
     """
     script = load_toml(path, UserScript, TaskError)
     text = read_text(path, TaskError)
@@ -309,7 +309,7 @@ def load_user(path: Path, params: Mapping[str, Json]) -> UserScript:
 
 
 def _references(script: UserScript) -> Iterator[tuple[Location, str]]:
-    """Yield every name in a script that nothing has."""
+    """Yield every name in a script that does not exist."""
     states: list[str] = []
     for place, state in enumerate(script.state):
         if state.id in states:
@@ -342,7 +342,7 @@ def _absent(kind: str, name: str, known: Sequence[str]) -> str:
 
 
 RESULT = re.compile(r"\{\{[ \t]*(result(?:\.[A-Za-z0-9_]+)*|error)[ \t]*\}\}")
-"""Slots that only a call of the user fills: its result, a part of that, or why it failed."""
+"""Slots that only a call of the user fills: its result, a part of it, or its error."""
 
 
 def _slots(script: UserScript, params: Mapping[str, Json]) -> Iterator[tuple[Location, str]]:
@@ -361,7 +361,7 @@ def _slots(script: UserScript, params: Mapping[str, Json]) -> Iterator[tuple[Loc
 
 
 def _is_filled(slot: str, at: Location, doings: Mapping[Location, Doing]) -> bool:
-    """Whether a call comes before the text at a place, so that it can fill a slot of it."""
+    """Return whether a call comes before the text at a place, so that it can fill a slot of it."""
     owner = next((at[:n] for n in range(len(at)) if at[:n] in doings), None)
     if owner is None or not doings[owner].do:
         return False

@@ -1,1 +1,1 @@
-"""Simulated users: people that an agent can write to, who know, want and do things of their own."""
+"""Simulated users: people with knowledge, wishes and tools, to whom an agent can write."""

@@ -1,8 +1,8 @@
-"""What a message asks for, by its words alone: an agent's free text, without a model to read it.
+"""Finds the requests in an agent's free text from its words alone, without a model.
 
-A sentence asks where it has a question mark or one of the phrases with which people ask, in
-English, German, French or Spanish; the points of a list ask where the line above it does. Who asks
-to check or repeat "it" asks for what the sentence before is about.
+A sentence asks if it has a question mark or one of the phrases with which people ask, in English,
+German, French or Spanish; the points of a list ask if the line above them does. A request to check
+or repeat "it" asks for the subject of the sentence before.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Message:
     """A message as a user reads it.
 
     Attributes:
-        text: Of it all: composed characters, plain quotes and blanks.
+        text: The whole text: composed characters, plain quotes and single blanks.
         asking: Its sentences that ask for something.
-        intents: What else it does; see `agentgym.user.intents`.
+        intents: Its other intents; see `agentgym.user.intents`.
     """
 
     text: str
@@ -76,16 +76,16 @@ class Message:
     intents: frozenset[Intent] = frozenset()
 
     def says(self, patterns: Sequence[re.Pattern[str]]) -> bool:
-        """Whether one of these is found in it."""
+        """Return whether one of the patterns is found in the message."""
         return any(pattern.search(self.text) for pattern in patterns)
 
     def asks(self, patterns: Sequence[re.Pattern[str]]) -> bool:
-        """Whether one of these is found in what it asks for."""
+        """Return whether one of the patterns is found in the sentences that ask."""
         return any(pattern.search(part) for part in self.asking for pattern in patterns)
 
     @property
     def asks_openly(self) -> bool:
-        """Whether it asks for something that yes and no do not answer."""
+        """Whether it asks for something that yes or no does not answer."""
         return any(_OPEN.search(part) for part in self.asking)
 
 
@@ -111,7 +111,7 @@ def read(message: str) -> Message:
 
 
 def _unwrapped(text: str) -> list[str]:
-    """Return the lines of a text that hold something; what was broken in a sentence is joined."""
+    """Return the non-empty lines of a text; lines broken within a sentence are joined."""
     lines: list[str] = []
     whole = True
     for line in map(_one_space, text.splitlines()):
@@ -124,7 +124,7 @@ def _unwrapped(text: str) -> list[str]:
 
 
 def _questions(sentences: Sequence[str]) -> list[str]:
-    """Return those that ask, with the one before where only that one says for what."""
+    """Return the sentences that ask, with the one before if only that names the subject."""
     return [
         f"{before} {sentence}".strip() if _REFERS.search(sentence) else sentence
         for before, sentence in zip(["", *sentences], sentences, strict=False)

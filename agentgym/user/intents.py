@@ -1,8 +1,8 @@
-"""The intent of a message: what its writer does with it, by a grammar over its sentences.
+"""Recognises the intents of a message by a grammar over its sentences.
 
 Intents are dialogue acts (ISO 24617-2 calls them communicative functions). Contractions are
 written out first, so that one pattern covers "can't", "cannot" and "can not". A message may have
-several intents, one for each of its sentences; a sentence that no pattern fits has none.
+several intents, one for each of its sentences; a sentence that fits no pattern has no intent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _pattern(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives))
 
 
-# What somebody looks for in vain; nobody refuses anything by it.
+# A failed search, which is not a refusal.
 _LOOKING: Final = (
     r"(?:find|see|locate|identify|trace|spot|match|recogni[sz]e|verify|confirm|pull (?:up|it|that)"
     r"|look (?:it|that|this) up|wait|make out|reach|hear|tell (?:which|whether|if|who|from)"
@@ -195,7 +195,7 @@ _QUESTION: Final = re.compile(r"\?\s*$")
 def _refuses(sentence: str, asking: bool) -> bool:
     if _QUESTION.search(sentence) or not _REFUSAL.search(sentence):
         return False
-    # "I can't change it until I know who you are": a condition, where the message asks for it.
+    # "I can't change it until I know who you are" is a condition if the message asks for it.
     return not (asking and _CONDITION.search(sentence))
 
 
@@ -218,10 +218,10 @@ _GRAMMAR: Final[Mapping[Intent, Callable[[str, bool], bool]]] = {
 
 
 def intents(sentences: Sequence[str], asking: bool) -> frozenset[Intent]:
-    """Return the intents that some sentences have together.
+    """Return the intents of some sentences together.
 
     Args:
-        sentences: Of one message, with plain quotes and single blanks.
+        sentences: Sentences of one message, with plain quotes and single blanks.
         asking: Whether the message also asks for something.
 
     Example:

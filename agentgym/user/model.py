@@ -1,8 +1,8 @@
-"""The user that a model plays: the same file, the same tools, free words.
+"""A user played by a model: the same file and tools as the scripted one, in free words.
 
-Owns one turn: what the model is sent, its own calls before it answers, what is taken for an
-answer. A turn that was recorded is not asked for again: its calls are made again and its words
-enter the dialogue, so that what comes later is asked as if all had been one episode.
+It implements one turn: the messages sent to the model, the user's own calls before the answer, and
+the validation of the answer. A recorded turn is not asked for again: its calls are repeated and its
+words enter the dialogue, so that later turns are asked as in one uninterrupted episode.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from agentgym.user.prompt import ANSWER, ANSWER_TOOL, Answer, part_of
 from agentgym.user.slots import Slots
 
 ASKS = 3
-"""Unusable replies in a turn, after which there is no answer to be had."""
+"""Unusable replies in a turn after which the user fails."""
 
 MOST_CALLS = 8
-"""Calls of their own tools in a turn."""
+"""Largest number of calls of the user's own tools in a turn."""
 
 _BEGINNINGS = 1_000
-"""Characters that are left of each message, where the whole dialogue is too long for the model."""
+"""Characters kept of each message, if the whole dialogue is too long for the model."""
 
 _CUT = " […]"
 _TOO_MUCH = "This is far more than I can read. I am leaving this chat."
@@ -51,10 +51,10 @@ HOW = f"name its endpoint with {PREFIX}_BASE_URL or OPENAI_BASE_URL"
 
 
 class Options(BaseModel):
-    """What may follow the model's name, as in ``openai:gpt-x?temperature=0``.
+    """The options after the model's name, as in ``openai:gpt-x?temperature=0``.
 
     Attributes:
-        temperature: Of sampling; the server's default where absent.
+        temperature: Sampling temperature; the server's default if absent.
         timeout_s: Seconds one reply may take, retries included.
         turn_s: Seconds a whole turn may take.
         retries: Attempts after the first, on 429, 5xx and broken connections.
@@ -75,11 +75,11 @@ class ModelUser:
 
     Args:
         argument: The model and its options.
-        script: Who they are.
+        script: Description of the user.
         instance: The task with its parameters.
 
     Raises:
-        ConfigError: No model, or an unknown option.
+        ConfigError: The model is missing, or an option is unknown.
     """
 
     def __init__(self, argument: str, script: UserScript, instance: Instance) -> None:
@@ -90,7 +90,7 @@ class ModelUser:
         self._dialogue: list[ChatMessage] = []
 
     def problems(self) -> Sequence[Problem]:
-        """Say whether the model can be asked at all."""
+        """Return the reasons why the model cannot be asked, if any."""
         try:
             address_of_model()
         except ConfigError as error:
@@ -98,14 +98,14 @@ class ModelUser:
         return ()
 
     async def start(self, world: UserWorld) -> str:
-        """Begin; the opening is the file's own."""
+        """Begin the conversation; the opening comes from the user's file."""
         self._world = world
         self._tools = [tool for tool in world.tools if _is_picked(tool, self._script.reach)]
         part = part_of(self._script, self._slots, has_tools=bool(self._tools))
         opening = self._slots.text(self._script.opening or "")
         self._dialogue = [{"role": "system", "content": part}]
         if opening:
-            # Some servers want somebody to have spoken before the one they play does.
+            # Some servers require a user message before the first assistant message.
             self._dialogue.append({"role": "user", "content": _BEGINNING})
             self._say(Answer(text=opening))
         return opening
@@ -114,7 +114,7 @@ class ModelUser:
         """Answer a message; see `agentgym.protocols.User`.
 
         Raises:
-            UserError: No answer within the deadline, or none that can be used.
+            UserError: The model gave no usable answer within the deadline.
         """
         self._dialogue.append({"role": "user", "content": message})
         if recorded is not None:
@@ -134,11 +134,11 @@ class ModelUser:
             raise UserError(f"user {self._model}: {error}") from error
 
     async def _turn_of_what_fits(self) -> UserTurn:
-        """Take a turn; if the assistant wrote too much for the model, it reads the beginnings.
+        """Take a turn; if the assistant wrote too much for the model, send the beginnings.
 
-        How much it writes is the assistant's doing. If even the beginnings are too long, the user
-        leaves as a person does who is sent books. Only a part that does not fit on its own is a
-        failure of the user.
+        The assistant determines how much it writes. If even the beginnings are too long, the user
+        leaves, as a person would. Only a part that does not fit by itself is a failure of the
+        user.
         """
         try:
             return await self._turn()
@@ -155,14 +155,14 @@ class ModelUser:
             return UserTurn(_TOO_MUCH, True)
 
     def _messages(self) -> list[ChatMessage]:
-        """Return what the assistant wrote, in the dialogue."""
+        """Return the assistant's messages in the dialogue."""
         return [message for message in self._dialogue if message["role"] == "user"]
 
     def _written(self) -> int:
         return sum(len(str(message["content"])) for message in self._messages())
 
     def _shorten(self) -> bool:
-        """Cut the assistant's messages to their beginnings; False if there is nothing to cut."""
+        """Cut the assistant's messages to their beginnings; return False if they cannot be cut."""
         long = [m for m in self._messages() if len(str(m["content"])) > _BEGINNINGS + len(_CUT)]
         for message in long:
             message["content"] = str(message["content"])[:_BEGINNINGS] + _CUT
@@ -241,13 +241,13 @@ def read_options(argument: str) -> tuple[str, Options]:
     """Read ``MODEL?option=value``.
 
     Raises:
-        ConfigError: No model, or an unknown option.
+        ConfigError: The model is missing, or an option is unknown.
     """
     return read_model(argument, Options, who="user 'openai'", example=EXAMPLE)
 
 
 def address_of_model() -> Address:
-    """Return where the model is.
+    """Return the address of the model's endpoint.
 
     Raises:
         ConfigError: The environment names no usable endpoint.

@@ -1,4 +1,4 @@
-"""How a model is told whom to play: the part of a user's file that is not about rules."""
+"""The prompt that tells a model whom to play: a user's file without its rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOOLS = "; the other tools are things you can do yourself, before you say somet
 
 
 class Answer(BaseModel):
-    """What the tool `ANSWER` takes."""
+    """Arguments of the tool `ANSWER`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     text: str = Field(min_length=1, max_length=MAX_CHARS, pattern=r"\S")
@@ -67,9 +67,9 @@ def part_of(script: UserScript, slots: Slots, *, has_tools: bool) -> str:
     """Return the system prompt for a user.
 
     Args:
-        script: Who they are.
+        script: Description of the user.
         slots: Fills its texts.
-        has_tools: They have tools of their own.
+        has_tools: Whether the user has tools of their own.
     """
     role = _ROLE.format(answer=ANSWER, patience=script.patience, tools=_TOOLS if has_tools else "")
     sections = [role, *(slots.text(text) for text in _sections(script))]

@@ -1,6 +1,6 @@
 """Users by name: ``scripted``, ``openai:gpt-x?temperature=0``; from ``--user`` or AGENTGYM_USER.
 
-What stands before the first colon is an entry point of the group ``agentgym.users``, a factory
+The text before the first colon names an entry point of the group ``agentgym.users``, a factory
 that is called with the rest, the `UserScript` and the `Instance`.
 """
 
@@ -19,22 +19,22 @@ SCRIPTED = "scripted"
 
 
 def user_spec() -> str:
-    """Return whom AGENTGYM_USER names, the scripted user where it names nobody."""
+    """Return the spec in AGENTGYM_USER; that of the scripted user if it is not set."""
     return os.environ.get(VARIABLE, "").strip() or SCRIPTED
 
 
 def create(spec: str, script: UserScript, instance: Instance) -> User:
-    """Make the user of one episode.
+    """Create the user of one episode.
 
     Args:
         spec: ``"<name>"`` or ``"<name>:<argument>"``.
-        script: Who they are.
+        script: Description of the user.
         instance: The task with its parameters.
 
     Raises:
         NotFoundError: No user has that name.
         ConfigError: The argument is not accepted.
-        PluginError: The entry point cannot be loaded or does not make a user.
+        PluginError: The entry point cannot be loaded or does not create a user.
     """
     methods = ("problems", "start", "reply", "close")
     user: User = plugins.make(GROUP, spec, script, instance, like=User, methods=methods)

@@ -1,9 +1,9 @@
-"""The scripted user: a state machine over what they know and want. The same words, the same answer.
+"""The scripted user: a state machine over knowledge and wishes. Equal messages get equal answers.
 
-Owns how a message is answered. First every fact that it asks for is told, in whatever state, or the
-fact that it doubts; then the first rule applies whose conditions hold, of the state's own and then
-of those that always hold. A message that no fact, rule or intent fits is not understood: the user
-asks back. What leads nowhere costs patience.
+A message is answered in this order. First the user tells every fact that it asks for, in any
+state, or the fact that it doubts. Then the first rule applies whose conditions hold, among those
+of the state and then among those of all states. If no fact, rule or intent fits, the user asks
+back. A message without progress costs patience.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from agentgym.user.slots import Slots, UnfilledError
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What one fact or rule led to: the words, and whether its calls worked."""
+    """The effect of one fact or rule: the words, and whether its calls worked."""
 
     text: str
     worked: bool = True
@@ -43,15 +43,15 @@ class ScriptedUser:
     """Follows the script.
 
     Args:
-        argument: There is none.
-        script: Who they are.
+        argument: Must be empty.
+        script: Description of the user.
         instance: The task with its parameters.
 
     Attributes:
-        state: Id of the state they are in.
+        state: Id of the current state.
 
     Raises:
-        ConfigError: There is an argument.
+        ConfigError: The argument is not empty.
     """
 
     def __init__(self, argument: str, script: UserScript, instance: Instance) -> None:
@@ -70,7 +70,7 @@ class ScriptedUser:
         self._calls: list[UserCall] = []
 
     def problems(self) -> Sequence[Problem]:
-        """Return nothing: a script needs nobody."""
+        """Return nothing: a script needs no other program."""
         return ()
 
     async def start(self, world: UserWorld) -> str:
@@ -79,7 +79,7 @@ class ScriptedUser:
         return self._slots.text(self._script.opening or "")
 
     async def reply(self, message: str, recorded: UserTurn | None = None) -> UserTurn:
-        """Answer by the script; what is recorded must come out again by itself."""
+        """Answer by the script; a recorded turn must result again by itself."""
         heard = read(message)
         self._calls, self._turns = [], self._turns + 1
         told, news = self._tell(heard)
@@ -110,12 +110,12 @@ class ScriptedUser:
         return other
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing; the user holds no resources."""
 
     # --- what they know --------------------------------------------------------------------
 
     def _tell(self, heard: Message) -> tuple[list[str], bool]:
-        """Return the answers to what is asked for, and whether one of them is news."""
+        """Return the answers to the questions, and whether one of them is news."""
         answers, repeated = list[str](), list[str]()
         news = False
         for fact in self._asked(heard):
@@ -143,7 +143,7 @@ class ScriptedUser:
         return named or [fact for fact in told if fact.id == self._last_told]
 
     def _known(self) -> Iterator[Fact]:
-        """Yield what can be asked for now, of each id the first."""
+        """Yield the facts that can be asked for now, the first of each id."""
         seen = set()
         for fact in self._script.fact:
             if fact.id not in seen and (not fact.states or self.state in fact.states):
@@ -192,7 +192,7 @@ class ScriptedUser:
             self.state, self._turns = rule.to, 0
 
     def _speak(self, doing: Doing, lines: Sequence[str], times: int) -> _Said:
-        """Do what comes first, then say it: the line of this time, or why it did not work."""
+        """Make the calls first, then say the line of this time, or why the calls failed."""
         slots = self._slots
         try:
             for deed in doing.do:
@@ -211,7 +211,7 @@ class ScriptedUser:
     # --- what they do not understand -------------------------------------------------------
 
     def _puzzled(self, heard: Message) -> str:
-        """Return what they say to what nothing fits: the next line of those that go with it."""
+        """Return the answer to a message that fits nothing: the next of the matching lines."""
         phrases, idle = self._script.lines, self._states[self.state].idle
         if heard.asks_openly:
             kind, lines = "unknown", phrases.unknown

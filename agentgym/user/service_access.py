@@ -1,4 +1,4 @@
-"""What a simulated user is in touch with: the live services of an episode, in their own name."""
+"""A simulated user's access to the live services of an episode, in their own name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class UserServiceAccess:
     """The `agentgym.protocols.UserWorld` of live services.
 
     Args:
-        backend: The services, None where the environment has none.
+        backend: The services; None if the environment has no services.
     """
 
     def __init__(self, backend: Backend | None) -> None:
@@ -29,14 +29,14 @@ class UserServiceAccess:
         return self._backend.call(tool, arguments, "user")
 
     def calls(self) -> Sequence[AuditEntry]:
-        """Return what has been called so far."""
+        """Return the calls so far."""
         return () if self._backend is None else tuple(self._backend.audit)
 
     def rows(self, table: str, where: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return the rows of a table whose columns have these values.
 
         Raises:
-            TaskError: There is no such table or column, or a value is no plain one.
+            TaskError: The table or column does not exist, or a value is not plain JSON.
         """
         if self._backend is None:
             raise TaskError(f"row of {table!r}: the environment has no services")

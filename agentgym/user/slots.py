@@ -1,4 +1,4 @@
-"""Slots in what a user says and does: the task's own, and those that a call has filled."""
+"""Slots in the texts and calls of a user: the task's own, and those that a call has filled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentgym.task.user import RESULT, compile_pattern
 
 
 class UnfilledError(Exception):
-    """The result of a call has no such part; the text says which."""
+    """The result of a call lacks a part; the text names it."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Slots:
     """Fills texts.
 
     Args:
-        params: Of the instance.
-        where: The file they come from, for messages.
-        result: Of the last call.
-        error: Why it failed.
+        params: Parameters of the instance.
+        where: File of the texts, for messages.
+        result: Result of the last call.
+        error: Reason why it failed.
     """
 
     params: Mapping[str, Json]
@@ -32,7 +32,7 @@ class Slots:
     error: str = ""
 
     def text(self, template: str) -> str:
-        """Return a text, filled. Raises UnfilledError."""
+        """Return a text with its slots filled. Raises UnfilledError."""
         pieces, end = [], 0
         for match in RESULT.finditer(template):
             pieces.append(fill(template[end : match.start()], self.params, self.where))
@@ -43,7 +43,7 @@ class Slots:
     def json(self, template: Json) -> Json:
         """Return a value with every text in it filled. Raises UnfilledError.
 
-        A text that is one slot and nothing else becomes what fills it, with its type.
+        A text that consists of one slot becomes its value, with its type.
         """
         if isinstance(template, str):
             whole = RESULT.fullmatch(template)
@@ -63,7 +63,7 @@ class Slots:
         return {key: self.json(inner) for key, inner in template.items()}
 
     def patterns(self, templates: Sequence[str]) -> tuple[re.Pattern[str], ...]:
-        """Return regular expressions; what fills a slot in them stands for itself."""
+        """Return regular expressions; the value of a slot in them is matched literally."""
         return tuple(
             compile_pattern(fill(template, _escaped(self.params), self.where))
             for template in templates
@@ -90,5 +90,5 @@ def _escaped(params: Mapping[str, Json]) -> dict[str, Json]:
 def _escape(value: Json) -> Json:
     if isinstance(value, Mapping):
         return _escaped(value)
-    # Messages are read with single blanks, and so is what is looked for in them.
+    # Messages are read with single blanks, so the patterns have single blanks, too.
     return r"\s+".join(re.escape(part) for part in str(value).split())

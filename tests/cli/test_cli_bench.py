@@ -20,6 +20,7 @@ def test_bench_pool_counts_episodes_and_shares_out_their_time(cli: Cli, tmp_path
     for setting in ("no_pool.jobs1", "pool.jobs1", "no_pool.jobs2", "pool.jobs2"):
         key = f"bubblewrap.{setting}"
         assert figures[f"{key}.episodes_per_min"] > 0
+        assert figures[f"{key}.cpu_ms"] > 0
         shares = [v for name, v in figures.items() if name.startswith(f"{key}.share.")]
         assert sum(shares) == pytest.approx(1, abs=0.01)
         assert figures[f"{key}.share.steps"] > 0

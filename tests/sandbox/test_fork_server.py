@@ -1,6 +1,7 @@
 """The process from which sandboxes are forked: what it knows, and what its end means."""
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -121,6 +122,21 @@ async def test_a_supervisor_holds_nothing_of_the_fork_servers(provider, recipe):
     for name in ("user", "mnt", "pid", "net", "ipc", "uts"):
         spaces = {os.readlink(f"/proc/{pid}/ns/{name}") for pid in (server_of(box), box.host_pid)}
         assert len(spaces) == 2, name
+
+
+async def test_a_start_that_is_called_off_leaves_nothing(provider, recipe, tmp_path):
+    kept = await provider.start(recipe())
+    server = server_of(kept)
+    for wait_s in [step / 2000 for step in range(24)]:
+        start = asyncio.create_task(provider.start(recipe()))
+        await asyncio.sleep(wait_s)
+        start.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await (await start).close()
+    stat = Path(f"/proc/{server}/task/{server}/children")
+    assert stat.read_text().split() == [str(kept.host_pid)]
+    folders = {path.name for path in (tmp_path / "store/live").glob("*/*")}
+    assert folders == {"lock", kept.id.rpartition("/")[2]}
 
 
 async def test_what_it_cannot_do_is_told(provider, recipe, monkeypatch):

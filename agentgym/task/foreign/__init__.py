@@ -1,1 +1,1 @@
-"""Task folders in other people's formats, read as they are."""
+"""Task folders in the formats of other benchmarks, read as they are."""

@@ -1,7 +1,7 @@
-"""Which folders hold a foreign task, and such a folder as a Task of ours.
+"""Recognises foreign task folders and reads them as `Task`.
 
-The id of a task that is named by its path is that path: it is the one name under which a record
-finds it again. One that was imported into the catalogue has an id there.
+The id of a task that is named by its path is that path, because a record can find the task only by
+it. A task that was imported into the catalogue has an id there.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from agentgym.task.model import Task, TaskManifest
 
 ENV = "terminal"
 MAX_STEPS = 200
-"""Steps of an agent: these tasks bound time alone, and nothing should go on for ever."""
+"""Largest number of steps: these tasks limit only time, and an episode must end."""
 _LEVELS = ("easy", "medium", "hard")
 _OWN = "agentgym.task/"
 
 
 def is_foreign(folder: Path) -> bool:
-    """Whether a folder holds a task in a foreign format."""
+    """Return whether a folder holds a task in a foreign format."""
     if (folder / "task.yaml").is_file():
         return True
-    if (folder / "checks").is_dir():  # of ours, however broken its task.toml is
+    if (folder / "checks").is_dir():  # agentgym's own format, however broken its task.toml is
         return False
     try:
         text = (folder / "task.toml").read_text("utf-8", "replace")
         stated = tomllib.loads(text).get("schema_version", "")
     except tomllib.TOMLDecodeError:
-        return True  # whoever reads it says where it is broken
+        return True  # reading the task reports the error
     except OSError:
         return False
     return not str(stated).startswith(_OWN)
@@ -48,7 +48,7 @@ def load_foreign(folder: Path) -> Task:
     """Read a foreign task folder.
 
     Raises:
-        TaskError: It cannot be read, or asks for what is not supported.
+        TaskError: The task cannot be read, or needs something that is not supported.
     """
     if (folder / "task.yaml").is_file():
         classic, rules = read_terminal_bench(folder)
@@ -66,7 +66,7 @@ def _stated_version(folder: Path) -> object:
     try:
         return tomllib.loads((folder / "task.toml").read_text("utf-8")).get("schema_version")
     except (OSError, ValueError):
-        return None  # whoever reads it says what is wrong
+        return None  # reading the task reports the error
 
 
 def _imported(folder: Path) -> Task:

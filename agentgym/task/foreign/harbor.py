@@ -1,7 +1,7 @@
-"""Harbor's `task.toml` (schema 1.0 to 1.4, older spellings too) as `SandboxRules`.
+"""Reads Harbor's `task.toml` (schema 1.0 to 1.4, also older spellings) as `SandboxRules`.
 
-What Harbor ignores is ignored here; what would change how a task runs and is not supported is
-refused by name.
+Fields that Harbor ignores are ignored here. Unsupported fields that would change how a task runs
+are refused by name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STEP_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class _Table(BaseModel):
-    """A table of somebody else's: fields that we do not know are theirs to have."""
+    """A table of a foreign format, in which unknown fields are allowed."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -140,12 +140,12 @@ class _Step(_Table):
     @field_validator("min_reward", mode="before")
     @classmethod
     def _one_number(cls, value: Any) -> Any:
-        # By name of a reward, in newer tasks; the one we read is called "reward".
+        # Newer tasks map reward names to values; agentgym reads the one named "reward".
         return value.get("reward") if isinstance(value, Mapping) else value
 
 
 class HarborManifest(_Table):
-    """`task.toml` as Harbor writes it."""
+    """Harbor's `task.toml`."""
 
     schema_version: str = "1.0"
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -173,7 +173,7 @@ def read_harbor(folder: Path) -> tuple[HarborManifest, SandboxRules]:
     """Return the manifest and the rules of a Harbor task folder.
 
     Raises:
-        TaskError: It cannot be read, or asks for what is not supported; all of it at once.
+        TaskError: The task cannot be read, or needs unsupported features; names all of them.
     """
     path = folder / "task.toml"
     try:
@@ -264,7 +264,7 @@ def _computer(environment: _Environment, context: Path) -> Computer:
 
 
 def _unsupported(folder: Path, manifest: HarborManifest) -> list[str]:
-    """Say everything that this task asks for and that we cannot give it."""
+    """Return a message for every unsupported feature that this task needs."""
     found = []
     environment, verifier = manifest.environment, manifest.verifier
     if (folder / "environment/docker-compose.yaml").exists():
@@ -299,7 +299,7 @@ _MAIN = (None, "", "main")
 
 
 def _resolved(env: Mapping[str, str], path: Path) -> dict[str, str]:
-    """Put the host's variables in place of ``${NAME}`` and ``${NAME:-default}``."""
+    """Replace ``${NAME}`` and ``${NAME:-default}`` by the host's variables."""
 
     def value(found: re.Match[str]) -> str:
         given = os.environ.get(found[1], found[2])

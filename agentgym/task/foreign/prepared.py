@@ -1,7 +1,7 @@
-"""Packages that the images of foreign tasks are given beforehand, as a table of the user's says.
+"""Packages that are installed in the images of foreign tasks beforehand, by a table of the user.
 
-Published solutions install packages from the network. Where a sandbox has none, they find them
-installed if a table names them. No table, no packages: a task is then what its author wrote.
+Published solutions install packages from the network. If a sandbox has no network, they find the
+packages installed if a table names them. Without a table, images stay as their author wrote them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agentgym.manifest import Manifest, load_toml
 from agentgym.task.foreign.rules import Packages
 
 VARIABLE = "AGENTGYM_PREPARED"
-"""Names the file of the table."""
+"""Environment variable that names the file of the table."""
 
 
 class _Task(Manifest):
@@ -33,7 +33,7 @@ class PreparedManifest(Manifest):
 
 
 def prepared_for(folder: Path) -> Packages:
-    """Return the packages that are to be in the image of a task beforehand.
+    """Return the packages to install in a task's image beforehand.
 
     Raises:
         TaskError: The table cannot be read.

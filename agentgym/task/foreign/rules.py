@@ -1,6 +1,6 @@
-"""The rules a foreign task folder comes with, whatever its format: one record for all of them.
+"""The rules of a foreign task folder, in one record for all formats.
 
-The words are Harbor's (task.toml, schema 1.4): steps that share one environment, a verifier that
+The terms are Harbor's (task.toml, schema 1.4): steps that share one environment, a verifier that
 is shared or separate, artifacts, collect hooks, a healthcheck.
 """
 
@@ -19,7 +19,7 @@ AGENT_LOGS = "/logs/agent"
 
 @dataclass(frozen=True, slots=True)
 class Healthcheck:
-    """A command that must exit with 0 before the agent begins; Docker's HEALTHCHECK terms."""
+    """A command that must exit with 0 before the agent begins; fields are Docker's HEALTHCHECK."""
 
     command: str
     interval_s: float = 5.0
@@ -31,7 +31,7 @@ class Healthcheck:
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """Packages of Debian and of PyPI, as `apt-get install` and `pip install` take them."""
+    """Packages of Debian and PyPI, in the form of `apt-get install` and `pip install`."""
 
     apt: tuple[str, ...] = ()
     pip: tuple[str, ...] = ()
@@ -39,21 +39,21 @@ class Packages:
 
 @dataclass(frozen=True, slots=True)
 class Computer:
-    """What a sandbox of the task is made of.
+    """The configuration of a task's sandbox.
 
     Attributes:
-        context: Folder with the Dockerfile, None where `image` alone says what to begin with.
-        image: A registry's image; used where there is no Dockerfile.
+        context: Folder with the Dockerfile; None if the sandbox starts from `image`.
+        image: Image of a registry; used if the task has no Dockerfile.
         network: ``"none"``, ``"allowlist"`` or ``"open"``.
         allow: Host patterns of an allowlist.
         env: Variables of every command.
-        workdir: Overrides the image's working directory; empty: the image's.
-        memory_mb: Upper bound, as the three below; None: ours.
-        disk_mb: Upper bound.
-        cpus: Upper bound.
-        build_timeout_s: What a build may take.
-        healthcheck: Waited for once the sandbox runs.
-        prepared: What is in the image beside what its author put there.
+        workdir: Working directory; empty for the image's.
+        memory_mb: Upper limit, as the three below; None for agentgym's default.
+        disk_mb: Upper limit in megabytes.
+        cpus: Upper limit, in processors.
+        build_timeout_s: Longest time for a build, in seconds.
+        healthcheck: Command that must succeed after the sandbox has started.
+        prepared: Packages in the image beside those of its author.
     """
 
     context: Path | None
@@ -72,7 +72,7 @@ class Computer:
 
 @dataclass(frozen=True, slots=True)
 class CollectHook:
-    """A command run in the agent's sandbox after it, before its artifacts are taken."""
+    """A command run in the agent's sandbox after the agent, before artifacts are collected."""
 
     command: str
     timeout_s: float = 60.0
@@ -80,7 +80,7 @@ class CollectHook:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A path of the agent's sandbox that goes to a separate verifier; globs left out of it."""
+    """A path of the agent's sandbox that a separate verifier gets, with globs to exclude."""
 
     source: str
     exclude: tuple[str, ...] = ()
@@ -91,17 +91,17 @@ class Stage:
     """One instruction with its tests and its solution; most tasks have one stage.
 
     Attributes:
-        name: Of a step; empty where the task has one stage.
-        instruction: What the agent is told.
-        tests: Folders put into ``/tests``, later ones over earlier ones.
+        name: Name of the step; empty if the task has one stage.
+        instruction: Instruction for the agent.
+        tests: Folders copied to ``/tests``, later ones over earlier ones.
         script: The test script, a path below ``/tests``.
-        script_file: Where it is on the host, None where it is in one of the folders.
-        solution: Folder with ``solve.sh``, or a file with the solution; None: there is none.
-        workdir_files: Folder put into the working directory when the stage begins.
-        agent_timeout_s: What the agent may take.
-        test_timeout_s: What the tests may take.
-        min_reward: The task ends after this stage where the reward is less.
-        healthcheck: Waited for when the stage begins.
+        script_file: Path of the script on the host; None if it is in one of the folders.
+        solution: Folder with ``solve.sh``, or a file with the solution; None without a solution.
+        workdir_files: Folder copied into the working directory when the stage begins.
+        agent_timeout_s: Longest time for the agent, in seconds.
+        test_timeout_s: Longest time for the tests, in seconds.
+        min_reward: The task ends after this stage if the reward is less.
+        healthcheck: Command that must succeed when the stage begins.
     """
 
     name: str
@@ -119,10 +119,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class ForeignRules:
-    """What decides how a foreign task runs and is judged; each kind of task has its own.
+    """The rules for running and judging a foreign task; each kind of task has its own.
 
     Attributes:
-        format: Of whom: ``"harbor"``, ``"terminal-bench"``, ``"tau2"``.
+        format: Name of the format: ``"harbor"``, ``"terminal-bench"``, ``"tau2"``.
     """
 
     format: str
@@ -130,21 +130,22 @@ class ForeignRules:
 
 @dataclass(frozen=True, slots=True)
 class SandboxRules(ForeignRules):
-    """The rules of a task that happens in a sandbox and is judged by tests there.
+    """The rules of a task that runs in a sandbox and is judged by tests there.
 
     Attributes:
         computer: The agent's sandbox.
-        stages: In order; at least one.
-        combine: ``"mean"`` or ``"final"``: how rewards of stages become one.
-        verifier: The sandbox of a separate verifier, None where it shares the agent's.
-        verifier_has_tests: The separate verifier's image brings ``/tests``; none are uploaded.
+        stages: Stages in order; at least one.
+        combine: ``"mean"`` or ``"final"``: combination of the stages' rewards.
+        verifier: Sandbox of a separate verifier; None if it shares the agent's sandbox.
+        verifier_has_tests: Whether the image of the separate verifier contains ``/tests``; then
+            no tests are uploaded.
         verifier_env: Variables of the test script.
         solution_env: Variables of the solution.
-        agent_user: Who the agent is; empty: the image's user.
-        verifier_user: Who the test script runs as; empty: the image's user.
-        collect: Run after the agent, in order.
-        artifacts: What a separate verifier gets.
-        parser: How a reward is had: ``"file"`` or, from the tests' output, ``"pytest"``.
+        agent_user: User of the agent; empty for the image's user.
+        verifier_user: User of the test script; empty for the image's user.
+        collect: Commands run after the agent, in order.
+        artifacts: Paths that a separate verifier gets.
+        parser: Source of the reward: ``"file"`` or, from the tests' output, ``"pytest"``.
     """
 
     computer: Computer

@@ -1,6 +1,6 @@
-"""The solution of a foreign task as actions: its files are written, then its script is run.
+"""The solution of a foreign task as actions: write its files, then run its script.
 
-Only who plays these actions ever has the files in the sandbox; a replay needs nothing else.
+Only an agent that plays these actions has the files in its sandbox; a replay needs nothing else.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.foreign.terminal_bench import read_yaml
 
 _CALL_S = 600.0
-"""The longest that one call of `bash` may take."""
+"""Longest duration of one call of `bash`, in seconds."""
 _SUBMIT = Action("submit")
 
 
 def reference_actions(rules: ForeignRules) -> tuple[Action, ...]:
-    """Return the actions of the solution, with each `submit`; none where there is no solution.
+    """Return the actions of the solution, with each `submit`; empty if the task has no solution.
 
     Raises:
         TaskError: A solution cannot be read.
@@ -62,7 +62,7 @@ def _stage(stage: Stage, rules: SandboxRules) -> Iterator[Action]:
             f"export {name}={shlex.quote(value)}\n" for name, value in rules.solution_env.items()
         )
         marked = shlex.join(dict.fromkeys(executable))
-        # A job of the background: `wait` may be called again where it takes more than one call.
+        # A background job: `wait` is called again if the job takes longer than one call.
         start = f"{exports}chmod +x {marked}\nbash {script} < /dev/null &\nwait $!"
         yield from _waiting(start, stage.agent_timeout_s)
     yield _SUBMIT
@@ -91,7 +91,7 @@ def _write(path: Path, target: str) -> Iterator[Action]:
 
 
 def _commands(path: Path, timeout_s: float) -> Iterator[Action]:
-    """Yield the commands of a classic `solution.yaml`, which are typed into a terminal."""
+    """Yield the commands of a classic `solution.yaml`, which types them into a terminal."""
     entries = read_yaml(path)
     if not isinstance(entries, list):
         raise TaskError(f"{show_path(path)}: expected a list of commands")

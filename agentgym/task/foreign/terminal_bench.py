@@ -1,4 +1,4 @@
-"""Classic terminal-bench folders: `task.yaml`, one container, `run-tests.sh`, as `SandboxRules`."""
+"""Reads classic terminal-bench folders (`task.yaml`, one container) as `SandboxRules`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SERVICE = "client"
 
 
 class TerminalBenchManifest(BaseModel):
-    """`task.yaml` as it is written; fields that we do not know are theirs to have."""
+    """`task.yaml`; unknown fields are allowed."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -36,7 +36,7 @@ def read_terminal_bench(folder: Path) -> tuple[TerminalBenchManifest, SandboxRul
     """Return the manifest and the rules of a classic terminal-bench folder.
 
     Raises:
-        TaskError: It cannot be read, or asks for what is not supported.
+        TaskError: The task cannot be read, or needs something that is not supported.
         MissingExtraError: PyYAML is not installed.
     """
     path = folder / "task.yaml"
@@ -74,10 +74,10 @@ def read_terminal_bench(folder: Path) -> tuple[TerminalBenchManifest, SandboxRul
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file holds.
+    """Return the content of a YAML file.
 
     Raises:
-        TaskError: It is not YAML.
+        TaskError: The file is not valid YAML.
         MissingExtraError: PyYAML is not installed.
     """
     try:
@@ -91,10 +91,10 @@ def read_yaml(path: Path) -> Any:
 
 
 def _compose_env(folder: Path) -> dict[str, str]:
-    """Return the variables that docker-compose.yaml gives the one container.
+    """Return the variables that docker-compose.yaml sets in the only container.
 
     Raises:
-        TaskError: There are several containers.
+        TaskError: The file defines several containers.
     """
     path = folder / "docker-compose.yaml"
     if not path.is_file():

@@ -3,10 +3,10 @@
 import pytest
 
 from agentgym.verify.messages.claims import deeds, phrase, stance
+from agentgym.verify.messages.closed_world import closed_world
 from agentgym.verify.messages.ranges import find_ranges
 from agentgym.verify.messages.units import read_message
 from agentgym.verify.messages.words import words
-from agentgym.verify.messages.world import closed_world
 
 _APPROVED = phrase("(refund|money) (approved|on its way)")
 

@@ -1,5 +1,5 @@
-"""tau2-bench: a checkout's domains, read where they are and judged by that benchmark's own rules.
+"""tau2-bench: reads the domains of a checkout and judges them by that benchmark's own rules.
 
-The rules are those of tau2-bench 1.0 (its `docs/evaluation.md` and evaluators); docs/tau2.md says
-what of them is reproduced.
+The rules are those of tau2-bench 1.0 (its `docs/evaluation.md` and evaluators); docs/tau2.md lists
+those that are reproduced.
 """

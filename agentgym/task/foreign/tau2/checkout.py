@@ -32,10 +32,10 @@ class Checkout:
         return tuple(sorted(path.parent.name for path in found))
 
     def check(self, domain: str) -> None:
-        """Raise where it has no such domain.
+        """Raise if the checkout lacks a domain.
 
         Raises:
-            NotFoundError: It has not.
+            NotFoundError: The checkout lacks it.
         """
         if domain not in self.domains():
             hint = f"{show_path(self.path)} has: {', '.join(self.domains())}"
@@ -46,7 +46,7 @@ class Checkout:
         return self.path / _DATA / domain
 
     def other_tasks(self, domain: str) -> list[Path]:
-        """Return the smaller task files beside `tasks.json`, sorted; the spoken ones left out."""
+        """Return the smaller task files beside `tasks.json`, sorted, without the spoken ones."""
         found = self.data(domain).glob("tasks_*.json")
         return sorted(path for path in found if path.stem != "tasks_voice")
 
@@ -59,7 +59,7 @@ def open_checkout(path: Path, python: str | None = None) -> Checkout:
         python: Interpreter for its code; by default that of its `.venv`, else this one.
 
     Raises:
-        TaskError: The folder is no such checkout.
+        TaskError: The folder is not such a checkout.
     """
     path = path.expanduser().absolute()
     for part in (_DOMAINS, _DATA):

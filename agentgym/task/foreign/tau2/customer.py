@@ -1,7 +1,7 @@
-"""The customer of a tau2 task as a simulated user: a script from its scenario and its solution.
+"""Turns the customer of a tau2 task into a simulated user, from its scenario and its solution.
 
-A model plays them from the scenario. Without a model they tell their case and do, message by
-message, what the reference solution has them do.
+A model plays the customer from the scenario. Without a model the customer tells their case and
+does, message by message, what the reference solution requires of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OPENERS = ("reason_for_call", "known_info")
 
 
 def customer_script(task: Tau2Task, tools: tuple[str, ...]) -> UserScript:
-    """Return who the customer is.
+    """Return the script of the customer.
 
     Args:
         task: The task.
@@ -46,7 +46,7 @@ def customer_script(task: Tau2Task, tools: tuple[str, ...]) -> UserScript:
 
 
 def reference_actions(task: Tau2Task) -> Iterator[Action]:
-    """Yield the agent's part of the reference solution: a message wherever the customer acts."""
+    """Yield the agent's part of the reference solution: a message before each customer's turn."""
     for side, group in _groups(task):
         if side == "user":
             yield Action("message_user", {"text": _PROMPT})
@@ -57,7 +57,7 @@ def reference_actions(task: Tau2Task) -> Iterator[Action]:
 
 
 def _groups(task: Tau2Task) -> list[tuple[str, list[GoldAction]]]:
-    """Return the reference solution in turns: whose, and what they do in it."""
+    """Return the reference solution in turns: the side, and its actions in the turn."""
     return [(side, list(calls)) for side, calls in groupby(task.gold, lambda one: one.requestor)]
 
 
@@ -68,7 +68,7 @@ def _rule(task: Tau2Task, group: list[GoldAction], number: int) -> Rule:
 
 
 def _case(task: Tau2Task) -> str:
-    """Return what the customer says of themselves."""
+    """Return the customer's description of their case."""
     told = task.scenario.get("instructions")
     if not isinstance(told, Mapping):
         return _plain(told or "") or "Hello."
@@ -76,7 +76,7 @@ def _case(task: Tau2Task) -> str:
 
 
 def _scenario(told: Any) -> str:
-    """Return all that a customer is told, a section for each field."""
+    """Return the whole scenario of the customer, a section for each field."""
     if not isinstance(told, Mapping):
         return _plain(told or "")
     sections = [f"{key.replace('_', ' ')}: {_plain(value)}" for key, value in told.items() if value]
@@ -84,5 +84,5 @@ def _scenario(told: Any) -> str:
 
 
 def _plain(text: object) -> str:
-    """Return a text in which nothing is taken for a slot."""
+    """Return a text in which no part can be taken for a slot."""
     return str(text).strip().replace("{{", "{ {")

@@ -1,4 +1,4 @@
-"""The world of a tau2 task as the services of an episode: its tools, called by agent and user."""
+"""The tools of a tau2 task as the services of an episode, called by agent and user."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SIDES: Mapping[Actor, Side] = {"agent": "assistant", "user": "user"}
 
 
 class TalkServices:
-    """Live services over a talk.
+    """Live services over a `Talk`.
 
     Args:
-        talk: Makes and notes the calls.
+        talk: Makes and records the calls.
 
     Attributes:
-        now: The logical time; these domains have clocks of their own.
-        waits: True: the answers are another process's.
+        now: Logical time; these domains have clocks of their own.
+        waits: Always True: another process answers.
     """
 
     waits = True
@@ -34,11 +34,11 @@ class TalkServices:
         self.now = ""
 
     def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
-        """Call a tool of the agent or of the user; what goes wrong there is in the reply.
+        """Call a tool of the agent or of the user; the reply holds errors of the tool.
 
         Raises:
             SandboxEndedError: A call of the agent took too long or ended the world.
-            TaskError: The world did not answer somebody else.
+            TaskError: The world did not answer a call of another actor.
         """
         try:
             answer = self._talk.call(tool, arguments, _SIDES[actor])
@@ -61,11 +61,11 @@ class TalkServices:
 
 
 class CustomerWorld:
-    """What the customer of a talk can do.
+    """The customer's access to the services of a talk.
 
     Args:
         services: The live services.
-        tools: Those of the customer.
+        tools: Tools of the customer.
     """
 
     def __init__(self, services: TalkServices, tools: Sequence[ToolSpec]) -> None:
@@ -77,7 +77,7 @@ class CustomerWorld:
         return self._services.call(tool, arguments, "user")
 
     def calls(self) -> Sequence[AuditEntry]:
-        """Return nothing: no script of a customer asks for calls."""
+        """Return an empty sequence: no customer's script has conditions on calls."""
         return ()
 
     def rows(self, table: str, where: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
@@ -90,7 +90,7 @@ class CustomerWorld:
 
 
 def _as_json(content: str) -> str:
-    """Return what a tool said as JSON text: an object or list as it is, else as a string."""
+    """Return a tool's answer as JSON text: an object or list unchanged, else a string."""
     if content[:1] in ("{", "["):
         try:
             json.loads(content)

@@ -1,10 +1,10 @@
-"""The program that runs the Python of a checkout: one domain, and a process for each world of it.
+"""The program that runs the Python of a checkout: one domain, with a process for each world.
 
-It is started apart from agentgym, by any Python >= 3.10 that has what the checkout needs, and uses
-the standard library only. It imports the domain once, reports on its standard output, and listens
-at a Unix socket: each connection forks a world, which answers requests, a JSON object a line. It
-ends with its standard input. The package `tau2` itself is never imported, as that loads every model
-client it knows.
+It is started apart from agentgym, by any Python >= 3.10 that has the checkout's requirements, and
+uses the standard library only. It imports the domain once, reports on its standard output, and
+listens on a Unix socket: each connection forks a world, which answers requests, a JSON object a
+line. It ends when its standard input ends. It never imports the package `tau2` itself, because that
+loads every model client it knows.
 """
 
 import importlib
@@ -20,16 +20,16 @@ import types
 from typing import Any
 
 MOST = 400
-"""Characters of an exception that are reported."""
+"""Largest number of characters of an exception in a report."""
 
 
 class Domain:
-    """A domain of a checkout, imported; what it builds is what that checkout's own runs use.
+    """An imported domain of a checkout; it builds the environments that the checkout's runs use.
 
     Args:
         checkout: The folder with `src/tau2`.
-        name: Of the domain.
-        options: How its environments are built; those it does not know are left out.
+        name: Name of the domain.
+        options: Options for building environments; those unknown to the domain are left out.
     """
 
     def __init__(self, checkout: str, name: str, options: dict[str, Any]) -> None:
@@ -47,13 +47,13 @@ class Domain:
         return {name: value for name, value in options.items() if name in self._accepted}
 
     def build(self, **given: Any) -> Any:
-        """Build an environment: the one that is ready, unless this domain builds it by task."""
+        """Build an environment: the prepared one, unless this domain builds it for each task."""
         if known := self._known(given):
             return self._module.get_environment(**self._options, **known)
         return self._ready
 
     def listed(self, path: str | None) -> list[dict[str, Any]]:
-        """Return the tasks of a file, or those that the domain runs where none is named."""
+        """Return the tasks of a file; without a file, those that the domain runs."""
         if path is None:
             found = self._module.get_tasks()
         else:
@@ -65,7 +65,7 @@ class Domain:
 
 
 class World:
-    """One environment, and the requests it answers: its public methods."""
+    """One environment; its public methods are the requests it answers."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
@@ -78,7 +78,7 @@ class World:
     def begin(
         self, task: dict[str, Any], messages: list[dict[str, Any]], logged_reads: list[str]
     ) -> None:
-        """Bring the environment to where a task begins, then repeat recorded messages."""
+        """Set the initial state of a task, then repeat recorded messages."""
         model = self._domain.tasks.Task.model_validate(task)
         start = model.initial_state
         recorded = self._domain.tasks.InitialState.model_validate({"message_history": messages})
@@ -106,16 +106,16 @@ class World:
         return {"content": reply.content, "error": reply.error}
 
     def act(self, name: str, arguments: dict[str, Any], requestor: str) -> None:
-        """Call a tool as the evaluator does on the way to the expected end state."""
+        """Call a tool as the evaluator does to compute the expected end state."""
         self._environment.make_tool_call(tool_name=name, requestor=requestor, **arguments)
 
     def holds(self, assertion: dict[str, Any]) -> bool:
-        """Say whether an assertion of a task holds."""
+        """Return whether an assertion of a task holds."""
         wanted = self._domain.tasks.EnvAssertion.model_validate(assertion)
         return bool(self._environment.run_env_assertion(wanted, raise_assertion_error=False))
 
     def hashes(self) -> list[str | None]:
-        """Return the hash of the agent's database and of the user's, None where there is none."""
+        """Return the hashes of the agent's and the user's database, None for a missing database."""
         return [self._environment.get_db_hash(), self._environment.get_user_db_hash()]
 
 
@@ -126,13 +126,13 @@ def described(error: BaseException) -> str:
 
 
 def answer(world: World, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the reply to one request; whatever is raised is told, not hidden."""
+    """Return the reply to one request; an exception becomes part of the reply."""
     signal.setitimer(signal.ITIMER_REAL, request.pop("limit_s"))
     try:
         return {"ok": getattr(world, request.pop("op"))(**request)}
     except FileNotFoundError as error:
         return {"absent": str(error.filename)}
-    except Exception as error:  # noqa: BLE001 - the code is not ours and may raise anything
+    except Exception as error:  # noqa: BLE001 - foreign code may raise anything
         return {"raised": described(error)}
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -149,22 +149,22 @@ def serve(domain: Domain, connection: socket.socket) -> None:
 
 
 def imported(checkout: str, name: str, options: str) -> tuple[Domain | None, dict[str, Any]]:
-    """Import a domain and return it with what there is to report."""
+    """Import a domain and return it with a report."""
     try:
         return Domain(checkout, name, json.loads(options)), {"ok": None}
     except ModuleNotFoundError as error:
         return None, {"missing": error.name}
     except FileNotFoundError as error:
         return None, {"absent": str(error.filename)}
-    except BaseException as error:  # noqa: BLE001 - the code is not ours and may raise anything
+    except BaseException as error:  # noqa: BLE001 - foreign code may raise anything
         return None, {"raised": described(error)}
 
 
 def main(checkout: str, name: str, options: str, address: str) -> None:
-    """Import a domain, say how that went, and fork a world for each connection."""
+    """Import a domain, report the result, and fork a world for each connection."""
     report, parent = os.dup(1), os.dup(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what the checkout prints is no report
+    os.dup2(2, 1)  # output of the checkout must not mix with the report
     domain, told = imported(checkout, name, options)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
@@ -182,7 +182,7 @@ def main(checkout: str, name: str, options: str, address: str) -> None:
             os._exit(0)
         connection.close()
     if domain is not None:
-        # Whoever started this was killed, or the folder would have gone before this process.
+        # Its parent was killed; otherwise the parent would have removed the folder before.
         shutil.rmtree(os.path.dirname(address), ignore_errors=True)
 
 

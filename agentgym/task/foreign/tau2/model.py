@@ -1,4 +1,4 @@
-"""A task of tau2-bench as it is written: who calls about what, and what its reward is made of."""
+"""Models of a tau2-bench task: scenario, initial state, and the parts of its reward."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Part = Literal["DB", "ENV_ASSERTION", "ACTION", "COMMUNICATE", "NL_ASSERTION"]
 
 
 class _Table(BaseModel):
-    """A table of somebody else's: fields that we do not know are theirs to have."""
+    """A table of a foreign format, in which unknown fields are allowed."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -39,7 +39,7 @@ class GoldAction(_Table):
 
 
 class Criteria(_Table):
-    """What a task is judged by; the reward is the product of the parts of `reward_basis`."""
+    """The criteria of a task; the reward is the product of the parts of `reward_basis`."""
 
     actions: tuple[GoldAction, ...] | None = None
     env_assertions: tuple[dict[str, Any], ...] | None = None
@@ -49,7 +49,7 @@ class Criteria(_Table):
 
 
 class InitialState(_Table):
-    """Where an episode begins; the rest of it is for the checkout's own Python."""
+    """Start of an episode; further fields are for the checkout's own Python."""
 
     message_history: tuple[dict[str, Any], ...] | None = None
 
@@ -68,12 +68,12 @@ class Tau2Task:
     """One task.
 
     Attributes:
-        id: As the domain names it.
-        raw: All of it, for the checkout's own Python.
-        scenario: What the user is told.
+        id: Id of the task in its domain.
+        raw: The whole task, for the checkout's own Python.
+        scenario: Instructions of the user.
         history: Messages exchanged before the episode.
-        criteria: None where every episode passes.
-        user_tools: Names of the tools that the user has here, None for all of the domain.
+        criteria: Criteria of the reward; None if every episode passes.
+        user_tools: Names of the user's tools in this task, None for all of the domain.
     """
 
     id: str
@@ -85,12 +85,12 @@ class Tau2Task:
 
     @property
     def gold(self) -> tuple[GoldAction, ...]:
-        """The calls of the reference solution."""
+        """Calls of the reference solution."""
         return (self.criteria.actions or ()) if self.criteria else ()
 
     @property
     def judged_by_model(self) -> tuple[str, ...]:
-        """Sentences of which a language model has to say whether they hold."""
+        """Sentences whose truth a language model has to decide."""
         if self.criteria is None or "NL_ASSERTION" not in self.criteria.reward_basis:
             return ()
         return self.criteria.nl_assertions or ()
@@ -110,7 +110,7 @@ def read_task(raw: Mapping[str, Any]) -> Tau2Task:
     """Return a task.
 
     Raises:
-        TaskError: It is not one.
+        TaskError: The object is not a valid task.
     """
     try:
         written = _Written.model_validate(raw)

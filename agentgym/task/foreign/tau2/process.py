@@ -1,7 +1,7 @@
-"""The process that runs a domain's own Python, and the worlds in it: requests with deadlines.
+"""The process that runs a domain's own Python with its worlds: requests with deadlines.
 
-Nothing of a checkout is imported here. A world is a process forked from one that has imported the
-domain; a call that takes too long ends that world and no other.
+This module imports nothing from a checkout. A world is a process forked from one that has imported
+the domain; a call that takes too long ends that world and no other.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from agentgym.task.foreign.tau2.checkout import Checkout
 from agentgym.task.foreign.tau2.model import Tau2Task
 
 START_S = 120.0
-"""How long the import of a domain may take."""
+"""Longest time for the import of a domain, in seconds."""
 CALL_S = 60.0
-"""How long one call may take."""
+"""Longest time for one call, in seconds."""
 RETRIEVAL = "golden_retrieval"
-"""The documents that a task needs stand in the policy: nothing has to be indexed by a model."""
+"""Puts the documents that a task needs into the policy, so that no model has to index them."""
 _GRACE_S = 5.0
 _PACKAGES = {
     "addict": "addict",
@@ -43,21 +43,21 @@ _PACKAGES = {
     "toml": "toml",
     "yaml": "PyYAML",
 }
-"""What toolkits and data models of tau2-bench import, by module; nobody needs its model clients."""
+"""Requirements of tau2-bench's toolkits and data models, by module, without model clients."""
 
 
 class DomainProcess:
-    """A domain of a checkout, imported in a process of its own; a context.
+    """A domain of a checkout, imported in a process of its own; a context manager.
 
     Args:
         checkout: The checkout, which is only read.
         domain: Name of the domain.
-        retrieval: How the agent of a domain with documents finds them.
-        call_s: Seconds that one request may take.
+        retrieval: Method by which the agent of a domain with documents finds them.
+        call_s: Longest time for one request, in seconds.
 
     Raises:
         MissingExtraError: The interpreter lacks a package that the domain imports.
-        TaskError: The domain cannot be imported, or did not come up in time.
+        TaskError: The domain cannot be imported, or did not start in time.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class DomainProcess:
             )
 
     def _report(self) -> Mapping[str, Any]:
-        """Return what the process says of its start; empty where it ended without a word."""
+        """Return the start report of the process; empty if it ended without one."""
         assert self._process.stdout is not None
         late = threading.Timer(START_S, self._kill)
         late.start()
@@ -132,10 +132,10 @@ class DomainProcess:
         raise TaskError(f"{about}: cannot be imported: {why}")
 
     def world(self) -> World:
-        """Return a new world, which has to be begun and closed.
+        """Return a new world; the caller begins and closes it.
 
         Raises:
-            TaskError: The process is gone.
+            TaskError: The process has ended.
         """
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(_GRACE_S)
@@ -148,11 +148,11 @@ class DomainProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def tasks(self, file: Path | None = None) -> list[dict[str, Any]]:
-        """Return the tasks of a file, or those that the domain itself runs.
+        """Return the tasks of a file; without a file, those that the domain itself runs.
 
         Raises:
             TaskError: They cannot be read.
@@ -196,11 +196,11 @@ class DomainProcess:
 
 
 class World:
-    """One world of a domain; a context. Requests are answered one by one.
+    """One world of a domain; a context manager. Requests are answered one by one.
 
     Args:
-        process: Where it lives.
-        connection: To the world's own process.
+        process: Process of the domain.
+        connection: Connection to the world's own process.
     """
 
     def __init__(self, process: DomainProcess, connection: socket.socket) -> None:
@@ -208,17 +208,17 @@ class World:
         self._lines: TextIO = connection.makefile("rw", encoding="utf-8")
 
     def ask(self, op: str, *, times: int = 1, **given: Any) -> Any:
-        """Have the world do something and return what comes of it.
+        """Send a request to the world and return its result.
 
         Args:
-            op: What; a method of the guest's World.
-            times: How many calls it comes to, each of which has its time.
-            given: Its arguments.
+            op: Name of a method of the guest's World.
+            times: Number of calls in the request, each of which has the full time.
+            given: Arguments of the method.
 
         Raises:
-            WorldRaisedError: The checkout's code raised; the world goes on.
+            WorldRaisedError: The checkout's code raised; the world continues.
             WorldGoneError: The world took too long or ended itself.
-            TaskError: A file is absent, or the whole domain is gone.
+            TaskError: A file is absent, or the whole domain has ended.
         """
         limit_s = self._process.call_s * times
         about = f"tau2 domain {self._process.domain!r}"
@@ -242,22 +242,22 @@ class World:
         return reply["ok"]
 
     def _lost(self, message: str) -> TaskError:
-        """Return the error of a world that answers no more; what ended its domain ended it, too."""
+        """Return the error for a world that does not answer; its domain may have ended, too."""
         return WorldGoneError(message) if self._process.alive else TaskError(message)
 
     def begin(self, task: Tau2Task, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Bring the world to where a task begins, then repeat recorded messages."""
+        """Set the initial state of a task, then repeat recorded messages."""
         given = {"messages": list(messages), "logged_reads": sorted(task.logged_reads)}
         calls = sum(len(message.get("tool_calls") or ()) for message in messages)
         self.ask("begin", times=calls + 1, task=task.raw, **given)
 
     def close(self) -> None:
-        """End the world; whoever waits for it in another thread is answered at once."""
+        """End the world; a request that waits in another thread returns at once."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         with suppress(OSError, ValueError):
             self._lines.close()
-        # Where a line could not be written, its file would keep the socket open.
+        # If a line could not be written, its file would keep the socket open.
         if (descriptor := self._connection.detach()) != -1:
             os.close(descriptor)
 
@@ -274,7 +274,7 @@ class World:
 
 
 class WorldGoneError(TaskError):
-    """A request took too long or ended its world; the domain goes on."""
+    """A request took too long or ended its world; the domain continues."""
 
 
 class WorldRaisedError(TaskError):
@@ -282,12 +282,12 @@ class WorldRaisedError(TaskError):
 
 
 def _environment(checkout: Checkout, place: Path) -> dict[str, str]:
-    """Return the variables of the process: no secrets of this one, no home to write into."""
+    """Return the variables of the process: no secrets of this one, and no writable home."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     own = {"HOME": str(place), "TMPDIR": str(place), "LOGURU_LEVEL": "ERROR"}
     return {**kept, **own, "TAU2_DATA_DIR": str(checkout.path / "data"), "TZ": "UTC"}
 
 
 def tool_of(schema: Mapping[str, Any]) -> ToolSpec:
-    """Return a function schema of OpenAI's as a tool of ours."""
+    """Return an OpenAI function schema as a `ToolSpec`."""
     return ToolSpec(schema["name"], schema.get("description", ""), schema["parameters"])

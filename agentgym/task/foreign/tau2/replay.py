@@ -1,4 +1,4 @@
-"""Two episodes of every task of a domain: the reference solution, and doing nothing."""
+"""Plays two episodes of every task of a domain: the reference solution, and inaction."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from agentgym.task.foreign.tau2.talk import Talk
 
 @dataclass(frozen=True)
 class TaskReplay:
-    """What became of one task.
+    """The result of one task.
 
     Attributes:
-        id: As the domain names it.
-        gold: Reward of the reference solution; None where its world broke.
-        noop: Reward of an agent and a user who end the talk at once; None likewise.
+        id: Id of the task in its domain.
+        gold: Reward of the reference solution; None if its world broke.
+        noop: Reward of an agent and a user who end the talk at once; None if its world broke.
         raised: Reference calls that failed.
-        broken: What broke the world.
+        broken: Reason why the world broke.
     """
 
     id: str
@@ -34,16 +34,16 @@ class TaskReplay:
 
     @property
     def needs_judge(self) -> bool:
-        """A language model decides whether the reference solution earns its reward."""
+        """Whether a language model decides if the reference solution earns its reward."""
         return self.gold is not None and not self.gold.broken and self.gold.value is None
 
     @property
     def trouble(self) -> str:
-        """Why it could not be judged; empty where it could."""
+        """Reason why it could not be judged; empty if it could."""
         return self.broken or (self.gold.broken if self.gold else "")
 
     def to_json(self) -> dict[str, Any]:
-        """Return it for a report."""
+        """Return the result for a report."""
         return {
             "id": self.id,
             "gold": None if self.gold is None else self.gold.value,
@@ -58,13 +58,13 @@ class TaskReplay:
 
 @dataclass(frozen=True)
 class DomainReplay:
-    """What became of the tasks of one domain.
+    """The results of the tasks of one domain.
 
     Attributes:
-        domain: Its name.
-        source: File of the tasks, where it is not the one that the domain itself reads.
-        tasks: Each task.
-        problem: Why the domain cannot be run here; it has no tasks then.
+        domain: Name of the domain.
+        source: File of the tasks, if the domain itself reads another one.
+        tasks: Results of the tasks.
+        problem: Reason why the domain cannot be run here; it then has no tasks.
     """
 
     domain: str
@@ -73,7 +73,7 @@ class DomainReplay:
     problem: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it for a report."""
+        """Return the results for a report."""
         return {
             "domain": self.domain,
             "source": self.source,
@@ -83,7 +83,7 @@ class DomainReplay:
         }
 
     def counts(self) -> dict[str, int]:
-        """Return how many tasks there are of each kind."""
+        """Return the number of tasks of each kind."""
         gold = [task.gold.value if task.gold else None for task in self.tasks]
         noop = [task.noop.value if task.noop else None for task in self.tasks]
         return {
@@ -98,12 +98,12 @@ class DomainReplay:
 
 
 def read_tasks(process: DomainProcess) -> tuple[list[Tau2Task], str]:
-    """Return the tasks of a domain, and the file they are from where it is not the usual one.
+    """Return the tasks of a domain, and their file if it is not the usual one.
 
-    Where the file that the domain reads is absent, the first smaller one beside it stands in.
+    If the file that the domain reads is absent, the first smaller one beside it replaces it.
 
     Raises:
-        TaskError: There is none, or it is broken.
+        TaskError: The domain has no task file, or the file is broken.
     """
     try:
         found, source = process.tasks(), ""
@@ -126,11 +126,11 @@ def replay_domain(
     """Replay the tasks of a domain.
 
     Args:
-        checkout: Where the domain is.
-        domain: Its name.
-        limit: Only the first so many tasks.
-        call_s: Seconds that one call may take.
-        heard: Told how far it is: tasks done, tasks in all.
+        checkout: Checkout that holds the domain.
+        domain: Name of the domain.
+        limit: Number of tasks to replay, from the first; None for all.
+        call_s: Longest time for one call, in seconds.
+        heard: Called with the progress: tasks done, tasks in all.
     """
     try:
         with DomainProcess(checkout, domain, call_s=call_s) as process:
@@ -159,7 +159,7 @@ def replay_task(process: DomainProcess, task: Tau2Task) -> TaskReplay:
 
 
 def _play(talk: Talk, task: Tau2Task) -> list[Raised]:
-    """Make the reference calls, say what has to be said, and return the calls that failed."""
+    """Make the reference calls, send the required messages, and return the calls that failed."""
     failed = []
     for gold in task.gold:
         answer = talk.call(gold.name, gold.arguments, gold.requestor)
@@ -171,6 +171,6 @@ def _play(talk: Talk, task: Tau2Task) -> list[Raised]:
 
 
 def _merged(live: Sequence[Raised], judged: Sequence[Raised]) -> tuple[Raised, ...]:
-    """Return the calls that failed in the episode or on the way to the expected end state."""
+    """Return the calls that failed in the episode or while computing the expected end state."""
     known = {one.call for one in judged}
     return (*judged, *(one for one in live if one.call not in known))

@@ -1,9 +1,8 @@
 """The reward of an episode by the rules of tau2-bench: a product of parts, each 1 or 0.
 
-What is counted is what that benchmark counts, oddities included: an expected end state is what its
-reference calls leave, those that raise leaving nothing; texts are looked for without their commas;
-an expected call matches one with fewer arguments. A part that a language model would judge is not
-guessed.
+The rules include that benchmark's oddities: the expected end state is that of the reference calls,
+and calls that raise change nothing; texts are searched without their commas; an expected call
+matches one with fewer arguments. A part that needs a language model is not judged.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Messages = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Raised:
-    """A reference call that failed, which tau2-bench only writes into its log."""
+    """A reference call that failed, which tau2-bench only logs."""
 
     call: str
     error: str
@@ -29,13 +28,13 @@ class Raised:
 
 @dataclass(frozen=True)
 class Reward:
-    """What an episode earned.
+    """The reward of an episode.
 
     Attributes:
-        parts: Of the task's `reward_basis`, those that were judged: 1 or 0.
+        parts: Judged parts of the task's `reward_basis`: 1 or 0.
         unjudged: Sentences of the basis that need a language model.
-        raised: Reference calls that failed on the way to the expected end state.
-        broken: Why the episode cannot be judged, where tau2-bench's own evaluator would fail.
+        raised: Reference calls that failed while computing the expected end state.
+        broken: Reason why the episode cannot be judged, if tau2-bench's evaluator would fail.
     """
 
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -45,7 +44,7 @@ class Reward:
 
     @property
     def value(self) -> float | None:
-        """1 or 0; None where what was not judged decides."""
+        """1 or 0; None if it depends on a part that was not judged."""
         if self.broken:
             return None
         judged = math.prod(self.parts.values(), start=1.0)
@@ -53,7 +52,7 @@ class Reward:
 
 
 def judge(process: DomainProcess, task: Tau2Task, messages: Messages) -> Reward:
-    """Judge the messages of an episode that both sides let come to its end.
+    """Judge the messages of an episode that both sides have finished.
 
     Raises:
         TaskError: A world did not answer.
@@ -76,7 +75,7 @@ def judge(process: DomainProcess, task: Tau2Task, messages: Messages) -> Reward:
 def _state(
     process: DomainProcess, task: Tau2Task, criteria: Criteria, messages: Messages
 ) -> tuple[dict[str, float], tuple[Raised, ...]]:
-    """Judge the end state: the messages done again, beside the reference calls."""
+    """Judge the end state: repeat the messages, and compare with the reference calls."""
     if criteria.actions is None and criteria.env_assertions is None:
         return {}, ()
     with process.world() as reached, process.world() as expected:
@@ -109,7 +108,7 @@ def _calls(messages: Messages) -> Iterator[Mapping[str, Any]]:
 
 
 def _made(gold: GoldAction, messages: Messages) -> bool:
-    """Whether a reference call was made, by either side: as far as its arguments are compared."""
+    """Return whether either side made a reference call, by its compared arguments."""
 
     def same(call: Mapping[str, Any]) -> bool:
         given = call["arguments"]
@@ -121,7 +120,7 @@ def _made(gold: GoldAction, messages: Messages) -> bool:
 
 
 def _told(text: str, messages: Messages) -> bool:
-    """Whether the agent wrote a text to the user."""
+    """Return whether the agent wrote a text to the user."""
     said = (m.get("content") or "" for m in messages if m["role"] == "assistant")
     return any(
         text.lower() in content.lower().replace(",", "") for content in said if content.strip()

@@ -1,4 +1,4 @@
-"""A task of tau2-bench as a Task of ours, and the processes that its episodes share."""
+"""A task of tau2-bench as a `Task`, and the processes that its episodes share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SharedDomain:
 
     @cached_property
     def tasks(self) -> Mapping[str, Tau2Task]:
-        """Its tasks by id."""
+        """The tasks by id."""
         file = self._data / self._source if self._source else None
         return {raw["id"]: read_task(raw) for raw in self.process.tasks(file)}
 
@@ -52,7 +52,7 @@ class SharedDomain:
 
     @cached_property
     def user_tools(self) -> tuple[ToolSpec, ...]:
-        """The tools of the user; none in most domains."""
+        """The tools of the user; empty in most domains."""
         return self._described("user_tools")
 
     def _described(self, whose: str) -> tuple[ToolSpec, ...]:
@@ -65,10 +65,10 @@ _lock = threading.Lock()
 
 
 def shared_domain(pointer: Pointer) -> SharedDomain:
-    """Return the domain of a task, started where it is not running yet.
+    """Return the domain of a task, and start it if it is not running.
 
     Raises:
-        TaskError: The checkout is gone or broken.
+        TaskError: The checkout is absent or broken.
         MissingExtraError: Its interpreter lacks a package.
     """
     about = (pointer.python, pointer.domain, pointer.tasks, pointer.retrieval)
@@ -86,7 +86,7 @@ class Tau2Rules(ForeignRules):
     """The rules of a task of tau2-bench.
 
     Attributes:
-        pointer: Where the task is.
+        pointer: Location of the task.
         task: The task.
     """
 
@@ -100,7 +100,7 @@ class Tau2Rules(ForeignRules):
 
     @property
     def customer(self) -> UserScript:
-        """Whom the agent talks with."""
+        """Script of the customer who talks with the agent."""
         return customer_script(self.task, tuple(tool.name for tool in self.domain.user_tools))
 
     def reference_actions(self) -> tuple[Action, ...]:

@@ -1,4 +1,4 @@
-"""A domain as a suite of ours: a folder a task that says where the task is, and holds none of it.
+"""A domain as a suite of agentgym: task folders that point to the tasks of a checkout.
 
 The folders lie below `catalogue.imported()`, which is on the search path.
 """
@@ -29,9 +29,9 @@ class Pointer(Manifest):
         checkout: Folder with tau2-bench.
         python: Interpreter that runs its code.
         domain: Name of the domain.
-        task: Id of the task there.
-        tasks: File of the tasks, where it is not the one that the domain itself reads.
-        retrieval: How the agent of a domain with documents finds them.
+        task: Id of the task in its domain.
+        tasks: File of the tasks, if the domain itself reads another one.
+        retrieval: Method by which the agent of a domain with documents finds them.
     """
 
     schema_version: Literal["agentgym.tau2/1"]
@@ -45,21 +45,21 @@ class Pointer(Manifest):
 
 
 def read_pointer(folder: Path) -> Pointer:
-    """Return what a folder points to.
+    """Return the pointer that a folder holds.
 
     Raises:
-        TaskError: Its `task.toml` is none of these.
+        TaskError: The `task.toml` is not a valid pointer.
     """
     return load_toml(folder / "task.toml", Pointer, TaskError)
 
 
 def is_pointer(schema_version: object) -> bool:
-    """Whether a `task.toml` of this version is one."""
+    """Return whether a `task.toml` of this schema version is a pointer."""
     return schema_version == SCHEMA
 
 
 def count_tasks(root: Path, domain: str) -> int:
-    """Return how many tasks of a domain an earlier import wrote into a catalogue."""
+    """Return the number of tasks of a domain that an earlier import wrote into a catalogue."""
     return len(list((root / "tasks" / _suite_of(domain)).glob("*/task.toml")))
 
 
@@ -76,18 +76,18 @@ def write_suite(
     source: str,
     retrieval: str,
 ) -> str:
-    """Write the folders of a domain, in place of those that an earlier import wrote.
+    """Write the folders of a domain, in place of those of an earlier import.
 
     Args:
         root: Folder of a catalogue.
-        checkout: Where the tasks are.
-        domain: Of the tasks.
-        tasks: Their ids there.
+        checkout: Checkout that holds the tasks.
+        domain: Domain of the tasks.
+        tasks: Ids of the tasks in their domain.
         source: File of the tasks, empty for the one that the domain itself reads.
-        retrieval: How the agent of a domain with documents finds them.
+        retrieval: Method by which the agent of a domain with documents finds them.
 
     Returns:
-        The name of the suite.
+        Name of the suite.
     """
     suite = _suite_of(domain)
     (root / "tasks").mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def write_suite(
                 "tasks": source,
                 "retrieval": retrieval,
             }
-            # A JSON string is a basic string of TOML.
+            # A JSON string is also a basic string of TOML.
             lines = [
                 f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items()
             ]
@@ -119,7 +119,7 @@ def write_suite(
 
 
 def _named(tasks: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield ids with a folder name for each, unlike all others."""
+    """Yield each id with a unique folder name."""
     taken: set[str] = set()
     for task in tasks:
         plain = (

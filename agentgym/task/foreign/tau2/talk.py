@@ -13,7 +13,7 @@ from agentgym.task.foreign.tau2.process import World, WorldGoneError
 
 @dataclass(frozen=True)
 class Answer:
-    """What a tool answered: text, and whether it failed."""
+    """The answer of a tool: text, and whether the call failed."""
 
     content: str
     error: bool
@@ -23,12 +23,12 @@ class Talk:
     """The messages of one episode, in the schema of tau2-bench, and the world they change.
 
     Args:
-        world: A world that is begun here.
+        world: World of the episode; the talk begins it.
         task: The task.
 
     Attributes:
-        messages: What was said and called.
-        broken: How a call of the agent ended the world; empty where none has.
+        messages: Messages and calls so far.
+        broken: Reason why a call of the agent ended the world; empty if none did.
     """
 
     def __init__(self, world: World, task: Tau2Task) -> None:
@@ -39,7 +39,7 @@ class Talk:
         world.begin(task, self.messages)
 
     def say(self, text: str, side: Side = "assistant") -> None:
-        """Note what one side said to the other."""
+        """Record a message from one side to the other."""
         self.messages.append({"role": side, "content": text})
 
     def call(self, name: str, arguments: Mapping[str, Any], side: Side = "assistant") -> Answer:
@@ -68,7 +68,7 @@ class Talk:
         self.messages += [{"role": side, "content": None, "tool_calls": [call]}, reply]
 
     def hashes(self) -> Sequence[str | None]:
-        """Return the hashes of both sides' databases, once no call is under way.
+        """Return the hashes of both sides' databases, after running calls have ended.
 
         Raises:
             TaskError: The world did not answer.
