@@ -44,14 +44,9 @@ _OWN_WORDS: Final = ObservationLimits(text_bytes=4_096, data_bytes=1_024)
 
 
 class Environment:
-    """One task as an environment. Its attributes do not change.
+    """One task as an environment; `agentgym.open_environment` makes one by name.
 
-    Example:
-        >>> async def count_files():
-        ...     async with agentgym.open_environment("terminal/log-forensics-v1") as environment:
-        ...         episode = await environment.start(seed=7)
-        ...         seen = await episode.step(Action("bash", {"command": "ls /var/log | wc -l"}))
-        ...         return seen.observation.text
+    Its attributes do not change, and what its episodes need is opened with the first of them.
 
     Args:
         task: The task.
