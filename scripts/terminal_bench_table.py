@@ -54,7 +54,7 @@ def main() -> None:
 
 def prepared(task: dict[str, Any]) -> list[str]:
     """Return the packages that were put into a task's image beside what its author put there."""
-    told = (what.partition(" ") for what in task.get("stand_ins", {}))
+    told = (what.partition(" ") for what in task.get("image_fallbacks", task.get("stand_ins", {})))
     return [name for kind, _, name in told if kind == "package"]
 
 

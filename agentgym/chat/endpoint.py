@@ -38,6 +38,9 @@ FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 16.0
 MAX_REPLY_BYTES = 64 * 2**20
 """Longest stream in bytes; a stream takes some hundred bytes for each token."""
+_MAY_BE_CONTENT = frozenset({400, 413, 422})
+"""Statuses by which content filters answer too; one request cannot tell the two causes apart."""
+
 _TRANSIENT = frozenset({408, 409, 425, 429})
 # openai 2 is built on httpx and openai 3 on httpx2; the names are the same in both.
 _NEVER_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "UnsupportedProtocol"})
@@ -69,6 +72,19 @@ class ContentFilterError(DialogueError):
 
 class EndlessReplyError(DialogueError):
     """The reply is too long, or was not complete by the deadline."""
+
+
+class LongReplyError(EndlessReplyError):
+    """The reply is too long."""
+
+
+def may_be_content(error: EndpointError) -> bool:
+    """Whether what was sent may have kept a working server from a reply.
+
+    A reply that is not complete by the deadline is left out: the server may be slow.
+    """
+    provoked = isinstance(error, (ContextLengthError, ContentFilterError, LongReplyError))
+    return provoked or error.status in _MAY_BE_CONTENT
 
 
 class _AttemptError(Exception):
@@ -228,7 +244,7 @@ class Endpoint:
                 raise self._refused(error.__cause__) from error
             raise self._unconnected(error) from error
         except OverlongReplyError as error:
-            raise EndlessReplyError(f"{self._url}: the reply is too long: {error}") from error
+            raise LongReplyError(f"{self._url}: the reply is too long: {error}") from error
         except ErrorReplyError as error:
             raise self._errored(error) from error
         except ReplyError as error:

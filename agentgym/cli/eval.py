@@ -199,7 +199,7 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
         unrunnable |= build_images(
             settings.tasks, lambda line: console.print(line, markup=False, soft_wrap=True)
         )
-        store.amend("stand_ins", used_fallbacks(settings.tasks))
+        store.amend("image_fallbacks", used_fallbacks(settings.tasks))
         asyncio.run(run())
     except (KeyboardInterrupt, asyncio.CancelledError) as end:
         console.print(

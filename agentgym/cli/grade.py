@@ -208,7 +208,7 @@ def _write(path: Path, run: Path, shown: Sequence[tuple[EpisodeRow, Sequence[Gra
 
 
 def _grading(one: Grading) -> dict[str, Any]:
-    from agentgym.record.history import step_grade_to_json
+    from agentgym.record import codec
 
     first = one.first_failure
     return {
@@ -220,5 +220,5 @@ def _grading(one: Grading) -> dict[str, Any]:
         "trajectory": one.trajectory,
         "error": one.error,
         "first_failing_step": None if first is None else first.step,
-        "grades": [step_grade_to_json(grade) for grade in one.grades],
+        "grades": [codec.plain(grade) for grade in one.grades],
     }

@@ -40,7 +40,7 @@ def publish(store: RunStore) -> dict[str, Any]:
     console.print(leaderboard(results))
     for number, line in enumerate(remarks(results)):
         console.print(f"\n{line}" if number == 0 else line, markup=False, soft_wrap=True)
-    for line in _stand_ins(results):
+    for line in _image_fallbacks(results):
         console.print(line, markup=False, soft_wrap=True)
     console.print(kept_states(store), markup=False, soft_wrap=True)
     console.print(f"\n{store.folder / 'report.html'}", markup=False, soft_wrap=True)
@@ -61,11 +61,12 @@ def kept_states(store: RunStore) -> str:
     return clean(told)
 
 
-def _stand_ins(results: dict[str, Any]) -> Iterator[str]:
-    """Yield the replacements for unavailable programs, with the number of tasks of each."""
-    used = Counter(pair for task in results["tasks"] for pair in task.get("stand_ins", {}).items())
+def _image_fallbacks(results: dict[str, Any]) -> Iterator[str]:
+    """Yield the recipes that stood for images, and in how many tasks."""
+    told = (task.get("image_fallbacks", {}) for task in results["tasks"])
+    used = Counter(pair for fallbacks in told for pair in fallbacks.items())
     if used:
-        yield "\nstand-ins:"
+        yield "\nimage fallbacks:"
     for (what, recipe), count in sorted(used.items()):
         # A prepared package belongs to no recipe; the user's own table names it.
         noun = "" if what.startswith("package ") else "recipe "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentgym.env.hosting import ServicesStart, prepare_services
 from agentgym.errors import AgentGymError, RecordError, ReplayError, UnsupportedError
 from agentgym.protocols import state_keeper
-from agentgym.record import codec
+from agentgym.record.reading import expect, read
 from agentgym.record.volatile.masking import Masking, command_of
 from agentgym.records import Audit, AuditEntry, Bounds, CheckResult, Json, RowRef, Step, Verdict
 from agentgym.services.state import Snapshot as ServicesSnapshot
@@ -97,7 +97,7 @@ class EndedEpisode:
             "setup": self.prepared.digest,
             "answer": end.answer,
             "gave_up": end.gave_up,
-            "latched": {id: _result_to_json(result) for id, result in self.latched.items()},
+            "latched": {id: asdict(result) for id, result in self.latched.items()},
             "files": files,
             "services": None if seen is None else _hashes(seen),
         }
@@ -164,8 +164,8 @@ async def judge_kept(
             gave_up=_text(evidence, "gave_up"),
             services=services,
         )
-        latched = codec.expect(evidence.get("latched"), "latched", dict)
-        results = {str(id): codec.result_from_json(value) for id, value in latched.items()}
+        latched = expect(evidence.get("latched"), "latched", dict)
+        results = {str(id): read(CheckResult, value, "result") for id, value in latched.items()}
         return await EndedEpisode(environment, instance, prepared, end, results).judge()
     except ValueError as error:
         raise RecordError(f"the kept end of the episode is damaged: {error}") from error
@@ -205,7 +205,7 @@ def _services(
             raise ValueError("the rows are not those that the record names")
         lines = parts[_CALLS].decode().splitlines()
         calls = [_call_from_json(json.loads(line)) for line in lines]
-        now = codec.expect(said.get("now"), "now", str)
+        now = expect(said.get("now"), "now", str)
     except Exception as error:
         raise RecordError(f"the kept services are damaged: {error}") from error
     after = ServicesSnapshot(parts[_ROWS], now, layout, index)
@@ -218,18 +218,13 @@ def _hashes(seen: ServicesSeen) -> dict[str, Json]:
 
 
 def _call_from_json(value: Any) -> AuditEntry:
-    entry = dict(codec.expect(value, "call", dict))
+    entry = dict(expect(value, "call", dict))
     changed = tuple(RowRef(*row) for row in entry.pop("changed"))
     return AuditEntry(**entry, changed=changed)
 
 
 def _text(evidence: Mapping[str, Json], name: str) -> str | None:
-    found: str | None = codec.expect(evidence.get(name), name, str | None)
-    return found
-
-
-def _result_to_json(result: CheckResult) -> Json:
-    found: dict[str, Json] = asdict(result)
+    found: str | None = expect(evidence.get(name), name, str | None)
     return found
 
 

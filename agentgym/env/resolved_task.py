@@ -121,7 +121,7 @@ def test_requirements(rules: SandboxRules) -> ScriptRequirements:
     return read_requirements(texts)
 
 
-def stand_ins(task: Task) -> dict[str, str]:
+def image_fallbacks(task: Task) -> dict[str, str]:
     """Return which recipe stands for which image in a task's sandboxes, and for its tests' Python.
 
     Raises:
@@ -130,7 +130,7 @@ def stand_ins(task: Task) -> dict[str, str]:
     sources = Sources()
     for computer in _computers(task.sandbox_rules):
         computer_plan(computer, sources)
-    found = dict(sources.stand_ins)
+    found = dict(sources.image_fallbacks)
     if (rules := task.sandbox_rules) is not None:
         prepared = rules.computer.prepared
         found |= {f"package {name}": VARIABLE for name in (*prepared.apt, *prepared.pip)}

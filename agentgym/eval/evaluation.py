@@ -294,7 +294,7 @@ class _Run:
             )
 
         unrunnable = await asyncio.to_thread(build)
-        store.amend("stand_ins", used_fallbacks(settings.tasks))
+        store.amend("image_fallbacks", used_fallbacks(settings.tasks))
         shown: Progress = make_progress(console) if self._progress else LineProgress(console)
         await run_episodes(
             store, settings, progress=shown, unrunnable=unrunnable, create=self._create

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from agentgym import catalogue
-from agentgym.env.resolved_task import build_task, stand_ins
+from agentgym.env.resolved_task import build_task, image_fallbacks
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import AgentGymError
 from agentgym.sandbox.build.builder import Builds, Tell
@@ -75,7 +75,7 @@ def used_fallbacks(task_ids: Iterable[str]) -> dict[str, dict[str, str]]:
         if catalogue.path_of(task_id) is not None:
             # The episodes of a task that cannot be read report the error.
             with suppress(AgentGymError):
-                if used := stand_ins(find_task(task_id)):
+                if used := image_fallbacks(find_task(task_id)):
                     found[task_id] = used
     return found
 

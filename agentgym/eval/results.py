@@ -22,7 +22,7 @@ from typing import Any, TextIO
 from agentgym import __version__
 from agentgym.errors import RecordError
 from agentgym.eval.judges import kinship_warnings
-from agentgym.eval.settings import read_settings
+from agentgym.eval.settings import Settings, read_settings
 from agentgym.eval.statistics import (
     Estimate,
     estimate_mean,
@@ -65,7 +65,7 @@ def build_results(store: RunStore) -> dict[str, Any]:
         "tasks": [
             {
                 "task": task,
-                **({"stand_ins": dict(used)} if (used := settings.stand_ins.get(task)) else {}),
+                **_fallbacks(settings, task),
                 "setups": _setups([row for row in rows if row.plan.task == task]),
                 "episodes": [
                     _episode(row, row.verdict)
@@ -172,6 +172,11 @@ def _setups(rows: Sequence[EpisodeRow]) -> dict[str, list[str]]:
         if row.prepared:
             found.setdefault(str(row.plan.seed), set()).add(row.prepared)
     return {seed: sorted(of_seed) for seed, of_seed in found.items()}
+
+
+def _fallbacks(settings: Settings, task: str) -> dict[str, Any]:
+    used = settings.image_fallbacks.get(task)
+    return {"image_fallbacks": dict(used)} if used else {}
 
 
 def _is_scored(row: EpisodeRow) -> bool:

@@ -30,7 +30,7 @@ class Settings:
         agentgym: Version that started the run.
         started: Start of the run, in ISO 8601.
         offline: Whether sandboxes have no network, whatever a task allows.
-        stand_ins: By task, the recipe that replaces each unavailable image.
+        image_fallbacks: By task, the recipe that replaces each unavailable image.
         isolated: Whether the provider declares that its sandboxes are isolated.
         judge: Spec of the judge that checks ask; empty if no check needs one.
         user: Spec of the simulated user; empty if no task has one.
@@ -50,7 +50,7 @@ class Settings:
     agentgym: str = ""
     started: str = ""
     offline: bool = False
-    stand_ins: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    image_fallbacks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     isolated: bool = True
     judge: str = ""
     user: str = ""

@@ -1,8 +1,8 @@
-"""Every seam of agentgym: structural protocols, no inheritance demanded.
+"""Every extension point of agentgym, as structural protocols; no inheritance is required.
 
-The engine is asynchronous; only what a task author writes (checks, and the file trees they
-read) is synchronous. Each protocol has a contract suite in `agentgym.testing` that any
-implementation, ours or not, can be run against.
+The engine is asynchronous; only code that task authors write (checks, and the file trees they
+read) is synchronous. Each protocol has a contract suite in `agentgym.testing` that can test any
+implementation.
 """
 
 from agentgym.protocols.agents import Agent, AgentFactory

@@ -1,4 +1,4 @@
-"""Policies."""
+"""The protocol of policies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
 
 
 class Agent(Protocol):
-    """A policy for one episode. Offered by the entry points `agentgym.agents`.
+    """A policy for one episode. The entry points `agentgym.agents` offer implementations.
 
-    `act` must depend on its arguments, the briefing and nothing else: a resumed or branched
-    episode makes a new agent and hands it the recorded history.
+    `act` must depend on its arguments and the briefing alone: a resumed or branched episode
+    creates a new agent and gives it the recorded history.
     """
 
     async def start(self, briefing: Briefing) -> None:
@@ -24,8 +24,8 @@ class Agent(Protocol):
     ) -> Decision:
         """Choose the next action.
 
-        Whatever it raises ends the episode: judged as it stands where the policy failed, without
-        a score where its model could not be reached (`agentgym.rollout.blame` tells the two apart).
+        An exception ends the episode: it is judged as it is if the policy failed, and has no score
+        if its model could not be reached (`agentgym.rollout.blame` tells the two apart).
         """
         ...
 
@@ -35,4 +35,4 @@ class Agent(Protocol):
 
 
 AgentFactory: TypeAlias = Callable[[str], Agent]
-"""Makes an agent from what follows its name: ``openai:gpt-x`` calls ``factory("gpt-x")``."""
+"""Creates an agent from the text after its name: ``openai:gpt-x`` calls ``factory("gpt-x")``."""

@@ -1,4 +1,4 @@
-"""Who takes an episode down."""
+"""The protocol of episode recorders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentgym.records import Audit, Step, Verdict
 
 
 class EpisodeRecorder(Protocol):
-    """Takes down one episode; what it has accepted survives the death of the process."""
+    """Records one episode; accepted data survives the death of the process."""
 
     def step(self, step: Step) -> None:
         """Record a finished step."""

@@ -1,4 +1,4 @@
-"""Isolated computers: shells, sandboxes, their files, and who starts them."""
+"""Protocols of isolated computers: shells, sandboxes, file trees, and their providers."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from agentgym.records import (
 
 
 class Shell(Protocol):
-    """A persistent `bash` session: what one command sets, the next one sees."""
+    """A persistent `bash` session, in which later commands see the state of earlier ones."""
 
     @property
     def cwd(self) -> str:
-        """Where it is, as far as its last command told."""
+        """Working directory after the last command, as far as it is known."""
         ...
 
     async def run(self, command: str, *, timeout_s: float = 60.0) -> ShellResult:
-        """Run a command; at the deadline it is interrupted and the session lives on."""
+        """Run a command; at the deadline it is interrupted and the session continues."""
         ...
 
     async def save(self) -> Mapping[str, Json]:
@@ -65,10 +65,9 @@ class Sandbox(Protocol):
         timeout_s: float = 60.0,
         user: str | None = None,
     ) -> ExecResult:
-        """Run one command to its end, in the recipe's `workdir` where no other is given.
+        """Run one command to its end; by default in the recipe's `workdir`.
 
-        It runs as the recipe's user where no other is given. A command that cannot be found
-        exits with 127.
+        By default it runs as the recipe's user. A command that cannot be found exits with 127.
         """
         ...
 
@@ -79,7 +78,7 @@ class Sandbox(Protocol):
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
     ) -> ExecResult:
-        """Run one command to its end as root, whoever the recipe's commands run as."""
+        """Run one command to its end as root, whatever the recipe's user."""
         ...
 
     async def open_shell(
@@ -93,9 +92,9 @@ class Sandbox(Protocol):
         ...
 
     async def write_file(self, path: str, data: bytes, *, mode: int | None = None) -> None:
-        """Write a file, making its parents. Raises GuestFileError.
+        """Write a file and create its parent directories. Raises GuestFileError.
 
-        Without `mode` a file that is there keeps its own, and a new one gets 0644.
+        Without `mode` an existing file keeps its own, and a new one gets 0644.
         """
         ...
 
@@ -108,19 +107,19 @@ class Sandbox(Protocol):
         ...
 
     async def snapshot(self) -> Snapshot:
-        """Freeze the files as they are; processes go on. Costs what changed since the start."""
+        """Freeze the files as they are; processes continue. Costs what changed since the start."""
         ...
 
     async def seal(self) -> Snapshot:
-        """End everything inside, keep the files as a snapshot, and close. Copies nothing."""
+        """End all processes, keep the files as a snapshot, and close. Copies nothing."""
         ...
 
     async def fork(self) -> Sandbox:
-        """Start another sandbox from the files as they are now."""
+        """Start another sandbox from the present files."""
         ...
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """End everything inside and go on from an earlier snapshot."""
+        """End all processes and continue from an earlier snapshot."""
         ...
 
     async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
@@ -128,11 +127,11 @@ class Sandbox(Protocol):
         ...
 
     def look(self) -> AbstractAsyncContextManager[FileTree]:
-        """Stop what runs inside, offer its files as they are now, let it go on at the exit.
+        """Pause the sandbox and offer its present files; it continues at the exit.
 
-        The files are read from outside; nothing of the guest is executed. Commands and writes
-        wait for the exit: await none meanwhile. After the exit the tree refuses to be read; who
-        is reading it then is waited for.
+        The files are read from outside; nothing of the guest is executed. Commands and writes wait
+        for the exit: do not await them meanwhile. After the exit the tree cannot be read; the exit
+        waits for reads in progress.
         """
         ...
 
@@ -141,28 +140,28 @@ class Sandbox(Protocol):
         ...
 
     async def processes(self) -> Sequence[Process]:
-        """List live guest processes, the supervisor left out."""
+        """List live guest processes, without the supervisor."""
         ...
 
     async def audit(self) -> Audit:
-        """Return what was recorded where the guest cannot reach."""
+        """Return the audit, which is recorded out of the guest's reach."""
         ...
 
     def begin(self) -> None:
-        """Count the wall time from now: for a pool, when it hands a sandbox out."""
+        """Count the wall time from now; a pool calls it when it hands a sandbox out."""
         ...
 
     async def usage(self) -> Usage:
-        """Say what was used and who enforces which limit."""
+        """Return what was used, and the mechanism that enforces each limit."""
         ...
 
     async def close(self) -> None:
-        """End everything and remove every trace. Never raises, may be called twice."""
+        """End everything and remove every trace of it. Never raises, may be called twice."""
         ...
 
 
 READ_BYTES = 2 * 2**20
-"""What `FileTree.read` reads where nobody asks for more."""
+"""Default of the largest file that `FileTree.read` reads, in bytes."""
 
 
 class FileTree(Protocol):
@@ -173,7 +172,7 @@ class FileTree(Protocol):
     """
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
-        """Return what is at a path, or None where nothing is."""
+        """Return the kind and metadata of a path, or None if it does not exist."""
         ...
 
     def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
@@ -181,11 +180,11 @@ class FileTree(Protocol):
 
         Args:
             path: The file.
-            max_bytes: A larger file is a GuestFileError. Who expects more says it:
-                what a check makes of a file takes many times its size.
+            max_bytes: Largest size; a larger file is a GuestFileError. Raise it only as needed,
+                because a check's memory is many times the size of a file.
 
         Raises:
-            GuestFileError: It is absent, of another kind or too large.
+            GuestFileError: The path is absent, of another kind or too large.
         """
         ...
 
@@ -194,7 +193,7 @@ class FileTree(Protocol):
         ...
 
     def walk(self, path: str) -> Iterator[tuple[str, FileStat]]:
-        """Yield every path below a directory, parents first, links not followed."""
+        """Yield every path below a directory, parents first, without following links."""
         ...
 
 
@@ -206,7 +205,7 @@ class SandboxProvider(Protocol):
     capabilities: frozenset[Capability]
 
     def problems(self) -> Sequence[Problem]:
-        """Say what this machine lacks to run the provider; empty where it can run."""
+        """Return what this machine lacks to run the provider; empty if it can run."""
         ...
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> Sandbox:
@@ -218,15 +217,15 @@ class SandboxProvider(Protocol):
         ...
 
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
-        """List what changed from one snapshot to another."""
+        """List the changes from one snapshot to another."""
         ...
 
     async def find(self, key: str) -> Snapshot | None:
-        """Return the snapshot that was kept under a key, if it is still whole."""
+        """Return the snapshot that was kept under a key, if it is still complete."""
         ...
 
     async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
-        """Make a snapshot outlive this process under a key; the first keeper wins."""
+        """Keep a snapshot under a key beyond this process; the first one under a key stays."""
         ...
 
     async def discard(self, snapshot: Snapshot) -> None:
@@ -234,39 +233,39 @@ class SandboxProvider(Protocol):
         ...
 
     async def close(self) -> None:
-        """Close every sandbox that is still open and drop what was not kept."""
+        """Close every open sandbox and drop snapshots that were not kept."""
         ...
 
 
 @runtime_checkable
 class StateKeeper(Protocol):
-    """What a provider can do beside: turn a snapshot into bytes, and bytes into a snapshot.
+    """An optional ability of providers: convert a snapshot into bytes, and bytes into a snapshot.
 
     Without it the final states of episodes are not kept.
     """
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
-        """Return what a snapshot has beyond the one it came from, as an archive.
+        """Return the difference of a snapshot from the one it came from, as an archive.
 
         Raises:
-            SandboxError: It is larger than the bounds, or does not come from the other.
+            SandboxError: The archive exceeds the bounds, or the snapshots are not related.
         """
         ...
 
     async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
-        """Return the snapshot of which `save_delta` made an archive; to be discarded.
+        """Return the snapshot of an archive of `save_delta`; the caller discards it.
 
         Raises:
-            SandboxError: The archive is damaged, or larger than the bounds.
+            SandboxError: The archive is damaged, or exceeds the bounds.
         """
         ...
 
 
 def state_keeper(provider: object) -> StateKeeper:
-    """Return a provider as what keeps states.
+    """Return a provider as a `StateKeeper`.
 
     Raises:
-        UnsupportedError: It cannot.
+        UnsupportedError: The provider lacks this ability.
     """
     if not isinstance(provider, StateKeeper):
         name = getattr(provider, "name", type(provider).__name__)

@@ -1,4 +1,4 @@
-"""What an agent acts through, and the services and the place that it acts on."""
+"""Protocols of surfaces, through which an agent acts, and of the services behind them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Picture(Protocol):
 
     @property
     def mime(self) -> str:
-        """Its media type."""
+        """Media type of the file."""
         ...
 
 
 class Services(Protocol):
-    """The live services of an episode, whoever calls them."""
+    """The live services of an episode, for all callers."""
 
     @property
     def waits(self) -> bool:
@@ -43,15 +43,15 @@ class Services(Protocol):
 
     @property
     def now(self) -> str:
-        """The logical time, ISO 8601 in UTC."""
+        """Logical time, ISO 8601 in UTC."""
         ...
 
     def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
-        """Call a tool; what goes wrong is in the reply and in the audit."""
+        """Call a tool; the reply and the audit hold its errors."""
         ...
 
     def picture(self, name: str) -> Picture | None:
-        """Return the image of a name such as ``image:0123456789ab``, None where there is none."""
+        """Return the image of a name such as ``image:0123456789ab``; None if it does not exist."""
         ...
 
     @property
@@ -62,11 +62,11 @@ class Services(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where an episode happens: what surfaces attach to.
+    """The sandbox and services of an episode, to which surfaces attach.
 
     Attributes:
-        sandbox: The computer; one without files and commands where the environment has none.
-        services: The stateful services, None where the environment has none.
+        sandbox: The computer; without files and commands if the environment has no computer.
+        services: The stateful services, None if the environment has no services.
     """
 
     sandbox: Sandbox

@@ -1,4 +1,4 @@
-"""Simulated users, and what they are in touch with."""
+"""Protocols of simulated users, and of their access to services."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from agentgym.records import AuditEntry, Json, Problem, Reply, ToolSpec, UserTur
 
 
 class UserWorld(Protocol):
-    """What a simulated user can see and do: the services, called in their own name.
+    """A simulated user's access to the services, called in their own name.
 
     Attributes:
-        tools: The tools of the services; none where the environment has no services.
+        tools: Tools of the services; empty if the environment has no services.
     """
 
     tools: Sequence[ToolSpec]
 
     def call(self, tool: str, arguments: Mapping[str, Json]) -> Reply:
-        """Call a tool as actor ``user``; what goes wrong is in the reply and in the audit."""
+        """Call a tool as actor ``user``; the reply and the audit hold its errors."""
         ...
 
     def calls(self) -> Sequence[AuditEntry]:
-        """Return what has been called so far, by whomever."""
+        """Return the calls so far, of all actors."""
         ...
 
     def rows(self, table: str, where: Mapping[str, Json]) -> Sequence[Mapping[str, Json]]:
         """Return the rows of a table whose columns have these values.
 
         Raises:
-            TaskError: There is no such table or column.
+            TaskError: The table or column does not exist.
         """
         ...
 
@@ -37,32 +37,32 @@ class UserWorld(Protocol):
 class User(Protocol):
     """A person that the agent can write to, for one episode.
 
-    Its factories are offered by the entry points `agentgym.users`.
+    The entry points `agentgym.users` offer its factories.
     """
 
     def problems(self) -> Sequence[Problem]:
-        """Say what this machine lacks for them to answer; empty where they can."""
+        """Return what this machine lacks for the user to answer; empty if they can."""
         ...
 
     async def start(self, world: UserWorld) -> str:
         """Begin an episode.
 
         Returns:
-            What they have written before the agent begins, empty where they wait; the same in
+            Text that the user has written before the agent begins, empty if they wait; the same in
             every episode of the instance.
         """
         ...
 
     async def reply(self, message: str, recorded: UserTurn | None = None) -> UserTurn:
-        """Answer a message; not called any more once they have left.
+        """Answer a message; it is not called after the user has left.
 
         Args:
-            message: What the agent writes.
-            recorded: What they answered when this episode was recorded. One who would not surely
-                answer the same again does what is recorded and returns it.
+            message: Message of the agent.
+            recorded: The user's answer when this episode was recorded. A user whose answers may
+                vary repeats the recorded calls and returns this answer.
 
         Raises:
-            UserError: No answer can be had.
+            UserError: The user cannot answer.
         """
         ...
 

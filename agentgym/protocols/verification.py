@@ -1,4 +1,4 @@
-"""What checks look at, who judges for them, and who grades single steps."""
+"""Protocols of verification: evidence for checks, judges, and graders of single steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agentgym.records import (
 class Room(Protocol):
     """A clean room: the pristine task snapshot plus declared artifacts, no network.
 
-    Commands run with a fixed environment and PATH; nothing else the agent wrote is present.
+    Commands run with a fixed environment and PATH; it holds nothing else that the agent wrote.
     """
 
     def run(
@@ -47,7 +47,7 @@ class Room(Protocol):
         ...
 
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
-        """Put a file of the grader's own into the room."""
+        """Put a file of the grader into the room."""
         ...
 
 
@@ -60,15 +60,15 @@ class Tables(Protocol):
         They are sorted by the primary key of a table, or else by all columns of a view.
 
         Raises:
-            VerifierError: There is no such table or column.
+            VerifierError: The table or column does not exist.
         """
         ...
 
     def one(self, table: str, **where: Json) -> dict[str, Json] | None:
-        """Return the only such row, None where there is none.
+        """Return the only matching row; None if no row matches.
 
         Raises:
-            VerifierError: There are several, or no such table or column.
+            VerifierError: Several rows match, or the table or column does not exist.
         """
         ...
 
@@ -80,7 +80,7 @@ class Tables(Protocol):
         """Return the names of the columns of a table or view.
 
         Raises:
-            VerifierError: There is no such table or view.
+            VerifierError: The table or view does not exist.
         """
         ...
 
@@ -88,11 +88,12 @@ class Tables(Protocol):
 class Judge(Protocol):
     """A model that decides one criterion at a time: a cached, schema-validated call.
 
-    What is in an exhibit is data to it, whatever it says. Called on a thread without a loop.
+    The content of an exhibit is data to it and never an instruction. It is called on a thread
+    without an event loop.
 
     Attributes:
-        name: Of the model.
-        grading_s: Seconds by which the deadline of grading is longer with it.
+        name: Name of the model.
+        grading_s: Seconds by which it extends the deadline of grading.
     """
 
     name: str
@@ -110,28 +111,28 @@ class Judge(Protocol):
         """Decide a criterion.
 
         Args:
-            criterion: What is asked.
-            exhibits: What may be looked at, ids unique.
-            votes: How many answers are had; the majority counts.
-            top_k: Of the screenshots, how many are shown: those most relevant to the criterion.
-            timeout_s: Seconds it may take in all.
+            criterion: The question to decide.
+            exhibits: Evidence for the judge, ids unique.
+            votes: Number of answers to ask for; the majority counts.
+            top_k: Number of screenshots to show: those most relevant to the criterion.
+            timeout_s: Longest time for all votes, in seconds.
 
         Raises:
-            VerifierError: No usable answer could be had; the criterion is then undecided.
+            VerifierError: The judge gave no usable answer; the criterion is then undecided.
         """
         ...
 
 
 class Evidence(Protocol):
-    """Everything a check may look at. The channels are kept apart.
+    """All evidence for a check, in separate channels.
 
     Trace: `steps`, `answer`, `gave_up`. State: `before`, `after` and `changes` of the files;
     `tables_before`, `tables_after` and `row_changes` of the services. Audit: `processes`,
     listed by the supervisor when the episode ended, `connections`, noted by the proxy,
-    `killed_for_memory`, counted by the kernel (None where nobody counts), and `calls`, written
-    by the services, whoever called. Where the environment has no services, asking for what is
-    theirs is a VerifierError.
-    Which of them a check looked at is noted in its result.
+    `killed_for_memory`, counted by the kernel (None if it is not counted), and `calls`, written
+    by the services for all actors. If the environment has no services, reading their channels
+    raises a VerifierError.
+    The result of a check names the channels that it read.
     """
 
     task: str
@@ -152,21 +153,21 @@ class Evidence(Protocol):
     calls: Sequence[AuditEntry]
 
     def gold(self, name: str) -> bytes:
-        """Return a gold file the setup left on the host. Raises VerifierError."""
+        """Return a gold file that the setup left on the host. Raises VerifierError."""
         ...
 
     def room(self, artifacts: Sequence[str] = (), *, shared: bool = False) -> Room:
         """Open a clean room holding the named artifacts (guest files or folders).
 
-        Every call opens a fresh one, for a room that has run the agent's program may have been
-        altered by it; all are closed after grading.
+        Every call opens a fresh one, because a program of the agent may have altered a used room;
+        all are closed after grading.
 
         Args:
             artifacts: Guest files or folders.
-            shared: For checks of one rubric that look at the same thing. As long as a check does
-                what another one has done in such a room from its start on, with the same
-                artifacts, it gets the same answers and nothing runs again; when it does something
-                else, it gets a fresh room in which everything up to there is done again.
+            shared: For checks of one rubric that examine the same thing. As long as a check
+                repeats what another one has done in such a room from its start on, with the same
+                artifacts, it gets the same answers and nothing runs again. When it does something
+                else, it gets a fresh room in which the steps before are repeated.
         """
         ...
 
@@ -181,11 +182,11 @@ class Evidence(Protocol):
         """Ask the judge about one criterion.
 
         Args:
-            criterion: What must hold; text stands for a question of yes and no.
-            show: What the judge sees: ``steps``, ``answer``, ``changes``, ``screenshots``,
+            criterion: What must hold; a text stands for a question with the answers yes and no.
+            show: Exhibits for the judge: ``steps``, ``answer``, ``changes``, ``screenshots``,
                 ``messages``, ``files:GLOB``, text files of the end state, and sources of messages.
-            votes: How many answers are had.
-            top_k: How many screenshots are shown.
+            votes: Number of answers to ask for.
+            top_k: Number of screenshots to show.
 
         Raises:
             VerifierError: No judge is set, or it gave no usable answer.
@@ -194,17 +195,17 @@ class Evidence(Protocol):
 
 
 Check: TypeAlias = Callable[..., CheckResult | bool]
-"""Called as ``check(evidence, **arguments from the rubric)``; a bool is pass or fail."""
+"""Called as ``check(evidence, **arguments of the rubric)``; a bool means pass or fail."""
 
 
 class StepGrader(Protocol):
-    """Grades the steps of a recorded episode. Offered by the entry points `agentgym.step_graders`.
+    """Grades the steps of a recorded episode. Entry points: `agentgym.step_graders`.
 
-    What it says depends on the trajectory and on nothing else; only a grader that asks a model
-    may say something else when it is asked again.
+    Its grades depend on the trajectory alone; only a grader that asks a model may give other
+    grades when it is asked again.
 
     Attributes:
-        name: That of the entry point.
+        name: Name of the entry point.
         version: Changes whenever the same trajectory may get other grades, arguments included.
     """
 
@@ -212,7 +213,7 @@ class StepGrader(Protocol):
     version: str
 
     async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
-        """Grade the steps it has something to say about, in their order, each once.
+        """Grade the steps on which it has an opinion, in their order, each once.
 
         Raises:
             VerifierError: It cannot grade this trajectory at all.
@@ -221,4 +222,4 @@ class StepGrader(Protocol):
 
 
 StepGraderFactory: TypeAlias = Callable[[str], StepGrader]
-"""Makes a grader from what follows its name: ``llm:gpt-x`` calls ``factory("gpt-x")``."""
+"""Creates a grader from the text after its name: ``llm:gpt-x`` calls ``factory("gpt-x")``."""

@@ -1,8 +1,8 @@
-"""`run.db` as a file: its tables, its format version, its one writer; failures become RecordErrors.
+"""`run.db` as a file: its format version, its one writer; failures become RecordErrors.
 
 SQLite in WAL mode with ``synchronous=NORMAL``: a commit is one append to the log without an
-fsync. It outlives the process, not a power cut; readers never wait for the writer. Steps are
-committed in groups: `run.journal` has those that the table `steps` does not have yet.
+fsync. It outlives the process, not a power cut; readers never wait for the writer. A file beside
+it for the newest steps was measured and dropped: see `docs/record.md`.
 """
 
 from __future__ import annotations
@@ -18,79 +18,10 @@ from urllib.parse import quote
 from agentgym.errors import RecordError
 from agentgym.record.bounds import DEFENCES, QueryBounds, schema_entry, schema_made_by
 from agentgym.record.folder import RunFolder
-from agentgym.record.journal import COLUMNS, Journal, Value, read_journal
-
-FORMAT = "agentgym.run/3"
+from agentgym.record.migrations import FORMAT, FORMATS, JOURNAL, copied, migrate, schema_of
 
 LOG_BYTES = 4 << 20
 """How long the log grows before `Database.fold_log` moves it into the database file."""
-
-JOURNAL_BYTES = 256 << 10
-"""How long the journal grows: some hundred steps, which a reader reads in a few milliseconds."""
-
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE episodes (
-    id INTEGER PRIMARY KEY,
-    task TEXT NOT NULL, seed INTEGER NOT NULL, trial INTEGER NOT NULL, agent TEXT NOT NULL,
-    parent INTEGER REFERENCES episodes (id), parent_step INTEGER,
-    state TEXT NOT NULL DEFAULT 'planned' CHECK (state IN ('planned', 'running', 'done')),
-    params TEXT, instruction TEXT, sandbox TEXT, first TEXT, verdict TEXT, error TEXT, log TEXT,
-    audit TEXT, length INTEGER, -- the number of steps when it was judged
-    reset_s REAL NOT NULL DEFAULT 0, duration_s REAL NOT NULL DEFAULT 0
-);
-CREATE TABLE steps (
-    episode INTEGER NOT NULL REFERENCES episodes (id), step INTEGER NOT NULL,
-    duration_s REAL NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
-    cached_tokens INTEGER NOT NULL, decision TEXT NOT NULL, observation TEXT NOT NULL,
-    happenings TEXT NOT NULL,
-    digest TEXT NOT NULL, -- of the other columns, see journal.py
-    PRIMARY KEY (episode, step)
-) WITHOUT ROWID;
-CREATE TABLE checkpoints (
-    episode INTEGER NOT NULL REFERENCES episodes (id), position INTEGER NOT NULL,
-    id TEXT NOT NULL, phase TEXT NOT NULL, status TEXT NOT NULL, score REAL NOT NULL,
-    weight REAL NOT NULL, message TEXT NOT NULL, gate INTEGER NOT NULL, depth INTEGER NOT NULL,
-    bonus INTEGER NOT NULL, controllable INTEGER NOT NULL, step INTEGER, channels TEXT NOT NULL,
-    PRIMARY KEY (episode, position)
-);
-"""
-
-# Later opinions of what is recorded above, and what they need. A run that is older than these
-# tables gets them from the first writer.
-_HISTORY = """
-CREATE TABLE IF NOT EXISTS gradings (
-    id INTEGER PRIMARY KEY, episode INTEGER NOT NULL REFERENCES episodes (id),
-    at TEXT NOT NULL, grader TEXT NOT NULL, version TEXT NOT NULL, verifier TEXT NOT NULL,
-    rubric TEXT NOT NULL, trajectory TEXT NOT NULL, steps INTEGER NOT NULL, error TEXT NOT NULL,
-    grades TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS past_verdicts (
-    id INTEGER PRIMARY KEY, episode INTEGER NOT NULL REFERENCES episodes (id),
-    at TEXT NOT NULL, why TEXT NOT NULL, replaced_by TEXT NOT NULL, verifier TEXT NOT NULL,
-    verdict TEXT NOT NULL, error TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS endings (
-    episode INTEGER PRIMARY KEY REFERENCES episodes (id), began_s REAL NOT NULL, ended_s REAL,
-    evidence TEXT, state TEXT NOT NULL DEFAULT '', state_bytes INTEGER NOT NULL DEFAULT 0,
-    unkept TEXT NOT NULL DEFAULT ''
-);
-CREATE TABLE IF NOT EXISTS setups (
-    episode INTEGER PRIMARY KEY REFERENCES episodes (id), digest TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS refused_replies (
-    episode INTEGER PRIMARY KEY REFERENCES episodes (id), prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL
-);
-"""
-
-# A reader's own `steps`: it stands before the table of that name and adds the journal's steps.
-_READER = """
-PRAGMA temp_store = MEMORY;
-CREATE TEMP TABLE pending AS SELECT * FROM main.steps WHERE FALSE;
-CREATE TEMP VIEW steps AS SELECT * FROM main.steps UNION ALL SELECT * FROM pending AS p
-    WHERE NOT EXISTS (SELECT 1 FROM main.steps s WHERE s.episode = p.episode AND s.step = p.step);
-"""
 
 Values = Sequence[object]
 
@@ -119,14 +50,27 @@ class Database:
             self._bounds = QueryBounds(self._connection, self.path)
             with self._reported():
                 self._connection.executescript(DEFENCES)
-            self._read_meta()
-            self._journal = (
-                None if readonly else undo.enter_context(contextlib.closing(Journal(folder)))
-            )
-            self._prepare()
+            meta = self._read_meta()
+            if meta["format"] != FORMAT:
+                if readonly:
+                    self._copy(undo)
+                with self._reported():
+                    migrate(self._connection, meta["format"], folder)
+                    if readonly:
+                        self._connection.execute("PRAGMA query_only = ON")
+                meta = self._read_meta()
+            self.settings: str = meta["settings"]
+            if not readonly:
+                self._prepare()
             self._held = undo.pop_all()
-        if not readonly:
-            self._held.callback(self._gather_last_steps)
+
+    def _copy(self, undo: contextlib.ExitStack) -> None:
+        """Go on with a copy in memory, which can be migrated."""
+        with self._reported():
+            self._connection = copied(self._connection, self.path)
+            undo.enter_context(contextlib.closing(self._connection))
+            self._bounds = QueryBounds(self._connection, self.path)
+            self._connection.executescript(DEFENCES)
 
     def _connect(self, readonly: bool) -> sqlite3.Connection:
         address = f"file:{quote(str(self.path.absolute()))}?mode={'ro' if readonly else 'rw'}"
@@ -141,20 +85,21 @@ class Database:
     def _log(self) -> Path:
         return self.path.with_name("run.db-wal")
 
-    def _read_meta(self) -> None:
-        found = self.rows("SELECT type, name, sql FROM main.sqlite_master")
-        known = schema_made_by(_SCHEMA + _HISTORY)
-        foreign = sorted({schema_entry(row) for row in found} - known)
-        if not any(schema_entry(row) in known and row["name"] == "meta" for row in found):
+    def _read_meta(self) -> dict[str, str]:
+        rows = self.rows("SELECT type, name, sql FROM sqlite_master")
+        found = set(map(schema_entry, rows))
+        readable = {format: schema_made_by(schema_of(format)) for format in FORMATS}
+        if not any(name == "meta" for _, name, _ in found & readable[FORMAT]):
             raise RecordError(f"{self.path} is a SQLite database but holds no agentgym run")
         meta = {row["key"]: row["value"] for row in self.rows("SELECT key, value FROM meta")}
         version = meta.get("format", "(none)")
-        if version != FORMAT:
+        if version not in readable:
             raise RecordError(
-                f"{self.path} has format {str(version)[:40]!r} and this agentgym reads {FORMAT!r}; "
-                "open it with the version of agentgym that wrote it"
+                f"{self.path} has format {str(version)[:40]!r} and this agentgym reads "
+                f"{' and '.join(map(repr, FORMATS))}; open it with the version of agentgym that "
+                "wrote it, or a later one"
             )
-        if foreign:
+        if foreign := sorted(found - readable[version]):
             # A view, a trigger or another table would have queries do what it says.
             kind, name, _ = foreign[0]
             raise RecordError(
@@ -163,21 +108,16 @@ class Database:
             )
         if "settings" not in meta:
             raise RecordError(f"{self.path} is damaged: it has no settings")
-        self.settings: str = meta["settings"]
+        return meta
 
     def _prepare(self) -> None:
-        if self._journal is None:
-            with self._reported():
-                self._connection.executescript(_READER)
-            return
         self.execute("PRAGMA journal_mode = WAL")
         self.execute("PRAGMA synchronous = NORMAL")
         self.execute("PRAGMA foreign_keys = ON")
         self.execute("PRAGMA wal_autocheckpoint = 0")
-        with self._reported():
-            self._connection.executescript(_HISTORY)
-        # What a process that was killed had left in the journal.
-        self.gather_steps()
+        # A migrated run has the steps of this file in its table.
+        with contextlib.suppress(OSError):
+            RunFolder(self.path.parent).remove(JOURNAL)
 
     @contextlib.contextmanager
     def _reported(self) -> Iterator[None]:
@@ -216,44 +156,11 @@ class Database:
             self._bounds.begin()
             return self._bounds.collect(self._connection.execute(query, values))
 
-    def add_step(self, *columns: Value) -> None:
-        """Record a step: the columns of its row, the digest apart.
-
-        Raises:
-            RecordError: The disk is full; the step is not recorded, all before it are.
-        """
-        assert self._journal is not None, "a reader records nothing"
-        if self._journal.size >= JOURNAL_BYTES:
-            self.gather_steps()
-        self._journal.append(*columns)
-
-    def gather_steps(self) -> None:
-        """Have `steps` hold every step recorded so far; call it before a query that reads them.
-
-        The writer moves the journal's steps into the table. A reader lays them beside it: those
-        that the writer moves meanwhile are in both, which does no harm, and none is in neither,
-        because the journal is read before the table.
-        """
-        if self._journal is None:
-            self.execute("DELETE FROM pending")
-            self._insert_steps("pending")
-        elif self._journal.size:
-            with self.transaction():
-                pass
-
-    def _insert_steps(self, table: str) -> None:
-        # A process killed after the commit and before it emptied the journal left them in both.
-        places = ", ".join("?" * (len(COLUMNS) + 1))
-        statement = f"INSERT INTO {table} VALUES ({places}) ON CONFLICT DO NOTHING"
-        self.execute_many(statement, read_journal(self.path.parent))
-
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make the statements inside one commit, the journal's steps with them, or none."""
+        """Make the statements inside one commit, or none."""
         self.execute("BEGIN IMMEDIATE")
         try:
-            if self._journal is not None and self._journal.size:
-                self._insert_steps("steps")
             yield
             self.execute("COMMIT")
         except BaseException:
@@ -261,8 +168,6 @@ class Database:
             if self._connection.in_transaction:
                 self.execute("ROLLBACK")
             raise
-        if self._journal is not None and self._journal.size:
-            self._journal.clear()
 
     def fold_log(self) -> None:
         """Move a long log into the database file: two fsyncs, so between episodes, not steps."""
@@ -272,11 +177,6 @@ class Database:
     def close(self) -> None:
         """Close the connection and let go of the lock."""
         self._held.close()
-
-    def _gather_last_steps(self) -> None:
-        # Where the disk is full they stay in the journal, for readers and for the next writer.
-        with contextlib.suppress(RecordError):
-            self.gather_steps()
 
 
 def _admit(folder: Path, *, to_write: bool) -> None:
@@ -300,15 +200,16 @@ def _admit(folder: Path, *, to_write: bool) -> None:
         )
 
 
-def create_database(
-    folder: Path, settings: str, plans: Sequence[tuple[str, int, int, str]]
-) -> None:
+PLAN_COLUMNS = ("task", "seed", "trial", "agent", "episode_group", "metadata")
+
+
+def create_database(folder: Path, settings: str, plans: Iterable[Values]) -> None:
     """Lay down a new run; a process that dies meanwhile leaves no run, not half of one.
 
     Args:
         folder: The run folder; made where it is absent.
         settings: The settings as JSON.
-        plans: Task, seed, trial and agent of each episode.
+        plans: The `PLAN_COLUMNS` of each episode.
 
     Raises:
         RecordError: The folder holds a run already or cannot be written.
@@ -323,16 +224,17 @@ def create_database(
                 )
             part = folder / "run.db.part"
             # What lies beside a database is a part of it to SQLite, and a new run has no part yet.
-            for leftover in ("run.journal", *_BESIDE, *_PART):
+            for leftover in (JOURNAL, *_BESIDE, *_PART):
                 files.remove(leftover)
             with contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection:
                 connection.execute("PRAGMA journal_mode = OFF")
-                connection.executescript(_SCHEMA + _HISTORY)
+                connection.executescript(schema_of(FORMAT))
                 meta = [("format", FORMAT), ("settings", settings)]
                 connection.execute("BEGIN")
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", meta)
                 connection.executemany(
-                    "INSERT INTO episodes (task, seed, trial, agent) VALUES (?, ?, ?, ?)", plans
+                    f"INSERT INTO episodes ({', '.join(PLAN_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?)",
+                    plans,
                 )
                 connection.execute("COMMIT")
                 # From the start, so that no writer ever makes a `run.db-journal`.

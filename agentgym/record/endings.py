@@ -1,7 +1,6 @@
 """When an episode was recorded, and what of its end was kept to judge it again.
 
-One row for each episode, in a table that runs of older versions do not have: they get it from
-the first writer. The final state itself is a blob.
+One row for each episode. The final state itself is a blob.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentgym.errors import RecordError
-from agentgym.record import codec
 from agentgym.record.blobs import BlobStore
 from agentgym.record.database import Database
 from agentgym.record.packing import Packing
+from agentgym.record.reading import read
 from agentgym.records import Json
 
 
@@ -95,12 +94,10 @@ class Endings:
 
     def _ending(self, row: Any) -> Ending:
         try:
-            packed = row["evidence"]
-            evidence = {} if packed is None else self._packing.unpack(packed, "evidence")
-            return Ending(
-                **{name: codec.expect(row[name], name, kind) for name, kind in _KINDS.items()},
-                evidence=codec.expect(evidence, "evidence", dict),
-            )
+            values = {name: row[name] for name in _COLUMNS}
+            if row["evidence"] is not None:
+                values["evidence"] = self._packing.unpack(row["evidence"], "evidence")
+            return read(Ending, values, "ending")
         except (RecordError, ValueError) as error:
             raise RecordError(
                 f"{self._folder}: the ending of episode {row['episode']} is damaged: {error}"
@@ -127,12 +124,7 @@ class Endings:
         return {row["episode"]: row["unkept"] for row in rows}
 
     def _rows(self, query: str, *values: object) -> list[Any]:
-        if not self._database.rows("SELECT 1 FROM sqlite_master WHERE name = 'endings'"):
-            return []
         return self._database.rows(query, values)
 
 
-_KINDS: Final = {
-    **{"began_s": codec.NUMBER, "ended_s": codec.NUMBER | None, "state": str},
-    **{"state_bytes": int, "unkept": str},
-}
+_COLUMNS: Final = ("began_s", "ended_s", "state", "state_bytes", "unkept")

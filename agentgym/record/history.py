@@ -10,16 +10,16 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from agentgym.errors import RecordError
-from agentgym.record import codec
 from agentgym.record.database import Database
 from agentgym.record.packing import Packing
+from agentgym.record.reading import expect, read
 from agentgym.record.recorder import write_verdict
-from agentgym.records import CheckStatus, Grading, Json, StepGrade, Verdict
+from agentgym.records import Grading, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,6 @@ class History:
 
     def trajectory(self, episode_id: int) -> str:
         """Return the digest of an episode's recorded steps, durations included: 64 hex digits."""
-        self._database.gather_steps()
         query = "SELECT digest FROM steps WHERE episode = ? ORDER BY step"
         rows = self._database.rows(query, (episode_id,))
         digests = "\n".join(str(row["digest"]) for row in rows)
@@ -75,7 +74,7 @@ class History:
             (
                 *(episode_id, one.at, one.grader, one.version, one.verifier),
                 *(one.rubric, one.trajectory, one.steps, self._packing.pack(one.error)),
-                self._packing.pack([step_grade_to_json(grade) for grade in one.grades]),
+                self._packing.pack(one.grades),
             )
             for one in gradings
         ]
@@ -107,13 +106,10 @@ class History:
 
     def _grading(self, row: sqlite3.Row) -> Grading:
         with self._reading(row):
-            grades = codec.expect(self._packing.unpack(row["grades"], "grades"), "grades", list)
-            return Grading(
-                **{name: codec.expect(row[name], name, str) for name in _GRADING},
-                error=codec.expect(self._packing.unpack(row["error"], "error"), "error", str),
-                steps=codec.expect(row["steps"], "steps", int),
-                grades=tuple(step_grade_from_json(grade) for grade in grades),
-            )
+            names = ("grader", "version", "at", "verifier", "rubric", "trajectory", "steps")
+            values = {name: row[name] for name in names}
+            values |= {n: self._packing.unpack(row[n], n) for n in ("error", "grades")}
+            return read(Grading, values, "grading")
 
     # --- verdicts --------------------------------------------------------------------------
 
@@ -139,7 +135,7 @@ class History:
                 " error) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(episode_id, at, self._packing.pack(why), new.verifier, old.verifier),
-                    self._packing.pack(codec.verdict_to_json(old)),
+                    self._packing.pack(old),
                     self._packing.pack(old_error),
                 ),
             )
@@ -159,19 +155,17 @@ class History:
     def _past(self, row: sqlite3.Row) -> PastVerdict:
         with self._reading(row):
             return PastVerdict(
-                verdict=codec.verdict_from_json(self._packing.unpack(row["verdict"], "verdict")),
-                error=codec.expect(self._packing.unpack(row["error"], "error"), "error", str),
-                at=codec.expect(row["at"], "at", str),
-                why=codec.expect(self._packing.unpack(row["why"], "why"), "why", str),
-                replaced_by=codec.expect(row["replaced_by"], "replaced_by", str),
+                verdict=read(Verdict, self._packing.unpack(row["verdict"], "verdict"), "verdict"),
+                error=expect(self._packing.unpack(row["error"], "error"), "error", str),
+                at=expect(row["at"], "at", str),
+                why=expect(self._packing.unpack(row["why"], "why"), "why", str),
+                replaced_by=expect(row["replaced_by"], "replaced_by", str),
             )
 
     # --- reading ---------------------------------------------------------------------------
 
     def _rows(self, table: str, episode_id: int, trajectory: str | None = None) -> list[Any]:
-        """Return the rows of an episode; none where the run is older than the table."""
-        if not self._database.rows("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)):
-            return []
+        """Return the rows of an episode, perhaps those about one trajectory alone."""
         query, values = f"SELECT * FROM {table} WHERE episode = ?", [episode_id]
         if trajectory is None:
             return self._database.rows(f"{query} ORDER BY id", values)
@@ -186,31 +180,3 @@ class History:
                 f"{self._folder}: the history of episode {row['episode']} is damaged "
                 f"({str(row['at'])[:40]}): {error}"
             ) from error
-
-
-_GRADING: Final = ("grader", "version", "at", "verifier", "rubric", "trajectory")
-
-_GRADE: Final = {
-    **{"step": int, "status": CheckStatus, "label": str, "message": str},
-    **{"value": codec.NUMBER | None, "since": int | None},
-}
-
-
-def step_grade_to_json(grade: StepGrade) -> dict[str, Json]:
-    """Return a grade as a JSON object."""
-    return asdict(grade)
-
-
-def step_grade_from_json(value: object) -> StepGrade:
-    """Read what `step_grade_to_json` returned.
-
-    Raises:
-        ValueError: It is something else; names the field.
-    """
-    found = codec.expect(value, "grade", dict)
-    return StepGrade(
-        **{
-            name: codec.expect(found.get(name), f"grade.{name}", kind)
-            for name, kind in _GRADE.items()
-        }
-    )

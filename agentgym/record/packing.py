@@ -10,7 +10,8 @@ from typing import Any
 
 from agentgym.record import codec
 from agentgym.record.blobs import BlobStore
-from agentgym.records import Json, Observation
+from agentgym.record.reading import expect
+from agentgym.records import Image, Observation
 
 INLINE_BYTES = 8192
 
@@ -18,17 +19,20 @@ INLINE_BYTES = 8192
 class Packing:
     """Packs values into columns and back.
 
-    Args:
+    Attributes:
         blobs: Where the large ones go.
     """
 
     def __init__(self, blobs: BlobStore) -> None:
-        self._blobs = blobs
+        self.blobs = blobs
 
-    def pack(self, value: Json) -> str:
-        """Return the column of a JSON value."""
-        text = codec.dumps(value)
-        return text if len(text) <= INLINE_BYTES else "@" + self._blobs.put(text.encode("ascii"))
+    def pack(self, value: object) -> str:
+        """Return the column of a JSON value or of a record of such values."""
+        return self.pack_text(codec.dumps(value))
+
+    def pack_text(self, text: str) -> str:
+        """Return the column of a line of JSON."""
+        return text if len(text) <= INLINE_BYTES else "@" + self.blobs.put(text.encode("ascii"))
 
     def unpack(self, column: object, field: str) -> Any:
         """Return the value of a column.
@@ -37,9 +41,9 @@ class Packing:
             ValueError: The column is damaged; names the field.
             RecordError: Its blob is damaged.
         """
-        text: str = codec.expect(column, field, str)
+        text: str = expect(column, field, str)
         if text.startswith("@"):
-            text = self._blobs.get(text[1:]).decode("latin-1")
+            text = self.blobs.get(text[1:]).decode("latin-1")
         try:
             return codec.loads(text)
         except (ValueError, RecursionError) as error:
@@ -49,8 +53,8 @@ class Packing:
         """Return the column of an observation; its picture becomes a PNG blob."""
         name = None
         if observation.image is not None:
-            name = self._blobs.put(codec.png_from_image(observation.image), compress=False)
-        return self.pack(codec.observation_to_json(observation, name))
+            name = self.blobs.put(codec.png_from_image(observation.image), compress=False)
+        return self.pack_text(codec.observation_to_text(observation, name))
 
     def unpack_observation(self, column: object) -> Observation:
         """Read what `pack_observation` returned.
@@ -59,10 +63,10 @@ class Packing:
             ValueError: The column is damaged; names the field.
             RecordError: One of its blobs is damaged.
         """
-        value = self.unpack(column, "observation")
-        name = codec.image_name(value)
+        return codec.observation_from_json(self.unpack(column, "observation"), self._image)
+
+    def _image(self, name: str) -> Image:
         try:
-            image = None if name is None else codec.image_from_png(self._blobs.get(name))
+            return codec.image_from_png(self.blobs.get(name))
         except (OSError, SyntaxError) as error:
             raise ValueError(f"observation.image: {error}") from error
-        return codec.observation_from_json(value, image)

@@ -9,9 +9,9 @@ from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.database import Database
 from agentgym.record.packing import Packing
-from agentgym.record.refused import note_refused
-from agentgym.record.step_events import events_to_json
-from agentgym.records import Audit, Step, TokenUsage, Verdict
+from agentgym.record.refused import RefusedReplies
+from agentgym.record.step_rows import INSERT, StepRows
+from agentgym.records import Audit, Generation, Step, TokenUsage, Verdict
 
 
 class Recorder:
@@ -29,6 +29,8 @@ class Recorder:
     ) -> None:
         self._database = database
         self._packing = packing
+        self._rows = StepRows(packing)
+        self._refused = RefusedReplies(database, packing)
         self._episode_id = episode_id
         self._recorded = recorded
 
@@ -43,22 +45,11 @@ class Recorder:
         following = self._recorded[self._episode_id]
         if step.index != following:
             raise self._refusal(step, f"the next one is step {following}")
-        # What the table cannot hold must not get into the journal: it would never leave it.
         if not all(type(n) is int and abs(n) < 2**63 for n in counts):
             raise self._refusal(step, f"the record cannot hold {usage}")
         if not math.isfinite(duration_s):
             raise self._refusal(step, f"the record cannot hold a duration of {duration_s}")
-        decision = codec.decision_to_json(step.decision)
-        del decision["usage"]  # it has columns of its own
-        self._database.add_step(
-            self._episode_id,
-            step.index,
-            duration_s,
-            *counts,
-            self._packing.pack(decision),
-            self._packing.pack_observation(step.observation),
-            self._packing.pack(events_to_json(step.events)),
-        )
+        self._database.execute(INSERT, self._rows.row(self._episode_id, step))
         self._recorded[self._episode_id] += 1
 
     def _refusal(self, step: Step, why: str) -> RecordError:
@@ -85,6 +76,7 @@ class Recorder:
         error: str = "",
         audit: Audit | None = None,
         refused: TokenUsage | None = None,
+        generations: tuple[Generation, ...] | None = None,
     ) -> None:
         """Record the verdict, with it the number of steps it is about, and close the episode.
 
@@ -94,6 +86,7 @@ class Recorder:
             error: Why it has no score, or how the policy failed; else empty.
             audit: What the sandbox's audit holds.
             refused: Tokens of replies that ended the episode and led to no step.
+            generations: Those replies, None if they are not known.
         """
         with self._database.transaction():
             write_verdict(self._database, self._packing, self._episode_id, verdict, error)
@@ -102,12 +95,12 @@ class Recorder:
                 " WHERE id = ?",
                 (
                     duration_s,
-                    None if audit is None else self._packing.pack(codec.audit_to_json(audit)),
+                    None if audit is None else self._packing.pack(audit),
                     self._recorded[self._episode_id],
                     self._episode_id,
                 ),
             )
-            note_refused(self._database, self._episode_id, refused or TokenUsage())
+            self._refused.note(self._episode_id, refused or TokenUsage(), generations)
             self._database.execute(
                 "UPDATE endings SET ended_s = ? WHERE episode = ? AND ended_s IS NULL",
                 (time.time(), self._episode_id),
@@ -127,7 +120,7 @@ def write_verdict(
         verdict: How.
         error: Why it has no score, or how the policy failed; else empty.
     """
-    value = codec.verdict_to_json(verdict)
+    value = codec.plain(verdict)
     del value["checkpoints"]  # they have a table of their own
     database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
     database.execute_many(

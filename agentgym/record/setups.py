@@ -1,7 +1,6 @@
 """What each episode began on: the digest of its prepared setup.
 
-One row for each episode, in a table that runs of older versions do not have: they get it from the
-first writer.
+One row for each episode.
 """
 
 from __future__ import annotations
@@ -38,8 +37,6 @@ class Setups:
         Raises:
             RecordError: It is damaged.
         """
-        if not self._database.rows("SELECT 1 FROM sqlite_master WHERE name = 'setups'"):
-            return ""
         query = "SELECT digest FROM setups WHERE episode = ?"
         for row in self._database.rows(query, (episode_id,)):
             found = row["digest"]

@@ -1,6 +1,6 @@
 """The records that travel between layers: frozen dataclasses, units in the names.
 
-Nothing here does I/O and nothing here knows a concrete task, sandbox or agent. Text from
+This package does no I/O and does not depend on a concrete task, sandbox or agent. Text from
 outside becomes a record once, at the boundary that reads it.
 """
 
@@ -35,6 +35,7 @@ from agentgym.records.computers import (
     Snapshot,
     Usage,
 )
+from agentgym.records.generations import Generation, TokenTrace
 from agentgym.records.grades import (
     Contract,
     Grading,
@@ -95,6 +96,7 @@ __all__ = [
     "ExecResult",
     "Exhibit",
     "FileStat",
+    "Generation",
     "SurfaceConfig",
     "Grading",
     "StepEvent",
@@ -123,6 +125,7 @@ __all__ = [
     "Snapshot",
     "Step",
     "StepGrade",
+    "TokenTrace",
     "TokenUsage",
     "ToolSpec",
     "Trajectory",

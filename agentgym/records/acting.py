@@ -1,4 +1,4 @@
-"""Acting and seeing: tools, actions, observations, decisions and the steps they make."""
+"""Records of acting and observing: tools, actions, observations, decisions and steps."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from agentgym.errors import ActionError
+from agentgym.records.generations import Generation
 from agentgym.records.values import Image, Json
 from agentgym.records.worlds import StepEvent
 
@@ -23,7 +24,7 @@ class Action:
         """Read ``{"tool": str, "arguments": object}``.
 
         Raises:
-            ActionError: The value is not of that form.
+            ActionError: The value does not have this form.
         """
         if isinstance(value, Action):
             return value
@@ -76,10 +77,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceConfig:
-    """What an environment gives a surface when it makes it.
+    """The configuration that an environment gives a new surface.
 
     Attributes:
-        service_tools: The tools of the environment's services.
+        service_tools: Tools of the environment's services.
         options: The `[surface.NAME]` table of its `env.toml`.
         sandbox: Whether the environment has a computer.
         output_bytes: How much of one command's output the agent is shown at most.
@@ -123,7 +124,7 @@ class ObservationLimits:
 
 
 class Effect(StrEnum):
-    """What an action did to the world, as far as the surface can tell."""
+    """The effect of an action on the world, as far as the surface can tell."""
 
     CHANGED = "changed"
     NO_CHANGE = "no_change"
@@ -133,14 +134,14 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
-    """What the agent sees after reset or a step.
+    """The agent's observation after reset or a step.
 
     Attributes:
-        text: What a person would read.
-        image: ``uint8[H, W, 3]`` RGB, or None where the environment shows no picture.
+        text: Text for the agent.
+        image: ``uint8[H, W, 3]`` RGB, or None if the environment shows no picture.
         data: Structured parts (exit code, working directory, …), JSON values only and
             free of wall-clock times, so that equal worlds give equal observations.
-        effect: What the last action did.
+        effect: Effect of the last action.
     """
 
     text: str
@@ -172,7 +173,7 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """A reply of a model that held no usable tool call, and what the model was told.
+    """A reply of a model without a usable tool call, and the request that answered it.
 
     Attributes:
         said: The reply, shortened.
@@ -185,14 +186,16 @@ class Nudge:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What an agent answers: the action, and what is worth keeping of how it got there.
+    """An agent's answer: the action, and how the agent arrived at it.
 
     Attributes:
         action: The tool call to execute.
-        thought: Text the policy produced beside the call.
-        usage: Tokens this decision cost.
+        thought: Text of the policy beside the call.
+        usage: Tokens of this decision.
         reply: The raw assistant message, so that a resumed agent can rebuild its dialogue.
-        nudges: The replies that came before a usable one, in order.
+        nudges: Unusable replies before the usable one, in order.
+        generations: What the model generated for this decision, rejected completions first; empty
+            if nothing was (the call is one more of an earlier reply), None if it is not known.
     """
 
     action: Action
@@ -200,6 +203,7 @@ class Decision:
     usage: TokenUsage = TokenUsage()
     reply: Json = None
     nudges: tuple[Nudge, ...] = ()
+    generations: tuple[Generation, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +211,10 @@ class Step:
     """One recorded step: the decision and the observation that followed it.
 
     Attributes:
-        index: Counted from 0.
-        decision: What the agent chose.
-        observation: What it then saw.
-        duration_s: Wall time of its execution.
+        index: Number of the step, counted from 0.
+        decision: The agent's decision.
+        observation: The observation that followed.
+        duration_s: Wall time of its execution, in seconds.
         events: Events and faults of the task that fired in this step, in order.
     """
 
@@ -222,19 +226,19 @@ class Step:
 
     @property
     def action(self) -> Action:
-        """The action of this step."""
+        """Action of this step."""
         return self.decision.action
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What an agent is told when an episode begins.
+    """The information that an agent gets when an episode begins.
 
     Attributes:
         task: Task id, ``suite/name-vN``.
         instruction: The instruction text with its slots filled.
         seed: Seed of the episode; a seeded agent derives its randomness from it.
-        max_steps: Steps the agent may take.
+        max_steps: Largest number of steps.
         reference_actions: The solution's actions; empty unless the agent has
             ``privileged = True``.
     """

@@ -1,7 +1,7 @@
-"""Bounds of JSON values that come from outside: how deep, how many values, how long.
+"""Limits of JSON values from outside: their depth, number of values and length.
 
-Whatever an agent or a server sends is measured here first, without recursion and without
-copying it, so that no later reader meets a value that it cannot hold.
+Data of an agent or a server is measured here first, without recursion and without copying, so
+that no later reader gets a value that it cannot hold.
 """
 
 from __future__ import annotations
@@ -11,26 +11,31 @@ from dataclasses import fields, replace
 from typing import Final
 
 from agentgym.records.acting import Action, Decision, Nudge, TokenUsage
+from agentgym.records.generations import Generation, TokenTrace
 from agentgym.records.values import Json
 
 MAX_DEPTH: Final = 64
-"""How deep lists and objects may be nested."""
+"""Largest nesting depth of lists and objects."""
 
 MAX_VALUES: Final = 100_000
-"""Values in lists and objects, at every depth together."""
+"""Largest number of values in lists and objects, at all depths together."""
 
 MAX_CHARACTERS: Final = 2**20
-"""Characters of all texts and keys together."""
+"""Largest number of characters of all texts and keys together."""
 
 MAX_NAME: Final = 200
-"""Characters of a tool's name."""
+"""Largest number of characters of a tool's name."""
 
 MAX_TOKENS: Final = 2**53 - 1
-"""Tokens that one decision may say it cost."""
+"""Largest number of tokens that one decision may report."""
 
 _MAX_NUDGES, _MAX_NUDGE_CHARACTERS = 16, 20_000
+_MAX_GENERATIONS, _MAX_GENERATED_TOKENS = 17, 2**22
+_MAX_WORD: Final = 500
+"""Characters of a finish reason or of the name of a policy's version."""
+
 _MAX_BITS: Final = 1024
-"""Of an integer: what JSON readers elsewhere take for a number at all."""
+"""Largest size of an integer in bits; other JSON readers refuse larger ones."""
 
 _MAX_COMPLAINT: Final = 200
 
@@ -38,8 +43,8 @@ _MAX_COMPLAINT: Final = 200
 def flaw_of(value: object) -> str:
     """Return what is wrong with a JSON value as a whole, or an empty text if nothing is.
 
-    Text that cannot be encoded and numbers that are not finite are left to whoever knows which
-    field they stand in.
+    Text that cannot be encoded and numbers that are not finite are checked by the code that
+    knows their field.
 
     Example:
         >>> flaw_of({"rows": [[1, 2], [3]]})
@@ -50,7 +55,7 @@ def flaw_of(value: object) -> str:
     count = characters = depth = 0
     todo: list[Iterator[object]] = [iter((value,))]
     while todo:
-        # The depth is how many iterators are open, so no value is visited twice.
+        # The depth is the number of open iterators, so no value is visited twice.
         for part in todo[-1]:
             count += 1
             if count > MAX_VALUES:
@@ -84,16 +89,16 @@ def flaw_of(value: object) -> str:
 
 
 def malformed(complaint: object) -> Action:
-    """Return the action that stands for one that cannot be executed; it replays as such."""
-    # The complaint may quote what the agent sent, of any length and in any characters.
+    """Return the action that replaces one that cannot be executed; it replays as such."""
+    # The complaint may quote the agent's text, of any length and in any characters.
     text = str(complaint).encode("ascii", "backslashreplace").decode()
     return Action("", {"malformed": text[:_MAX_COMPLAINT]})
 
 
 def flaw_of_decision(decision: Decision) -> str:
-    """Return which field of a decision is not of its type, or an empty text if none is.
+    """Return which field of a decision has the wrong type, or an empty text if all are right.
 
-    Python does not check what an agent puts into the fields, and every later reader relies on it.
+    Python does not check the fields that an agent sets, and every later reader relies on them.
 
     Example:
         >>> flaw_of_decision(Decision(Action("bash"), usage="much"))
@@ -114,11 +119,48 @@ def flaw_of_decision(decision: Decision) -> str:
             return f"nudges has a {type(nudge).__name__}; expected only Nudge"
         if not isinstance(nudge.said, str) or not isinstance(nudge.told, str):
             return "nudges has a Nudge whose fields are not text"
+    return flaw_of_generations(decision.generations)
+
+
+def flaw_of_generations(generations: object) -> str:
+    """Return what no record could hold of a decision's generations, or an empty text."""
+    if generations is None:
+        return ""
+    if not isinstance(generations, tuple):
+        return f"generations is a {type(generations).__name__}; expected a tuple of Generation"
+    if len(generations) > _MAX_GENERATIONS:
+        return f"generations has {len(generations)} items; expected at most {_MAX_GENERATIONS}"
+    tokens = 0
+    for generation in generations:
+        if not isinstance(generation, Generation):
+            return f"generations has a {type(generation).__name__}; expected only Generation"
+        if flaw := _flaw_of_generation(generation):
+            return f"generations has a Generation whose {flaw}"
+        trace = generation.tokens
+        tokens += sum(len(a) for a in (trace.prompt_ids, trace.completion_ids) if a is not None)
+    if tokens > _MAX_GENERATED_TOKENS:
+        return f"generations has {tokens:,} tokens; expected at most {_MAX_GENERATED_TOKENS:,}"
     return ""
 
 
+def _flaw_of_generation(generation: Generation) -> str:
+    if not isinstance(generation.tokens, TokenTrace):
+        return f"tokens is a {type(generation.tokens).__name__}; expected a TokenTrace"
+    for name in ("finish_reason", "policy_version"):
+        word = getattr(generation, name)
+        if word is not None and not (isinstance(word, str) and len(word) <= _MAX_WORD):
+            return f"{name} is not None or text of at most {_MAX_WORD} characters"
+    if not isinstance(generation.rejected, bool):
+        return f"rejected is a {type(generation.rejected).__name__}; expected a bool"
+    sampling = generation.sampling
+    if sampling is not None and not isinstance(sampling, Mapping):
+        return f"sampling is a {type(sampling).__name__}; expected an object or None"
+    flaw = flaw_of(sampling)
+    return f"sampling is out of bounds: {flaw}" if flaw else ""
+
+
 def flaw_of_usage(usage: TokenUsage) -> str:
-    """Return which count of tokens no record could hold, or an empty text if none is."""
+    """Return which count of tokens no record could hold, or an empty text if all are valid."""
     for field in fields(TokenUsage):
         count = getattr(usage, field.name)
         if type(count) is not int:
@@ -133,7 +175,7 @@ def bounded_decision(decision: Decision) -> Decision:
     """Return a decision that can be executed, sent and recorded.
 
     An action beyond the bounds becomes a malformed one, which is answered like any illegal
-    action. Beside it, a reply beyond them is dropped, and a thought and nudges are cut.
+    action. A reply beyond the bounds is dropped; a thought and nudges are cut.
     """
     action, reply, thought = decision.action, decision.reply, decision.thought
     if flaw := _flaw_of_action(action):

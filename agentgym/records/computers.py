@@ -1,4 +1,4 @@
-"""Isolated computers: what a sandbox is made of, what it may use, what is seen of it."""
+"""Records of isolated computers: recipes, limits, results of commands, audit and usage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds of a sandbox. None means: not limited by agentgym."""
+    """Upper bounds of a sandbox. None means that agentgym sets no limit."""
 
     memory_mb: int | None = 2048
     cpus: float | None = None
@@ -24,10 +24,10 @@ class Service:
     """A program that runs in a sandbox from its start.
 
     Attributes:
-        name: What messages call it.
+        name: Name in messages.
         command: A shell line that stays in the foreground.
-        health: A shell line that exits with 0 once the service can be used; empty: at once.
-        timeout_s: How long it may take until then.
+        health: A shell line that exits with 0 once the service is ready; empty for at once.
+        timeout_s: Longest time until it is ready, in seconds.
     """
 
     name: str
@@ -38,22 +38,22 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a sandbox is made of, read from ``sandboxes/<name>/recipe.toml``.
+    """The configuration of a sandbox, read from ``sandboxes/<name>/recipe.toml``.
 
     Attributes:
         name: Catalogue name.
-        image: Name of the built root file system, a digest of all that goes into it; empty:
-            nothing is built, the root is the host's ``/usr`` under an ``/etc`` of our own.
+        image: Name of the built root file system, a digest of all its parts; empty if nothing
+            is built and the root is the host's ``/usr`` under agentgym's own ``/etc``.
         network: ``"none"`` (loopback only), ``"allowlist"`` (the hosts in `allow`, through a
             proxy) or ``"open"`` (any host, through the same proxy).
         allow: Host patterns: ``"pypi.org"``, ``"*.debian.org"``, ``"example.com:8080"``.
         limits: Enforced upper bounds.
         env: Environment variables of every command.
-        user: Who commands run as, a name of the image's ``/etc/passwd``.
-        workdir: Where commands start.
-        services: What is started, in order, before the sandbox is handed out.
-        ports: Guest ports the services listen on, for people and surfaces to `connect` to.
-        hostname: What ``hostname`` prints inside.
+        user: User of the commands, a name of the image's ``/etc/passwd``.
+        workdir: Initial working directory of commands.
+        services: Programs started, in order, before the sandbox is handed out.
+        ports: Guest ports of the services, for people and surfaces to `connect` to.
+        hostname: Output of ``hostname`` inside.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Recipe:
 
 
 class Capability(StrEnum):
-    """What a sandbox provider may declare; asking for an absent one is an error."""
+    """The optional abilities of a provider; the use of an undeclared one is an error."""
 
     SNAPSHOT = "snapshot"
     FORK = "fork"
@@ -82,11 +82,11 @@ class Capability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large an archive of files may be.
+    """The largest size of an archive of files.
 
     Attributes:
-        max_bytes: Of the archive; holes in files do not count.
-        max_entries: Files, directories and all else.
+        max_bytes: Largest size of the archive; holes in files do not count.
+        max_entries: Largest number of files, directories and other entries.
     """
 
     max_bytes: int
@@ -108,15 +108,15 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class ExecResult:
-    """Outcome of one command in a sandbox.
+    """The outcome of one command in a sandbox.
 
     Attributes:
         exit_code: As a shell reports it: 128 + N for a command ended by signal N.
         stdout: Captured bytes, head and tail kept when over the output limit.
-        stderr: The same for standard error (empty where the streams are merged).
-        timed_out: The deadline passed and the command was ended.
+        stderr: The same for standard error (empty if the streams are merged).
+        timed_out: Whether the deadline passed and the command was ended.
         omitted_bytes: Bytes dropped from the middle of the streams.
-        duration_s: Wall time as the supervisor measured it.
+        duration_s: Wall time as the supervisor measured it, in seconds.
     """
 
     exit_code: int
@@ -129,16 +129,16 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True)
 class ShellResult:
-    """Outcome of one command in a persistent shell session.
+    """The outcome of one command in a persistent shell session.
 
     Attributes:
         output: Standard output and error as they were interleaved, head and tail kept.
-        exit_code: Of the last command; None where the session ended before it said.
+        exit_code: Exit code of the last command; None if the session ended before it was known.
         cwd: Working directory after the command.
-        timed_out: The command was interrupted at its deadline.
-        restarted: The session had to be replaced; variables and functions are gone.
+        timed_out: Whether the command was interrupted at its deadline.
+        restarted: Whether the session was replaced; its variables and functions are then lost.
         omitted_bytes: Bytes dropped from the middle of the output.
-        duration_s: Wall time as the supervisor measured it.
+        duration_s: Wall time as the supervisor measured it, in seconds.
     """
 
     output: bytes
@@ -151,7 +151,7 @@ class ShellResult:
 
 
 class ChangeKind(StrEnum):
-    """How a path differs from an earlier snapshot."""
+    """The kind of difference of a path from an earlier snapshot."""
 
     ADDED = "added"
     MODIFIED = "modified"
@@ -168,17 +168,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """What a file tree knows of one path.
+    """The metadata of one path in a file tree.
 
     Attributes:
         kind: ``"file"``, ``"dir"``, ``"link"`` or ``"other"``.
         mode: Permission bits including setuid, setgid and sticky, e.g. ``0o2775``.
-        size: Bytes of a file.
-        target: Where a symbolic link points, else empty.
+        size: Size of a file in bytes.
+        target: Target of a symbolic link, else empty.
         mtime_s: Modification time, seconds since the epoch.
         acl: Access control list in short form with numeric ids, such as
             ``u::rwx,u:1000:r--,g::r-x,m::r-x,o::---``; empty if the mode says it all.
-        default_acl: What a directory hands down to what is created in it, in the same form.
+        default_acl: List that new entries of a directory inherit, in the same form.
     """
 
     kind: str
@@ -192,7 +192,7 @@ class FileStat:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process that is alive in a sandbox, as its supervisor sees it."""
+    """A live process in a sandbox, as its supervisor sees it."""
 
     pid: int
     argv: tuple[str, ...]
@@ -208,8 +208,8 @@ class Connection:
         port: TCP port.
         via: ``"connect"``, ``"http"`` or ``"socks5"``.
         outcome: ``"open"``, ``"refused: <why>"`` by the policy, or ``"failed: <why>"``.
-        sent_bytes: From guest to host.
-        received_bytes: From host to guest.
+        sent_bytes: Bytes from guest to host.
+        received_bytes: Bytes from host to guest.
     """
 
     host: str
@@ -222,13 +222,13 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a sandbox's audit holds, out of the guest's reach.
+    """The audit of a sandbox, kept out of the guest's reach.
 
     Attributes:
-        processes: What is alive now.
+        processes: Processes that are alive now.
         connections: Every attempt to reach a host, in order.
-        killed_for_memory: How many processes the kernel ended because the memory limit was
-            reached; None where nobody counts them.
+        killed_for_memory: Number of processes that the kernel ended because the memory limit
+            was reached; None if it is not counted.
     """
 
     processes: tuple[Process, ...] = ()
@@ -247,13 +247,13 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a sandbox has used, and who enforces which limit.
+    """The resource usage of a sandbox, and the mechanism that enforces each limit.
 
     Attributes:
-        cpu_s: Processor seconds of everything that ran in it, None where unknown.
-        memory_mb: Resident memory now, None where unknown.
-        processes: Live processes, the supervisor included.
-        disk_mb: Size of what was written since the snapshot it started from.
+        cpu_s: Processor seconds of all its processes, None if unknown.
+        memory_mb: Resident memory now, None if unknown.
+        processes: Number of live processes, including the supervisor.
+        disk_mb: Size of the data written since the snapshot it started from.
         enforced: Limit name to mechanism, e.g. ``{"pids": "rlimit", "disk_mb": "watch"}``;
             a limit that nothing enforces is absent.
     """
@@ -267,7 +267,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something this machine lacks, and the command or step that adds it."""
+    """Something that this machine lacks, and the command or step that adds it."""
 
     what: str
     fix: str

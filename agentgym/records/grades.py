@@ -1,4 +1,4 @@
-"""How the single steps of an episode were graded, and what a step grader is shown of it."""
+"""Records of step grading: grades of single steps, and the trajectory that a grader gets."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from agentgym.records.verdicts import CheckStatus, Verdict
 
 @dataclass(frozen=True, slots=True)
 class StepGrade:
-    """What one grader says of one step.
+    """One grader's opinion on one step.
 
     Attributes:
         step: Index of the step.
         status: Pass: a good step. Fail: a bad one. Not applicable: the grader has no opinion.
             Error: it could not judge, which is never a zero.
-        label: The finding in a word of the grader's own: ``"illegal"``, ``"stuck"``.
-        message: What was seen, in a line.
-        value: A number, where the grader gives one: a shaping reward, a length.
-        since: First step of what this one is a part of: where the loop began.
+        label: The finding in one word of the grader: ``"illegal"``, ``"stuck"``.
+        message: One line on what was seen.
+        value: A number, if the grader gives one: a shaping reward, a length.
+        since: First step of a pattern that this step is part of, such as a loop.
     """
 
     step: int
@@ -34,18 +34,18 @@ class StepGrade:
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """What one grader said of one episode, and where that came from.
+    """One grader's result for one episode, and its origin.
 
     Attributes:
-        grader: The grader as it was asked for: ``"loops"``, ``"llm:gpt-x"``.
-        version: The grader's version.
-        grades: Of the steps it had something to say about, in their order.
-        error: Why there are no grades, else empty.
-        at: When, in ISO 8601 (UTC).
-        verifier: Version of the verifier that gave the verdict which the grader was shown.
-        rubric: Version of the verifier whose milestones and contracts it was shown: today's.
-        trajectory: Digest of the recorded steps that were graded.
-        steps: Their number.
+        grader: Spec of the grader: ``"loops"``, ``"llm:gpt-x"``.
+        version: Version of the grader.
+        grades: Grades of the steps on which it had an opinion, in their order.
+        error: Reason why there are no grades, else empty.
+        at: Time of the grading, in ISO 8601 (UTC).
+        verifier: Version of the verifier that gave the verdict in the grader's input.
+        rubric: Version of the current verifier, whose milestones and contracts the grader got.
+        trajectory: Digest of the graded steps.
+        steps: Number of the graded steps.
     """
 
     grader: str
@@ -60,16 +60,16 @@ class Grading:
 
     @property
     def first_failure(self) -> StepGrade | None:
-        """The first step that the grader found bad."""
+        """First step that the grader found bad."""
         return next((g for g in self.grades if g.status is CheckStatus.FAIL), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A leaf of the rubric that is looked at after every step.
+    """A leaf of the rubric that is checked after every step.
 
     Attributes:
-        id: Of the checkpoint.
+        id: Id of the checkpoint.
         weight: Its share of all milestones of the rubric; the shares add up to 1.
     """
 
@@ -82,9 +82,9 @@ class Contract:
     """A leaf of the rubric that is a contract over the tool calls.
 
     Attributes:
-        id: Of the checkpoint.
+        id: Id of the checkpoint.
         kind: Function of `agentgym.verify.contracts`: ``"never_calls"``.
-        arguments: What the rubric gives it, slots filled.
+        arguments: Arguments from the rubric, with slots filled.
     """
 
     id: str
@@ -94,20 +94,20 @@ class Contract:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
-    """A recorded episode as step graders are shown it.
+    """A recorded episode in the form that step graders get.
 
     Attributes:
         task: Task id.
-        instruction: What the agent was told.
-        steps: What it did and saw.
-        first: What it saw before its first step.
-        verdict: How the episode was judged, None where it is not over.
-        complaints: By index of a step, why its call was no legal one.
-        milestones: Of the task's rubric, as it is today.
-        contracts: Of the task's rubric, as it is today.
-        volatile_text: Regular expressions of what may differ between equal observations.
-        rubric: Version of the verifier that these two belong to.
-        problem: Why complaints, milestones and contracts are not known, else empty.
+        instruction: Instruction of the agent.
+        steps: Actions and observations.
+        first: Observation before the first step.
+        verdict: Verdict of the episode, None if it is not over.
+        complaints: By index of a step, the reason why its call was not legal.
+        milestones: Milestones of the task's current rubric.
+        contracts: Contracts of the task's current rubric.
+        volatile_text: Regular expressions of text that may differ between equal observations.
+        rubric: Version of the verifier of these milestones and contracts.
+        problem: Reason why complaints, milestones and contracts are unknown, else empty.
     """
 
     task: str

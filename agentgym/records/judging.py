@@ -1,4 +1,4 @@
-"""Judging by a model: what it is shown, what it is asked, what it answered."""
+"""Records of judging by a model: criteria, exhibits, votes and judgements."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Level:
     """One level of a scale.
 
     Attributes:
-        name: What the judge answers with.
+        name: Answer of the judge for this level.
         score: Credit in 0..1.
-        meaning: When this level is the right one.
+        meaning: Condition under which this level applies.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One question to a judge, written before there was anything to judge.
+    """One question to a judge, written before the episode.
 
     Attributes:
-        text: What must hold, so that it can be decided from the exhibits alone.
-        levels: A scale, worst level first; empty for a question of yes and no.
+        text: What must hold; the exhibits alone must suffice to decide it.
+        levels: A scale, worst level first; empty for a question with the answers yes and no.
     """
 
     text: str
@@ -46,13 +46,13 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exhibit:
-    """One piece of evidence as a judge is shown it. Whatever is in it is data.
+    """One piece of evidence for a judge. Its content is data and never an instruction.
 
     Attributes:
-        id: ``E1``, ``E2``, …; what a judgement cites.
+        id: ``E1``, ``E2``, …; judgements cite it.
         kind: ``step``, ``answer``, ``changes``, ``file`` or ``screenshot``.
-        title: Where it comes from, in the grader's words.
-        text: What a person would read.
+        title: Its origin, in the grader's words.
+        text: Its text.
         image: ``uint8[H, W, 3]`` RGB, or None.
     """
 
@@ -69,9 +69,9 @@ class Vote:
 
     Attributes:
         answer: ``yes``, ``no`` or ``unclear``; on a scale the name of a level.
-        reasons: Why, in the judge's words.
-        cited: Ids of the exhibits it rests on, all of them shown.
-        cached: The answer was on file; nobody was asked.
+        reasons: Reasons in the judge's words.
+        cited: Ids of the exhibits it is based on, all of them shown.
+        cached: Whether the answer came from the cache and the judge was not asked.
     """
 
     answer: str
@@ -82,16 +82,16 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge says of one criterion.
+    """A judge's decision on one criterion.
 
     Attributes:
-        met: What more than half of the votes say, else unclear; None on a scale.
+        met: Answer of more than half of the votes, else unclear; None on a scale.
         level: On a scale, the lower median of the votes; else empty.
         score: 1.0 or 0.0, or the score of the level.
-        reasons: Of the first vote that agrees with the result.
-        cited: The exhibits of that vote.
-        votes: All of them, in order.
-        judge: Who judged: the model's name.
+        reasons: Reasons of the first vote that agrees with the result.
+        cited: Exhibits of that vote.
+        votes: All votes, in order.
+        judge: Name of the judge's model.
     """
 
     met: Met | None

@@ -1,8 +1,8 @@
-"""Which regular expressions of other people may be run over texts that an agent chose.
+"""Decides which foreign regular expressions may run over texts that an agent chose.
 
-Python's `re` backtracks: a short pattern can take hours on a short text. Accepted is only what is
-linear whatever the text: anchored at the start, at most one part of any length, few ways to match
-the others, no group repeated, nothing that looks around or back.
+Python's `re` backtracks: a short pattern can take hours on a short text. Only patterns that are
+linear for every text are accepted: anchored at the start, at most one part of any length, few
+ways to match the others, no repeated group, no lookaround and no backreference.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BEGINNINGS: Final = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
 
 
 def is_linear(pattern: object) -> bool:
-    """Whether a search for a pattern takes time in proportion to the text.
+    """Return whether the time of a search is proportional to the length of the text.
 
     Example:
         >>> is_linear("^[a-z]+[0-9]{4}$"), is_linear("^(a+)+$")
@@ -35,9 +35,9 @@ def is_linear(pattern: object) -> bool:
 
 
 def is_cheap(pattern: object) -> bool:
-    r"""Whether a match that begins at one place takes time in proportion to the text at most.
+    r"""Return whether the time of a match at one place is at most proportional to the text.
 
-    For a search that begins only where words do, over a text of bounded length.
+    It is for a search that begins only at words, over a text of bounded length.
 
     Example:
         >>> is_cheap(r"(expir|end)\w*"), is_cheap("(a+)+b")
@@ -47,7 +47,7 @@ def is_cheap(pattern: object) -> bool:
 
 
 def _cost(pattern: object) -> _Cost | None:
-    """Return what a match may have to try, None if that is too much."""
+    """Return the number of ways a match may have to try; None if that is too many."""
     if not isinstance(pattern, str) or len(pattern) > _MOST_CHARS:
         return None
     try:
@@ -60,11 +60,11 @@ def _cost(pattern: object) -> _Cost | None:
 
 
 class _Cost:
-    """Adds up what a search may have to try.
+    """Adds up the ways that a search may have to try.
 
     Attributes:
-        endless: Parts that match any length.
-        ways: In how many ways all other parts can match one text.
+        endless: Number of parts that match any length.
+        ways: Number of ways in which all other parts can match one text.
 
     Args:
         anchored: Whether the pattern matches at the start of a text only.
@@ -76,7 +76,7 @@ class _Cost:
         self._size = 0
 
     def admits(self, part: tuple[Any, Any]) -> bool:
-        """Count a part; say whether the pattern is still cheap."""
+        """Count a part; return whether the pattern is still cheap."""
         kind, value = part
         self._size += 1
         if kind in _SIMPLE or kind is op.AT:

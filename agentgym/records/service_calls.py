@@ -1,4 +1,4 @@
-"""What is asked of stateful services, what they answer, and what that changes."""
+"""Records of calls of stateful services: replies, audit entries, and row changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentgym.errors import ServiceError
 from agentgym.records.values import Json
 
 Actor: TypeAlias = Literal["agent", "user", "world", "setup"]
-"""Who calls a service: the agent, the simulated user, an event of the task, or its setup."""
+"""The caller of a service: the agent, the simulated user, an event of the task, or its setup."""
 
 RowChangeKind: TypeAlias = Literal["added", "changed", "removed"]
 
@@ -23,8 +23,8 @@ class Reply:
     """The answer to a call.
 
     Attributes:
-        result_json: What was returned, as JSON text; empty where the call failed.
-        error: Why it failed.
+        result_json: The result as JSON text; empty if the call failed.
+        error: Error of a failed call, else None.
         images: Names of the pictures in the result.
     """
 
@@ -34,7 +34,7 @@ class Reply:
 
     @property
     def result(self) -> Any:
-        """What was returned; a copy of its own."""
+        """The result, as an independent copy."""
         return json.loads(self.result_json) if self.result_json else None
 
     @property
@@ -65,21 +65,21 @@ class RowRef:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One call.
+    """One call in the audit.
 
     Attributes:
-        sequence: Counted from 0.
+        sequence: Number of the entry, counted from 0.
         now: Logical time, ISO 8601 in UTC.
-        actor: Who called.
+        actor: Caller.
         tool: Name of the tool as it was called.
-        arguments_json: The arguments; cut where they are very long.
-        result_json: What was returned, cut likewise; empty where the call failed.
-        code: Code of the error; empty where there is none.
-        error: What the caller was told.
-        field: The argument that the error is about.
+        arguments_json: The arguments; cut if they are very long.
+        result_json: The result, cut likewise; empty if the call failed.
+        code: Code of the error; empty if the call succeeded.
+        error: Message for the caller.
+        field: The argument that the error concerns.
         raised: For ``internal``: the exception in the service's code, for its author.
         before: Hash of the state before the call.
-        after: And after.
+        after: Hash of the state after the call.
         changed: The rows that differ.
     """
 
@@ -104,7 +104,7 @@ class AuditEntry:
 
     @property
     def result(self) -> Any:
-        """What was returned, None where the call failed."""
+        """The result; None if the call failed."""
         return json.loads(self.result_json) if self.result_json else None
 
     @property
@@ -123,18 +123,18 @@ _FIELDS: Final = tuple(f.name for f in fields(AuditEntry) if f.name != "changed"
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """A row that is not the same in two states.
+    """A row that differs between two states.
 
     Attributes:
         table: Name of the table.
-        key: Its primary key, or its rowid where it has none.
+        key: Its primary key, or its rowid if the table has no primary key.
         kind: Added, changed or removed.
         before: The columns that differ (every column of a removed row); None for an added row.
-        after: The same of the later state; None for a removed row.
-        row: Every column that counts, as it is in the later state, or was in the earlier where the
-            row was removed.
-        rowids: Its rowid in the earlier and in the later state, as far as it is in them; one
-            where both are the same.
+        after: The same columns in the later state; None for a removed row.
+        row: Every column that counts, in the later state, or in the earlier one if the row was
+            removed.
+        rowids: Its rowid in the earlier and in the later state, if it exists there; one if both
+            are the same.
     """
 
     table: str

@@ -1,9 +1,13 @@
-"""How an episode was judged: results of checks and checkpoints, the verdict."""
+"""Records of judgement: results of checks and checkpoints, and the verdict."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeAlias
+
+Words: TypeAlias = Literal["", "judged", "not judged"]
+"""Whether a judge was asked about the messages that a rubric reads; empty if it reads none."""
 
 
 class CheckStatus(StrEnum):
@@ -16,7 +20,7 @@ class CheckStatus(StrEnum):
 
 
 class Phase(StrEnum):
-    """Which of the three separate results a checkpoint counts for."""
+    """The part of the result to which a checkpoint counts."""
 
     OUTCOME = "outcome"
     PROCESS = "process"
@@ -25,16 +29,16 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found.
+    """The result of one check.
 
     Attributes:
         status: Pass, fail, not applicable or error.
         message: What was seen and what was expected, in one or two lines.
         score: Credit in 0..1; None means 1 for a pass and 0 for a fail.
-        controllable: False where a failure was out of the agent's hands.
+        controllable: False if a failure was out of the agent's control.
         step: For a milestone, the index of the step after which it first held; -1: at the start.
-        channels: Which evidence was looked at: ``trace``, ``audit``, ``state``, ``gold``, ``room``,
-            ``judge``. Noted by the engine, whatever the check says.
+        channels: Evidence that the check read: ``trace``, ``audit``, ``state``, ``gold``, ``room``,
+            ``judge``. The engine records it.
     """
 
     status: CheckStatus
@@ -50,7 +54,7 @@ class CheckpointResult:
     """The result of one node of the rubric tree, children before parents.
 
     `controllable`, `step` and `channels` are those of the `CheckResult`; `bonus` nodes are
-    shown and change no score. A milestone that held has its `step` whatever its status: it may
+    shown and change no score. A milestone that held has its `step` for every status: it may
     not apply, or have come too early.
     """
 
@@ -70,22 +74,22 @@ class CheckpointResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How an episode was judged.
+    """The judgement of an episode.
 
     Attributes:
-        status: ``"scored"`` or ``"error:<boundary>"``; the numbers below mean something only
+        status: ``"scored"`` or ``"error:<boundary>"``; the numbers below are meaningful only
             when scored.
-        outcome: The task was done.
+        outcome: Whether the task was solved.
         score: Partial credit of the outcome phase, 0..1; 0 when a gate failed.
-        process: Score of the process phase, 0..1, None where the rubric has none.
+        process: Score of the process phase, 0..1, None if the rubric has no such phase.
         safety_violations: Ids of the failed safety checkpoints.
         checkpoints: Every node with its evidence.
         state_hash: Digest of the files that differ from the start, for replay.
-        bonus: Credit of the bonus checkpoints, 0..1, None where the rubric has none.
-        uncontrollable: Ids of the failed checkpoints that were out of the agent's hands.
-        verifier: Which verifier judged: a digest of the rubric, the checks and the packs it uses.
-        words: Of a rubric that reads messages: ``"judged"`` where a judge was set and asked about
-            them, else ``"not judged"``; empty if it reads none.
+        bonus: Credit of the bonus checkpoints, 0..1, None if the rubric has no such checkpoint.
+        uncontrollable: Ids of the failed checkpoints that were out of the agent's control.
+        verifier: Version of the verifier: a digest of the rubric, the checks and their packs.
+        words: For a rubric that reads messages: ``"judged"`` if a judge was set and asked about
+            them, else ``"not judged"``; empty if it reads no messages.
     """
 
     status: str
@@ -98,7 +102,7 @@ class Verdict:
     bonus: float | None = None
     uncontrollable: tuple[str, ...] = ()
     verifier: str = ""
-    words: str = ""
+    words: Words = ""
 
     @property
     def scored(self) -> bool:

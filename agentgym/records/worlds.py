@@ -1,4 +1,4 @@
-"""What happens around an agent while it acts: events, faults, and what its user does."""
+"""Records of what happens around an agent while it acts: events, faults, and the user's turns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentgym.records.values import Json
 
 
 class StepEventKind(StrEnum):
-    """What makes something happen: an ``[[event]]``, a ``[[fault]]`` or the user of the task."""
+    """The origin of an event: an ``[[event]]``, a ``[[fault]]`` or the user of the task."""
 
     EVENT = "event"
     FAULT = "fault"
@@ -29,7 +29,7 @@ class UserCall:
 Intent: TypeAlias = Literal[
     "doubts", "refuses", "proposes", "offers_help", "reports", "waits", "greets", "closes"
 ]
-"""What a message to a user does, beside asking:
+"""The intents of a message to a user, beside asking:
 
 - ``doubts``: it says that something does not fit or cannot be found, or asks to check it again;
 - ``refuses``: its writer will not or may not do what was asked for;
@@ -44,14 +44,14 @@ Intent: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """What a user answers to a message.
+    """A user's answer to a message.
 
     Attributes:
-        text: What they say.
-        left: Nothing more will come from them.
-        calls: What they did before, in order.
-        state: Where in its scenario the user then is; empty where it has no states.
-        understood: Whether the message made sense to the user, who otherwise asks back.
+        text: Text of the answer.
+        left: Whether the user has left the conversation.
+        calls: Calls of the user before the answer, in order.
+        state: State of the user in its scenario; empty if the scenario has no states.
+        understood: Whether the user understood the message; otherwise it asks back.
     """
 
     text: str
@@ -63,13 +63,13 @@ class UserTurn:
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """Something that happened, recorded with the step it belongs to.
+    """An event, recorded with the step it belongs to.
 
     Attributes:
         kind: Event, fault or user.
-        id: Of the table in the task that asked for it; of a user's turn its state.
-        detail: What it did, in a line: ``"timeout after commit"``.
-        turn: Of a user: their turn.
+        id: Id of the table in the task; for a user's turn its state.
+        detail: One line on its effect: ``"timeout after commit"``.
+        turn: Turn of the user, if the event is one.
     """
 
     kind: StepEventKind

@@ -80,8 +80,9 @@ class Policy:
                 raise PolicyError(f"act() must return a Decision, not {type(decision).__name__}")
             if flaw := flaw_of_decision(decision):
                 raise PolicyError(f"act() returned a Decision that cannot be used: {flaw}")
-            text = codec.dumps(codec.decision_to_json(bounded_decision(decision)))
-            return codec.decision_from_json(codec.loads(text))
+            bounded = bounded_decision(decision)
+            value = codec.loads(codec.decision_to_text(bounded))
+            return codec.decision_from_json(value, bounded.usage, bounded.generations)
 
         return await self._bounded(ask)
 

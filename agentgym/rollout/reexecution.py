@@ -16,7 +16,6 @@ import numpy as np
 
 from agentgym.env.episode import Episode, Transition
 from agentgym.record import codec
-from agentgym.record.step_events import events_to_json
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.record.volatile.masking import Masking, command_of
 from agentgym.record.volatile.numbers import excused
@@ -155,7 +154,7 @@ def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:
     """Compare the events and faults of a step; they explain what differs in what was seen."""
     if recorded.events == seen.events:
         return None
-    was, now = (codec.canonical(events_to_json(step.events)) for step in (recorded, seen))
+    was, now = (codec.canonical(step.events) for step in (recorded, seen))
     return Divergence(recorded.index, "events", *_excerpts(was, now))
 
 

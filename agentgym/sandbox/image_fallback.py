@@ -1,7 +1,7 @@
 """Stand-ins: recipes that take the place of images which no registry gives, as they declare.
 
 A recipe says in ``stands_for`` which images it may stand for. An image that was fetched is
-always preferred; what stood for what is told by `Sources.stand_ins` and never is silent.
+always preferred; what stood for what is told by `Sources.image_fallbacks` and never is silent.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Sources:
     """Finds the plans that Dockerfiles begin with, and notes where they come from.
 
     Attributes:
-        stand_ins: Image to the recipe that stands for it.
-        images: Images that were asked for by name, stand-ins among them.
+        image_fallbacks: Image to the recipe that stands for it.
+        images: Images that were asked for by name, fallbacks among them.
     """
 
-    stand_ins: dict[str, str] = field(default_factory=dict)
+    image_fallbacks: dict[str, str] = field(default_factory=dict)
     images: list[str] = field(default_factory=list)
 
     def find(self, name: str) -> Plan | None:
@@ -49,7 +49,7 @@ class Sources:
         recipe = None if is_here(name) else fallback_for(name)
         if recipe is None:
             raise NotFoundError("sandbox recipe", name, ())
-        self.stand_ins[name] = recipe
+        self.image_fallbacks[name] = recipe
         return load_plan(recipe)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from agentgym.protocols import StepGrader
 from agentgym.record import codec
-from agentgym.record.history import step_grade_from_json, step_grade_to_json
+from agentgym.record.reading import read
 from agentgym.records import (
     Action,
     CheckpointResult,
@@ -145,8 +145,8 @@ class StepGraderContract:
             grading = self._grade(make())
             assert grading.error == "", f"{name}: {grading.error}"
             for grade in grading.grades:
-                text = json.dumps(step_grade_to_json(grade))
-                assert step_grade_from_json(json.loads(text)) == grade, name
+                text = codec.dumps(grade)
+                assert read(StepGrade, json.loads(text), "grade") == grade, name
 
     def test_an_empty_trajectory_has_no_grades(self) -> None:
         """An episode without steps has no grades."""
@@ -212,7 +212,7 @@ def _plain(trajectory: Trajectory) -> object:
     steps = [
         (
             step.index,
-            codec.decision_to_json(step.decision),
+            (codec.decision_to_text(step.decision), step.decision.usage),
             codec.observation_hash(step.observation),
         )
         for step in trajectory.steps

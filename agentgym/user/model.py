@@ -8,6 +8,7 @@ words enter the dialogue, so that later turns are asked as in one uninterrupted 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -16,7 +17,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentgym.chat.completion import Message
-from agentgym.chat.endpoint import Address, ContextLengthError, Endpoint, EndpointError
+from agentgym.chat.endpoint import (
+    Address,
+    ContextLengthError,
+    Endpoint,
+    EndpointError,
+    may_be_content,
+)
 from agentgym.chat.spec import read_model
 from agentgym.chat.toolcalls import (
     ChatMessage,
@@ -44,6 +51,7 @@ _BEGINNINGS = 1_000
 
 _CUT = " […]"
 _TOO_MUCH = "This is far more than I can read. I am leaving this chat."
+_WITHHELD = "(The assistant wrote something that cannot be shown to you.)"
 _BEGINNING = "(The chat begins. You write first.)"
 EXAMPLE = "openai:gpt-x?temperature=0"
 PREFIX = "AGENTGYM_USER"
@@ -67,6 +75,14 @@ class Options(BaseModel):
     retries: int = Field(4, ge=0)
 
 
+class _UnansweredError(Exception):
+    """The endpoint works and gives no usable answer; what the assistant wrote may be the cause."""
+
+    def __init__(self, cause: EndpointError | UserError) -> None:
+        self.cause = cause
+        super().__init__(str(cause))
+
+
 class ModelUser:
     """Lets a model play a user, e.g. ``ModelUser("gpt-x?temperature=0", script, instance)``.
 
@@ -88,6 +104,8 @@ class ModelUser:
         self._slots = Slots(instance.params, show_path(instance.task.folder / FILE))
         self._endpoint: Endpoint | None = None
         self._dialogue: list[ChatMessage] = []
+        # Those of this turn, also of attempts at it that came to no answer.
+        self._calls: list[UserCall] = []
 
     def problems(self) -> Sequence[Problem]:
         """Return the reasons why the model cannot be asked, if any."""
@@ -117,6 +135,7 @@ class ModelUser:
             UserError: The model gave no usable answer within the deadline.
         """
         self._dialogue.append({"role": "user", "content": message})
+        self._calls = []
         if recorded is not None:
             for call in recorded.calls:
                 await self._do(Action(call.tool, call.arguments))
@@ -124,7 +143,7 @@ class ModelUser:
             return recorded
         try:
             async with asyncio.timeout(self._options.turn_s):
-                return await self._turn_of_what_fits()
+                return await self._provoked_turn()
         except TimeoutError as error:
             raise UserError(
                 f"user {self._model}: no answer within {self._options.turn_s:g} s; a slow model "
@@ -133,26 +152,32 @@ class ModelUser:
         except (EndpointError, ConfigError) as error:
             raise UserError(f"user {self._model}: {error}") from error
 
-    async def _turn_of_what_fits(self) -> UserTurn:
-        """Take a turn; if the assistant wrote too much for the model, send the beginnings.
+    async def _provoked_turn(self) -> UserTurn:
+        """Take a turn; if the assistant's text prevents an answer, send less of it.
 
-        The assistant determines how much it writes. If even the beginnings are too long, the user
-        leaves, as a person would. Only a part that does not fit by itself is a failure of the
-        user.
+        The assistant determines what it writes: a text that is too long, that a filter refuses or
+        that makes the model babble must not leave the episode unscored. The model gets the
+        beginnings, then a note in place of the last message. If even the beginnings are too long,
+        the user leaves, as a person would. A model that does not answer the note either has
+        failed by itself.
         """
         try:
             return await self._turn()
-        except ContextLengthError as error:
-            if not self._shorten():
-                raise
-            too_long = error
+        except _UnansweredError as error:
+            first = error
+        if self._shorten():
+            with contextlib.suppress(_UnansweredError):
+                return await self._turn()
+        if isinstance(first.cause, ContextLengthError):
+            if self._written() < len(str(self._dialogue[0]["content"])):
+                raise first.cause
+            self._say(Answer(text=_TOO_MUCH, leave=True))
+            return UserTurn(_TOO_MUCH, True, tuple(self._calls))
+        self._messages()[-1]["content"] = _WITHHELD
         try:
             return await self._turn()
-        except ContextLengthError:
-            if self._written() < len(str(self._dialogue[0]["content"])):
-                raise too_long from None
-            self._say(Answer(text=_TOO_MUCH, leave=True))
-            return UserTurn(_TOO_MUCH, True)
+        except _UnansweredError:
+            raise first.cause from None
 
     def _messages(self) -> list[ChatMessage]:
         """Return the assistant's messages in the dialogue."""
@@ -174,7 +199,7 @@ class ModelUser:
             await self._endpoint.close()
 
     async def _turn(self) -> UserTurn:
-        calls: list[UserCall] = []
+        calls = self._calls
         corrections: list[ChatMessage] = []
         problems: list[str] = []
         while len(problems) < ASKS and len(calls) <= MOST_CALLS:
@@ -192,7 +217,7 @@ class ModelUser:
             calls.append(UserCall(action.tool, action.arguments))
             await self._do(action)
         why = f"it was last told: {problems[-1]}" if problems else f"{len(calls)} calls instead"
-        raise UserError(f"user {self._model} gave no usable answer; {why}")
+        raise _UnansweredError(UserError(f"user {self._model} gave no usable answer; {why}"))
 
     async def _ask(self, corrections: Sequence[ChatMessage]) -> Message:
         request: dict[str, Any] = {
@@ -206,7 +231,12 @@ class ModelUser:
             address = address_of_model()
             options = self._options
             self._endpoint = Endpoint(address, timeout_s=options.timeout_s, retries=options.retries)
-        return (await self._endpoint.complete(request)).message
+        try:
+            return (await self._endpoint.complete(request)).message
+        except EndpointError as error:
+            if may_be_content(error):
+                raise _UnansweredError(error) from error
+            raise
 
     def _chosen(self, message: Message) -> Action:
         action = usable_calls(message)[0]

@@ -26,6 +26,7 @@ from agentgym.records import (
     Step,
     Verdict,
 )
+from agentgym.records.verdicts import Words
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.verify.algebra import evaluate
@@ -274,7 +275,7 @@ def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:
     return judge or judge_from_environment()
 
 
-def _words(rubric: Rubric, *, judged: bool) -> str:
+def _words(rubric: Rubric, *, judged: bool) -> Words:
     """Return whether a judge read the messages; empty if the rubric is not about messages."""
     reads = any(leaf.use.startswith(MESSAGES) for leaf in rubric.leaves())
     if not reads and not any(place.checkpoint.only_if_judged for place in rubric.places()):

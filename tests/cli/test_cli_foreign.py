@@ -48,7 +48,7 @@ def test_a_suite_runs_as_far_as_it_can(cli: Cli, tmp_path):
     results = json.loads((tmp_path / "run/results.json").read_text())
     bad, fine = results["tasks"]
     assert fine["task"] == str(good)
-    assert fine["stand_ins"] == {"debian:no-such-tag-anywhere": "debian"}
+    assert fine["image_fallbacks"] == {"debian:no-such-tag-anywhere": "debian"}
     scores = {episode["agent"]: episode["score"] for episode in fine["episodes"]}
     assert scores == {"oracle": 1.0, "noop": 0.0}
     assert {episode["status"] for episode in bad["episodes"]} == {"error:sandbox"}

@@ -124,7 +124,7 @@ class Run:
 
 def plain(step):
     seen = step.observation
-    decision = codec.decision_to_json(step.decision)
+    decision = (codec.decision_to_text(step.decision), step.decision.usage)
     return step.index, decision, (seen.text, dict(seen.data), seen.effect), step.duration_s
 
 

@@ -12,7 +12,7 @@ from agentgym.env import registration
 from agentgym.env.environment import Environment
 from agentgym.errors import SandboxLimitError
 from agentgym.record import codec
-from agentgym.records import Effect
+from agentgym.records import Effect, TokenUsage
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.store import LayerStore
 from agentgym.task.load import find_task
@@ -48,7 +48,7 @@ async def test_what_is_no_action_is_recorded_and_replays_as_it_was():
     junk = [None, "ls", {}, {"tool": 5}, {"\ud800" * 10_000: "\0"}, {"tool": "x", "arguments": 1}]
     seen = [(await episode.step(action)).observation for action in junk]
     recorded = [
-        codec.decision_from_json(codec.loads(codec.dumps(codec.decision_to_json(step.decision))))
+        codec.decision_from_json(codec.loads(codec.decision_to_text(step.decision)), TokenUsage())
         for step in episode.steps
     ]
     episode = await env.start(0)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.record import codec
+from agentgym.record.reading import NUMBER, expect, read
 from agentgym.records import (
     Action,
     Audit,
@@ -22,7 +23,11 @@ from agentgym.records import (
     Observation,
     Phase,
     Process,
+    StepEvent,
+    StepEventKind,
     TokenUsage,
+    UserCall,
+    UserTurn,
     Verdict,
 )
 
@@ -72,6 +77,12 @@ audits = st.builds(
     *(st.lists(processes, max_size=3).map(tuple), st.lists(connections, max_size=3).map(tuple)),
     st.none() | counts,
 )
+turns = st.builds(
+    UserTurn,
+    *(texts, st.booleans(), st.lists(st.builds(UserCall, texts, objects), max_size=2).map(tuple)),
+    *(texts, st.booleans()),
+)
+events = st.builds(StepEvent, st.sampled_from(list(StepEventKind)), texts, texts, st.none() | turns)
 
 
 def through_json(value):
@@ -83,23 +94,30 @@ def through_json(value):
 
 @given(decisions)
 def test_a_decision_comes_back_from_json(decision):
-    assert codec.decision_from_json(through_json(codec.decision_to_json(decision))) == decision
+    value = codec.loads(codec.decision_to_text(decision))
+    assert codec.decision_from_json(value, decision.usage) == decision
 
 
 @given(verdicts)
 def test_a_verdict_comes_back_from_json(verdict):
-    assert codec.verdict_from_json(through_json(codec.verdict_to_json(verdict))) == verdict
+    assert read(Verdict, through_json(verdict), "verdict") == verdict
 
 
 @given(audits)
 def test_an_audit_comes_back_from_json(audit):
-    assert codec.audit_from_json(through_json(codec.audit_to_json(audit))) == audit
+    assert read(Audit, through_json(audit), "audit") == audit
+
+
+@given(st.lists(events, max_size=3).map(tuple))
+def test_events_come_back_from_json(happened):
+    assert read(tuple[StepEvent, ...], through_json(happened), "events") == happened
 
 
 @given(texts, objects, st.sampled_from(list(Effect)))
 def test_an_observation_comes_back_from_json(text, data, effect):
     observation = Observation(text, None, data, effect)
-    back = codec.observation_from_json(through_json(codec.observation_to_json(observation)))
+    value = codec.loads(codec.observation_to_text(observation))
+    back = codec.observation_from_json(value, {}.__getitem__)
     assert (back.text, back.data, back.effect, back.image) == (text, data, effect, None)
     assert codec.observation_hash(back) == codec.observation_hash(observation)
 
@@ -123,6 +141,40 @@ def test_tuples_and_other_mappings_are_written_as_lists_and_objects():
 def test_what_is_no_json_value_is_refused(value):
     with pytest.raises(TypeError, match=f"a {type(value).__name__} is no JSON value"):
         codec.dumps({"a": value})
+
+
+# --- what is not what its field says ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "says"),
+    [
+        (int, True, "x: expected an integer, got true"),
+        (int, 1.5, "x: expected an integer, got 1.5"),
+        (int, 2**70, "x: expected a number between"),
+        (bool, 1, "x: expected true or false, got 1"),
+        (str, b"x", "x: expected text, got"),
+        (str | None, 5, "x: expected text, got 5"),
+        (NUMBER, "1", 'x: expected a number, got "1"'),
+        (NUMBER, True, "x: expected a number, got true"),
+        (NUMBER, float("inf"), "x: expected a finite number, got Infinity"),
+        (dict, [], r"x: expected an object, got \[\]"),
+        (Effect, "odd", "x: expected one of changed, no_change, error, timeout, got"),
+        (TokenUsage, {"prompt": "3"}, 'x.prompt: expected an integer, got "3"'),
+        (Action, {"arguments": {}}, "x.tool: absent"),
+        (Action, {"tool": "a", "arguments": []}, r"x.arguments: expected an object, got \[\]"),
+        (tuple[str, ...], [1] * 10**6, "x: expected text, got 1"),
+        (tuple[str, ...], "ab", 'x: expected an array, got "ab"'),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_by_its_field(kind, value, says):
+    with pytest.raises(ValueError, match=says) as caught:
+        expect(value, "x", kind)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_lone_surrogate_is_text():
+    assert expect("\ud800", "x", str) == "\ud800"
 
 
 # --- the observation hash ------------------------------------------------------------------

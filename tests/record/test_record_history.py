@@ -1,9 +1,7 @@
 """What was thought of an episode later: kept, told apart, and never half."""
 
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -135,29 +133,10 @@ def test_running_an_episode_again_keeps_its_history_and_shows_it_beside_no_other
     assert [p.verdict for p in store.history.past_verdicts(1)] == [OLD]
 
 
-def older(folder):
-    """Turn a run into one of before there was a history."""
-    with closing(sqlite3.connect(folder / "run.db")) as connection, connection:
-        connection.execute("DROP TABLE gradings")
-        connection.execute("DROP TABLE past_verdicts")
-
-
-def test_a_run_that_is_older_than_the_tables_is_read_and_gets_them(folder):
-    older(folder)
-    reader = RunStore.open(folder)
-    assert reader.history.gradings(1) == reader.history.past_verdicts(1) == []
-    assert reader.history.newest_gradings(1) == []
-    reader.close()
-    writer = RunStore.open(folder, readonly=False)
-    add(writer, grading("loops"))
-    assert len(writer.history.gradings(1)) == 1
-    writer.close()
-
-
 @pytest.mark.parametrize(
     ("column", "value", "says"),
     [
-        ("grades", "[{}]", "grade.step: expected an integer, got null"),
+        ("grades", "[{}]", "grading.grades.step: absent"),
         ("grades", "{", "grades: "),
         ("grades", "@" + "0" * 64, "cannot be read"),
         ("error", "1", "error: expected text, got 1"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -24,7 +23,7 @@ from agentgym.eval.report import write_report
 from agentgym.eval.results import build_results, write_results
 from agentgym.record import bounds, codec
 from agentgym.record.blobs import BlobStore
-from agentgym.record.journal import COLUMNS, as_line, digest
+from agentgym.record.step_rows import COLUMNS, row_digest
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
     Action,
@@ -32,15 +31,18 @@ from agentgym.records import (
     CheckpointResult,
     CheckStatus,
     Decision,
+    Generation,
     Grading,
     Observation,
     Phase,
     Step,
     StepGrade,
+    TokenTrace,
+    TokenUsage,
     Verdict,
 )
 
-PLAN = EpisodePlan("demo/hello-v1", 0, 0, "noop")
+PLAN = EpisodePlan("demo/hello-v1", 0, 0, "noop", "group", {"n": 1})
 SETTINGS = {"tasks": ["demo/hello-v1"], "agents": ["noop"]}
 CHECKPOINT = CheckpointResult("a", Phase.OUTCOME, CheckStatus.PASS, 1.0, 1.0, "fine")
 
@@ -52,9 +54,18 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recorder = store.begin(
         1, params={"n": 1}, instruction="Do.", sandbox="x", reset_s=0.1, first=Observation("hi")
     )
-    recorder.step(Step(0, Decision(Action("bash", {"command": "id"})), Observation("0"), 0.1))
+    store.endings.begin(1, 10.0)
+    tokens = TokenTrace([1, 2], [3, 4], [-0.1, -0.2], [True, False])
+    decision = Decision(Action("bash", {"command": "id"}), generations=(Generation(tokens),))
+    recorder.step(Step(0, decision, Observation("0"), 0.1))
     verdict = Verdict("scored", True, 1.0, checkpoints=(CHECKPOINT,), verifier="0" * 12)
-    recorder.finish(verdict, duration_s=1.0, audit=Audit((), (), None))
+    recorder.finish(
+        verdict,
+        duration_s=1.0,
+        audit=Audit((), (), None),
+        refused=TokenUsage(3, 1),
+        generations=(Generation(tokens, rejected=True),),
+    )
     store.history.add_gradings(
         1, [Grading("loops", "1", steps=1, grades=(StepGrade(0, CheckStatus.PASS, "fine"),))]
     )
@@ -81,6 +92,10 @@ def look_at_everything(folder: Path, *, report: bool = True) -> None:
         store.history.newest_gradings(1)
         store.history.gradings(1)
         store.history.past_verdicts(1)
+        store.refused(1)
+        store.endings.find(1)
+        store.endings.kept()
+        store.endings.unkept()
     finally:
         store.close()
     json.loads((folder / "results.json").read_text(), parse_constant=no_number)
@@ -96,8 +111,7 @@ def change(folder: Path, statement: str, *values: object) -> None:
         connection.execute(statement, values)
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM steps").fetchall()
         for row in rows:
-            seal = hashlib.sha256(as_line(*row).encode(errors="replace")).hexdigest()
-            connection.execute("UPDATE steps SET digest = ?", (seal,))
+            connection.execute("UPDATE steps SET digest = ?", (row_digest(row),))
         connection.commit()
 
 
@@ -106,6 +120,9 @@ VALUES: list[object] = [
     *(None, -1, 2**62, 1e308, float("inf"), "text", "", b"\xff\xfe", "null", "[]", "{}", "NaN"),
     *('{"a":1e999}', "[" * 100_000, DEEP, "@" + "0" * 64, "@../../etc/passwd", '"\\ud800\\u001b"'),
     json.dumps({"action": {"tool": "x", "arguments": {"a": 1}}, "thought": "", "usage": {}}),
+    json.dumps({"generations": [{"arrays": {"logprobs": ["<f8", [2**40]]}}], "blob": "0" * 64}),
+    json.dumps({"generations": [{"arrays": {"logprobs": ["<f4", [-1]]}}], "blob": None}),
+    json.dumps({"generations": [{"sampling": DEEP}] * 5000}),
     '{"action":{"tool":"x","arguments":{"a":DEEP}},"thought":"","usage":{}}'.replace("DEEP", DEEP),
     '{"text":"","data":{"a":DEEP},"effect":"none","image":null}'.replace("DEEP", DEEP),
     '{"text":"","data":{},"effect":"none","image":"../../../etc/passwd"}',
@@ -121,7 +138,11 @@ def columns(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "table", ["meta", "episodes", "steps", "checkpoints", "gradings", "past_verdicts"]
+    "table",
+    [
+        *("meta", "episodes", "steps", "checkpoints", "gradings", "past_verdicts"),
+        *("refused_replies", "endings"),
+    ],
 )
 def test_a_value_of_any_kind_in_any_column_is_read_or_refused(sound, run, table):
     refused = 0
@@ -195,14 +216,6 @@ def test_a_query_that_returns_more_than_memory_should_hold_is_ended(run, monkeyp
     with pytest.raises(RecordError, match="a query returns more than 100000 bytes"):
         store._database.rows(ENDLESS.replace("COUNT(*)", "x"))
     store.close()
-
-
-@pytest.mark.parametrize("row", ["1\t1", "\t".join("x" * 9), "9" * 5000 + "\t1" * 8])
-def test_a_journal_with_right_digests_and_wrong_columns_is_refused(run, row):
-    (run / "run.journal").write_text(f"{row}\t{digest(row)}\n")
-    for readonly in (True, False):
-        with pytest.raises(RecordError, match="run.journal is damaged: line 1"):
-            RunStore.open(run, readonly=readonly).episodes()
 
 
 # --- blobs ---------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import pytest
 from foreign_folder import harbor
 
-from agentgym.env.resolved_task import computer_plan, stand_ins
+from agentgym.env.resolved_task import computer_plan, image_fallbacks
 from agentgym.errors import TaskError
 from agentgym.eval.judges import judged_tasks
 from agentgym.sandbox.image_fallback import Sources
@@ -39,11 +39,11 @@ def test_named_tasks_get_packages_and_say_so(tmp_path, table):
     plan = computer_plan(task.foreign.computer, Sources())
     assert plan.steps[:-2] == plain.steps
     assert [step.title for step in plan.steps[-2:]] == ["apt nginx", "pip numpy==2.3.1"]
-    told = {what: by for what, by in stand_ins(task).items() if what.startswith("package ")}
+    told = {what: by for what, by in image_fallbacks(task).items() if what.startswith("package ")}
     assert told == dict.fromkeys(("package nginx", "package numpy==2.3.1"), "AGENTGYM_PREPARED")
     same = find_task(folders[1])
     assert computer_plan(same.foreign.computer, Sources()) == other
-    assert not any(what.startswith("package ") for what in stand_ins(same))
+    assert not any(what.startswith("package ") for what in image_fallbacks(same))
 
 
 def test_a_table_that_cannot_be_read_is_told(tmp_path, table):

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from chat_server import Endless, Status, call, says
+from chat_server import Endless, Raw, Status, call, says
 
+from agentgym.chat import endpoint
 from agentgym.errors import ConfigError, UserError
 from agentgym.records import UserCall, UserTurn
 from agentgym.testing.user import INSTANCE, SCRIPT, World
@@ -82,7 +83,8 @@ async def test_what_is_no_answer_is_told_to_the_model(serve, bad, told):
     again = serve([bad])
     with pytest.raises(UserError, match="gave no usable answer; it was last told: "):
         await talk("Hello")
-    assert len(again.requests) == ASKS
+    # The second time a note stands in place of the message.
+    assert len(again.requests) == 2 * ASKS
 
 
 async def test_a_model_that_only_acts_is_stopped(serve):
@@ -142,6 +144,34 @@ def too_long(most):
         return OK
 
     return answer
+
+
+def provoked(fails):
+    """Return what answers, unless it is shown a word that keeps it from doing so."""
+    return lambda request: fails if "POISON" in json.dumps(request) else OK
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        Status(400, "The content was filtered."),
+        Status(422, "odd"),
+        Raw(b'{"error": {"code": "content_filter", "message": "blocked"}}'),
+        says(content="I will not use a tool."),
+        says(content="babble " * 3_000),
+    ],
+    ids=["filter", "refused", "filter in a reply", "prose", "babble"],
+)
+async def test_what_an_assistant_wrote_does_not_cost_the_user_its_answer(serve, monkeypatch, fails):
+    monkeypatch.setattr(endpoint, "MOST_CHARACTERS", 20_000)
+    server = serve(provoked(fails))
+    turns, _ = await talk("A POISON for you", "And now?")
+    assert turns == [UserTurn("Fine.")] * 2
+    assert "cannot be shown" in json.dumps(server.requests[-1])
+    # A model that does not answer whatever it is sent has failed by itself.
+    serve([fails])
+    with pytest.raises(UserError):
+        await talk("A POISON for you")
 
 
 async def test_a_flooded_model_reads_the_beginnings_and_leaves_in_the_end(serve):

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from agentgym.chat.completion import Message
-from agentgym.chat.endpoint import ContextLengthError, Endpoint, EndpointError
+from agentgym.chat.endpoint import ContextLengthError, Endpoint, EndpointError, may_be_content
 from agentgym.errors import VerifierError
 from agentgym.records import Json
 from agentgym.verify.judge.answer import UnusableAnswerError
@@ -23,8 +23,6 @@ T = TypeVar("T")
 
 _NAME = "answer"
 _NOT_SUPPORTED = frozenset({400, 404, 415, 422, 501})
-# Content filters answer with these codes too; one request cannot tell the two causes apart.
-_MAY_BE_CONTENT = frozenset({400, 413, 422})
 
 
 class Form(StrEnum):
@@ -116,8 +114,8 @@ class Client:
 
     def _failure(self, error: EndpointError) -> VerifierError:
         """Return whether the request's content may be the reason."""
-        sent = isinstance(error, ContextLengthError) or error.status in _MAY_BE_CONTENT
-        return (UnansweredError if sent else VerifierError)(f"judge {self._model}: {error}")
+        kind = UnansweredError if may_be_content(error) else VerifierError
+        return kind(f"judge {self._model}: {error}")
 
 
 def _held_to(schema: Mapping[str, Json], form: Form) -> dict[str, Any]:

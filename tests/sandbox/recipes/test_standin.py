@@ -47,7 +47,7 @@ def test_what_stands_is_noted(tmp_path):
     (tmp_path / "Dockerfile").write_text("FROM shop:1 AS base\nRUN true\n")
     sources = Sources()
     plan = plan_context(tmp_path, sources)
-    assert sources.stand_ins == {"shop:1": "mine"}
+    assert sources.image_fallbacks == {"shop:1": "mine"}
     assert plan.steps[0].title == "archive a.tar"
     assert plan_image("shop:1", sources).steps[0].title == "archive a.tar"
 
@@ -59,7 +59,7 @@ def test_an_image_that_is_here_needs_nobody(tmp_path):
         layout.finish_step(pulled.name, (), {})
     sources = Sources()
     assert plan_image("shop:1", sources).name == pulled.name
-    assert sources.stand_ins == {}
+    assert sources.image_fallbacks == {}
 
 
 def test_an_image_that_nobody_stands_for_stays_one(tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chat_server import Endless, Status, says
+from chat_server import Endless, Raw, Status, says
 from reader import Reader
 
 from agentgym.errors import VerifierError
@@ -38,7 +38,18 @@ def filters(_: Any) -> Any:
     return Status(400, "The content was filtered.")
 
 
-PROVOKED = [refuses, babbles, finds_it_too_long, filters]
+def filters_in_a_reply(_: Any) -> Any:
+    return Raw(b'{"error": {"code": "content_filter", "message": "blocked"}}')
+
+
+def talks_without_end(_: Any) -> Any:
+    return Raw(b'{"choices": [' + b"{}," * 250_000 + b"{}]}")
+
+
+PROVOKED = [
+    *(refuses, babbles, finds_it_too_long, filters),
+    *(filters_in_a_reply, talks_without_end),
+]
 by_name = pytest.mark.parametrize("fails", PROVOKED, ids=lambda script: script.__name__)
 
 

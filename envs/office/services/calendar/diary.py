@@ -1,4 +1,4 @@
-"""What takes place when: for a person, for a room, and where nobody has anything."""
+"""Looks up events in a span: those of a person or a room, and times at which all are free."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentgym.services import Service, ServiceError, moment, time_of
 from .recurrence import occurrences
 
 AHEAD = timedelta(days=182)
-"""How far a series is looked at for rooms and people."""
+"""Time span over which a series is checked for free rooms and people."""
 
 _GOING = (
     "SELECT e.* FROM calendar_event e WHERE e.status = 'confirmed'"
@@ -21,10 +21,10 @@ _GOING = (
 
 
 def checked(text: str, field: str) -> str:
-    """Return a time that a calendar has.
+    """Return a time that exists in the calendar.
 
     Raises:
-        ServiceError: There is no such day or hour.
+        ServiceError: The day or the hour does not exist.
     """
     try:
         return moment(time_of(text))
@@ -33,7 +33,7 @@ def checked(text: str, field: str) -> str:
 
 
 def span(start: str, end: str, days: int) -> tuple[str, str]:
-    """Return a span that is one, and is no longer than some days."""
+    """Return a span if it is valid and at most some days long."""
     start, end = checked(start, "start"), checked(end, "end")
     if end <= start:
         raise ServiceError("invalid", f"expected a time after {start}, got {end}", "end")
@@ -53,14 +53,14 @@ def exceptions(service: Service, event: int) -> dict[str, dict[str, Any]]:
 def of_person(
     service: Service, person: int, start: str, end: str, busy: bool = False
 ) -> list[dict[str, Any]]:
-    """Return what a person is invited to, each with ``event``, its row, and ``response``.
+    """Return the events of a person, each with ``event``, its row, and ``response``.
 
     Args:
         service: The calendar.
         person: Number of the person.
         start: Begin of the span.
         end: End of the span.
-        busy: Leave out what the person has declined.
+        busy: Whether to leave out events that the person has declined.
     """
     answered = {
         row["event_id"]: row["response"]
@@ -84,7 +84,7 @@ def of_person(
 
 
 def of_room(service: Service, room: int, start: str, end: str) -> list[dict[str, Any]]:
-    """Return what takes place in a room."""
+    """Return the events in a room."""
     condition = (
         "(e.room_id = ?3 OR e.id IN (SELECT event_id FROM calendar_exception WHERE room_id = ?3))"
     )
@@ -95,7 +95,7 @@ def of_room(service: Service, room: int, start: str, end: str) -> list[dict[str,
 def common_times(
     service: Service, people: Sequence[int], minutes: int, start: str, end: str
 ) -> list[dict[str, str]]:
-    """Return times, half hour by half hour, in everybody's working hours and free for all."""
+    """Return half-hour steps in which all people are free, within everybody's working hours."""
     zones = set()
     taken: list[tuple[str, str]] = []
     for person in people:

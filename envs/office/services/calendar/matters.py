@@ -1,4 +1,4 @@
-"""What people of the office meet about, and where."""
+"""Titles and descriptions of the office's meetings, and its rooms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ROOMS = (
     ("Belém", "Lisbon", 6, 0), ("Spadina", "Toronto", 4, 1), ("Humber", "Toronto", 12, 1),
     ("Orchid", "Singapore", 4, 1), ("Merlion", "Singapore", 8, 1),
 )  # fmt: skip
-"""Name, office, seats, whether there is video."""
+"""Name, office, seats, whether the room has video."""
 
 INSIDE = (
     ("Budget review", "Actuals against plan, and what moves to the next quarter."),

@@ -1,7 +1,7 @@
-"""When a meeting takes place: series by the clock on the wall of their time zone.
+"""Computes the occurrences of series, by the local time of their time zone.
 
-A series keeps its local time over changes to summer time (RFC 5545, section 3.3.10); months
-without its day are left out. One occurrence is named by the start it would have had.
+A series keeps its local time over changes to summer time (RFC 5545, section 3.3.10); months that
+lack its day are left out. The regular start of an occurrence identifies it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def occurrences(
     start: str,
     end: str,
 ) -> list[dict[str, Any]]:
-    """Return what of an event lies in a span, cancelled occurrences left out.
+    """Return the occurrences of an event in a span, without cancelled ones.
 
     Args:
         event: Row of the event.
@@ -32,7 +32,7 @@ def occurrences(
         end: End of the span, UTC.
     """
     length = time_of(event["end"]) - time_of(event["start"])
-    # What has begun before the span may reach into it.
+    # An occurrence that begins before the span may reach into it.
     since = moment(time_of(start) - length)
     found = [
         {"occurrence": begin, "start": begin, "end": moment(time_of(begin) + length)}
@@ -69,7 +69,7 @@ def starts(event: Mapping[str, Any], since: str, before: str) -> list[str]:
 def counterpart(before: Mapping[str, Any], after: Mapping[str, Any], occurrence: str) -> str | None:
     """Return the start that an occurrence of a series has once the series has moved.
 
-    It moves as far as the first one does, by the clock on the wall.
+    It moves as far as the first one does, in local time.
 
     Args:
         before: Row of the series as it was.
@@ -77,7 +77,7 @@ def counterpart(before: Mapping[str, Any], after: Mapping[str, Any], occurrence:
         occurrence: Regular start of the occurrence before.
 
     Returns:
-        Its regular start, None where the series has none there.
+        Its regular start; None if the series has no occurrence there.
     """
     zone = ZoneInfo(before["timezone"])
 

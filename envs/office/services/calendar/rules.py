@@ -1,4 +1,4 @@
-"""What the calendar holds its callers to: who may change what, which rooms fit."""
+"""The rules of the calendar: permissions for changes, and rooms that fit."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Rules(Service):
         return row
 
     def _occurrence(self, event: int, occurrence: str) -> str:
-        """Return the regular start of an occurrence that still is to come as planned."""
+        """Return the regular start of an occurrence that is still planned."""
         occurrence = diary.checked(occurrence, "occurrence")
         row = self._event(event)
         if row["repeat"] == "none":
@@ -110,10 +110,10 @@ class _Rules(Service):
         self._change(event)
 
     def _keep_exceptions(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        """Let what is apart in a series go along when it moves, or ends on another day.
+        """Move the exceptions of a series with it, or when it ends on another day.
 
-        Cancelled occurrences stay so at their new start, moved ones keep their own time; those
-        after the last day go.
+        Cancelled occurrences stay cancelled at their new start, moved ones keep their own time;
+        those after the last day are removed.
         """
         endless, found = {**after, "until": None}, []
         for apart in diary.exceptions(self, before["id"]).values():
@@ -167,7 +167,7 @@ class _Rules(Service):
         return row
 
     def _coming(self, row: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return what of an event is to come, as far ahead as series are looked at."""
+        """Return the future occurrences of an event, as far ahead as series are checked."""
         since = max(self.now, row["start"]) if row["repeat"] != "none" else row["start"]
         before = moment(time_of(max(since, self.now)) + diary.AHEAD)
         return occurrences(row, diary.exceptions(self, row["id"]), since, max(before, row["end"]))
@@ -175,7 +175,7 @@ class _Rules(Service):
     def _fits(self, event: int) -> None:
         """Refuse rooms that are too small or taken.
 
-        Seats are for those who work in the office of the room, and for those from outside.
+        Seats count people who work in the room's office, and people from outside.
         """
         row = self._event_row(event)
         coming = self._coming(row)
@@ -216,7 +216,7 @@ class _Rules(Service):
         return [o for o in look(self, number, mine[0]["start"], end) if o["event"]["id"] != event]
 
     def _busy(self, row: dict[str, Any]) -> list[int]:
-        """Return who has something else at a time of an event within the next weeks."""
+        """Return the people with another event at a time of this one within the next weeks."""
         if row["status"] == "cancelled":
             return []
         coming = [o for o in self._coming(row) if o["end"] > self.now][:8]

@@ -1,7 +1,7 @@
 """Seeded calendars: series of every department, and some hundred meetings around now.
 
-The mess is that of real calendars: meetings that overlap, series of people who have left,
-occurrences that were moved or fell through, invitations that nobody has answered.
+The data has the flaws of real calendars: meetings that overlap, series of people who have left,
+occurrences that were moved or cancelled, invitations without an answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def fill(service: Service, rng: random.Random) -> None:
 
 
 class _Diary:
-    """What is made, with the rooms that are taken by then."""
+    """The events under construction, with the rooms taken so far."""
 
     def __init__(self, service: Service, rng: random.Random) -> None:
         self.service, self.rng = service, rng
@@ -196,7 +196,7 @@ class _Diary:
         self._insert(row, invited, created)
 
     def _overlap(self, here: list[dict[str, Any]]) -> None:
-        """Give number 1 two meetings at the same time next week, neither answered."""
+        """Give number 1 two meetings at the same time next week, both unanswered."""
         begin = self.now + timedelta(days=8, hours=2)
         for organizer in self.rng.sample(here[3:], 2):
             title, description = self.rng.choice(INSIDE)

@@ -1,7 +1,7 @@
 """Calendar: meetings, series with exceptions, invitations and rooms, of the whole company.
 
 Times are UTC; a series keeps the local time of its time zone. People may be invited twice at
-the same time, rooms may not be taken twice. Only who organises a meeting changes it.
+the same time, rooms may not be taken twice. Only the organiser of a meeting changes it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Calendar(_Rules):
     after = ("contacts",)
 
     def fill(self, rng: random.Random) -> None:
-        """Make rooms, series and meetings."""
+        """Create rooms, series and meetings."""
         fill(self, rng)
 
     # --- reading ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the calendar's tools take and return."""
+"""Argument and result types of the calendar's tools."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Item(TypedDict):
 
 
 class Attendee(TypedDict):
-    """Who is invited, and what they have answered."""
+    """A person who is invited, with their answer."""
 
     person: int
     name: str

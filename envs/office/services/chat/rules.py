@@ -1,4 +1,4 @@
-"""What the chat holds its callers to: who sees, who writes, who is mentioned."""
+"""The rules of the chat: permissions to see and write, and mentions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Rules(Service):
 
     def _channel(self, number: int, person: int = ME) -> dict[str, Any]:
         row = self.db.one("SELECT * FROM chat_channel WHERE id = ?", number)
-        # What is private is not even said to exist.
+        # The answer does not reveal that a private channel exists.
         if row is None or not self._sees(number, person):
             raise ServiceError("not_found", f"no channel {number}; see list_channels", "channel")
         return row

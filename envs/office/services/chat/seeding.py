@@ -1,7 +1,7 @@
 """Seeded talk: channels of departments and offices, about tickets and meetings that exist.
 
-The mess is that of real chats: archived channels, members who have left, questions that nobody
-answered, the same thing asked in two places.
+The data has the flaws of real chats: archived channels, members who have left, questions without
+an answer, the same question in two places.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Chat: channels with members, threads, mentions and reactions, as one colleague sees them.
 
-Who is not a member of a private channel does not see it. People are mentioned by @handle, as
-contacts show it. Only one's own messages are edited or deleted; archived channels are quiet.
+Only members of a private channel see it. People are mentioned by @handle, as contacts show it.
+People edit or delete only their own messages; archived channels accept no messages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Chat(_Rules):
     after = ("contacts", "tickets", "calendar", "files", "sheets", "knowledge")
 
     def fill(self, rng: random.Random) -> None:
-        """Make channels and some weeks of talk."""
+        """Create channels and some weeks of messages."""
         fill(self, rng)
 
     # --- reading ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the chat's tools take and return."""
+"""Argument and result types of the chat's tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Channel(TypedDict):
 
 
 class Member(TypedDict):
-    """Who is in a channel."""
+    """A member of a channel."""
 
     person: int
     name: str
@@ -34,7 +34,7 @@ class Member(TypedDict):
 
 
 class Reaction(TypedDict):
-    """How somebody has reacted."""
+    """A reaction to a message."""
 
     emoji: str
     person: int

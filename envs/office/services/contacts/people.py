@@ -26,7 +26,7 @@ DEPARTMENTS = {
     "Legal": (2, "General counsel", ("Contract manager",)),
     "IT": (3, "Head of IT", ("System administrator", "Service desk technician")),
 }
-"""Size, role of who leads it, and the other roles."""
+"""Size, role of the head, and the other roles."""
 
 FIRMS = (
     ("Halyard Counsel", "halyardcounsel.example", "Europe/Berlin", "Lawyer"),
@@ -62,4 +62,4 @@ SPELT_OTHERWISE = (
     ("Jensen", "Jansen"), ("Nowak", "Novak"), ("Lang", "Lange"), ("Stein", "Steen"),
     ("Kim", "Kimm"), ("Chen", "Cheng"), ("Tan", "Tang"), ("Wong", "Wang"), ("Rao", "Raos"),
 )  # fmt: skip
-"""Family names that are taken for each other."""
+"""Family names that are easily confused."""

@@ -1,8 +1,8 @@
 """Seeded people: a company of sixty, and about a hundred outside it.
 
-Outside are customers of the help desk, by their names and addresses there, and suppliers. The
-mess is that of real address books: people entered twice, people who have left, addresses of
-old, and people whose names are almost the same.
+Outside are customers of the help desk, by their names and addresses there, and suppliers. The data
+has the flaws of real address books: people entered twice, people who have left, old addresses,
+and people whose names are almost the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CUSTOMERS = 70
 
 
 def fill(service: Service, rng: random.Random) -> None:
-    """Fill an empty address book; number 1 is whose office this is."""
+    """Fill an empty address book; number 1 is the person whose office this is."""
     names = _names(rng)
     _management(service, rng, names)
     for department, (size, head, roles) in DEPARTMENTS.items():

@@ -1,7 +1,7 @@
 """Contacts: the people of the company and outside it, their addresses, and groups of them.
 
-Colleagues come from the staff directory; only their notes can be changed here. Who is deleted
-or merged stays in the table, as other services refer to people by number.
+Colleagues come from the staff directory; only their notes can be changed here. Deleted or merged
+people stay in the table, because other services refer to people by number.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Contacts(Service):
     after = ("tickets",)
 
     def fill(self, rng: random.Random) -> None:
-        """Make the company, its customers and its suppliers."""
+        """Create the company, its customers and its suppliers."""
         fill(self, rng)
 
     # --- reading ---------------------------------------------------------------------------

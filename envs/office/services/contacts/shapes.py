@@ -1,4 +1,4 @@
-"""What the address book's tools take and return."""
+"""Argument and result types of the address book's tools."""
 
 from __future__ import annotations
 

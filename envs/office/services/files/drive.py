@@ -1,4 +1,4 @@
-"""What every tool of the drive goes by: whether items are there, free names, what is returned."""
+"""Rules that all tools of the drive share: existence, free names, and results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Drive(Service):
     def _free(
         self, folder: int, name: str, if_taken: Clash = "refuse", item: int | None = None
     ) -> str:
-        """Return the name under which an item can stand in a folder."""
+        """Return the name that an item can have in a folder."""
         if name.strip() in ("", ".", "..") or name != name.strip():
             raise ServiceError(
                 "invalid", f"{name[:80]!r} begins or ends blank, or is no name", "name"
@@ -81,7 +81,7 @@ class Drive(Service):
         return f"{stem} ({number}){dot}{ending}"
 
     def _grantee(self, email: str) -> str:
-        """Return the main address of whom an item can be shared with."""
+        """Return the main address of a person with whom an item can be shared."""
         person = self.db.one(
             "SELECT name, kind, status, main FROM contacts_address WHERE lower(email) = lower(?)",
             email,

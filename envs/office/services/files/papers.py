@@ -1,7 +1,7 @@
-"""What is on the drive: folders by department, and papers with what they say.
+"""The content of the drive: folders by department, and papers with their text.
 
 Names and texts may hold ``year``, ``quarter``, ``month``, ``customer``, ``product``, ``supplier``,
-``office``, ``n`` and ``sum`` in braces; a paper is written once for each of what its name holds.
+``office``, ``n`` and ``sum`` in braces; a paper is written once for each value in its name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ YEARS = (2024, 2025, 2026)
 QUARTERS = ("Q1", "Q2", "Q3", "Q4")
 
 DEPARTMENT = {"Company": "Management", "Office": "Management"}
-"""Whose folders are not named after them."""
+"""Departments whose folders have another name."""
 
 PAPERS = {
     "Company": {
@@ -149,7 +149,7 @@ PAPERS = {
 }
 
 SHARED_WITH_ME = {"Sales": "editor", "Product": "viewer", "Finance": "viewer", "Support": "viewer"}
-"""What the person at work may do in whole folders; elsewhere single papers are shared."""
+"""Rights of the person at work on whole folders; elsewhere single papers are shared."""
 
 NEXT_VERSION = (
     "\nNote of {day}: figures checked once more.",

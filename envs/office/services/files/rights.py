@@ -1,7 +1,7 @@
-"""Who may do what on the drive: owners, and shares that folders pass on to what is in them.
+"""Permissions on the drive: owners, and shares that folders pass on to their content.
 
-The person at work is number 1 of the contacts; the world and whoever sets up may do everything.
-A share that has expired gives nothing.
+The person at work is number 1 of the contacts; the world and the setup may do everything. An
+expired share grants nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _ORDER: tuple[Right | None, ...] = (None, "viewer", "editor", "owner")
 
 
 class Tree:
-    """The drive as it is during one read: where items stand, and what may be done with them.
+    """The drive during one read: the places of items, and the rights on them.
 
     Args:
         service: The drive.
-        whole: Whether to read every item at once, for those who ask about many.
+        whole: Whether to read every item at once, for reads about many items.
     """
 
     def __init__(self, service: Service, whole: bool = False) -> None:
@@ -56,7 +56,7 @@ class Tree:
         return "/" + "/".join(row["name"] for row in reversed(self.line(item)[:-1]))
 
     def trashed(self, item: int) -> int | None:
-        """Return which of an item and its folders is in the trash, the nearest."""
+        """Return the item itself or the nearest folder around it that is in the trash."""
         return next((row["id"] for row in self.line(item) if row["trashed_at"]), None)
 
     def shares(self, item: int) -> list[Share]:
@@ -76,12 +76,12 @@ class Tree:
         ]
 
     def right(self, item: int) -> Right | None:
-        """Return what the caller may do with an item, None for nothing."""
+        """Return the caller's right on an item; None if the caller has no right."""
         if self._service.unlimited:
             return "owner"
         if item not in self._rights:
             row, *around = self.line(item)
-            # Everyone sees the top; that is no right on what is in it.
+            # Everyone sees the top, which gives no right on its content.
             held: list[Right | None] = [None if around else "viewer"]
             held += [self.right(around[0]["id"])] if len(around) > 1 else []
             held += ["owner"] if row["owner"] == self._me else []
@@ -110,10 +110,10 @@ def me(service: Service) -> str:
 
 
 def demand(service: Service, item: int, right: Right, field: str) -> None:
-    """Refuse a caller who has less than a right.
+    """Refuse a caller whose right is too low.
 
     Raises:
-        ServiceError: What the caller may do is not enough (code ``forbidden``).
+        ServiceError: The caller's right does not suffice (code ``forbidden``).
     """
     held = Tree(service).right(item)
     if _ORDER.index(held) < _ORDER.index(right):

@@ -1,8 +1,8 @@
-"""Seeded data of a drive: the papers of the company, as orderly as such drives are.
+"""Seeded data of a drive: the papers of the company, as orderly as real drives are.
 
-Who owns and shares them are colleagues of the address book; invoices are those of the workbooks.
-The mess: papers copied and called final, the copy newer than the original or older; shares of
-people who have left and of outsiders; a trash that nobody empties.
+Their owners and sharers are colleagues of the address book; invoices are those of the workbooks.
+The data has the flaws of real drives: copies called final that are newer or older than the
+original; shares of people who have left and of outsiders; a trash that is never emptied.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def fill(service: Service, rng: random.Random) -> None:
 
 
 def _slots(service: Service) -> dict[str, Any]:
-    """Return what the braces in names stand for."""
+    """Return the values of the braces in names."""
     column = service.db.column
     firms = "SELECT name FROM contacts_firm WHERE customer = ? ORDER BY name"
     return {
@@ -110,7 +110,7 @@ def _papers(
 def _invoices(
     service: Service, rng: random.Random, folder: int, members: list[str]
 ) -> list[dict[str, Any]]:
-    """File what was billed last, as the workbooks of the year have it."""
+    """File the latest invoices, as the workbooks of the year have them."""
     rows = service.db.all(
         "SELECT * FROM sheets_line WHERE workbook GLOB 'Customer invoices 20*'"
         " AND sheet = 'Invoices' AND row > 1 ORDER BY e DESC, a LIMIT 60"
@@ -157,7 +157,7 @@ def _paper(
 
 
 def _mess(service: Service, rng: random.Random, files: list[dict[str, Any]]) -> None:
-    """Copy papers under names that say little about which one counts; throw some away."""
+    """Copy papers under names that do not tell which one counts; put some in the trash."""
     for paper in rng.sample(files, 45):
         stem, dot, ending = paper["name"].rpartition(".")
         names = ["_final", "_final_v2", " - copy", " (2)", "_final_FINAL", "_old", " neu"]

@@ -1,8 +1,8 @@
 """Files: the drive of a company, with folders, versions, sharing, a trash and a search.
 
 Names are unique within a folder, in any case. Every save is a version; a save may carry the
-version its author has seen, and is refused if another came first. What is in the trash keeps
-its place until it is restored.
+version its author has seen, and is refused if another came first. An item in the trash keeps its
+place until it is restored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Files(Drive):
     volatile = {"files_item": ("last_opened_at",)}
 
     def fill(self, rng: random.Random) -> None:
-        """Make folders, files and shares."""
+        """Create folders, files and shares."""
         fill(self, rng)
 
     # --- reading ---------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class Files(Drive):
         rows = self.db.all(
             f"{WHOLE} WHERE {' AND '.join(where)} ORDER BY i.updated_at DESC, i.id DESC", *values
         )
-        # A folder's trashing hides what is in it, and rights come down from folders, too.
+        # A trashed folder hides its content, and folders pass on rights, too.
         tree = Tree(self, whole=True)
         seen = [r for r in rows if tree.right(r["id"]) and (in_trash or not tree.trashed(r["id"]))]
         return {
@@ -256,7 +256,7 @@ class Files(Drive):
     def copy(
         self, file: int, folder: int, name: Name | None = None, if_taken: Clash = "refuse"
     ) -> Item:
-        """Copy the latest version of a file. The copy is yours and shared with nobody.
+        """Copy the latest version of a file. The copy is yours and not shared.
 
         Args:
             file: Number of the file.

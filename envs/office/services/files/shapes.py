@@ -1,4 +1,4 @@
-"""What the tools of the drive return."""
+"""Result types of the drive's tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Entry(TypedDict):
 
 
 class Share(TypedDict):
-    """Who may see or change an item."""
+    """A person's right to see or change an item."""
 
     grantee: str
     role: Role
@@ -59,7 +59,7 @@ class Item(Entry):
 
 
 class Content(TypedDict):
-    """What is in a version of a file."""
+    """The content of a version of a file."""
 
     id: int
     path: str

@@ -1,4 +1,4 @@
-"""What the knowledge base holds its callers to, and what its tools show."""
+"""The rules of the knowledge base, and the results of its tools."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Rules(Service):
         return self.actor if self.unlimited else me
 
     def _owner(self, email: str) -> str:
-        """Return the main address of a colleague who is there."""
+        """Return the main address of a current colleague."""
         person = self.db.one(
             "SELECT name, status, main FROM contacts_address WHERE lower(email) = lower(?)"
             " AND kind = 'colleague'",

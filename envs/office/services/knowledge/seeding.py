@@ -1,7 +1,7 @@
 """Seeded articles of a knowledge base that has grown for years.
 
-The mess: a rule told twice with different figures, the older one still published; reviews long
-overdue; articles whose owner has left; drafts that nobody finished; edits never published.
+The data has flaws: a rule told twice with different figures, the older one still published;
+reviews long overdue; articles whose owner has left; unfinished drafts; edits never published.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def fill(service: Service, rng: random.Random) -> None:
         figures = _figures(rng)
         first = _article(service, rng, category, title, rule, figures, team, rng.randint(300, 900))
         for _ in range(rng.choices([0, 1, 2], [3, 4, 2])[0]):
-            # Who writes it again has other figures in mind, and seldom takes the first one down.
+            # A second author uses other figures, and seldom archives the first article.
             figures = _figures(rng) if rng.random() < 0.7 else figures
             name = rng.choice(_AGAIN).format(title=title)
             again = _article(service, rng, category, name, rule, figures, team, rng.randint(5, 290))
@@ -57,7 +57,7 @@ def fill(service: Service, rng: random.Random) -> None:
 
 
 def _due_times(service: Service) -> str:
-    """Return the help desk's due times by plan and priority, as its tickets have them."""
+    """Return the help desk's due times by plan and priority, as in its tickets."""
     hours = service.db.all(
         "SELECT c.plan, t.priority,"
         " min(round((julianday(t.due_at) - julianday(t.created_at)) * 24)) AS hours"

@@ -30,7 +30,7 @@ class Knowledge(_Rules):
     volatile = {"knowledge_article": ("last_viewed_at",)}
 
     def fill(self, rng: random.Random) -> None:
-        """Make categories and articles."""
+        """Create categories and articles."""
         fill(self, rng)
 
     # --- reading ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the knowledge base's tools return."""
+"""Result types of the knowledge base's tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Status = Literal["draft", "published", "archived"]
 
 
 class Category(TypedDict):
-    """What articles are filed under."""
+    """A category of articles."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""What the knowledge base is about: topics by category, each with a rule and figures in it."""
+"""Topics of the knowledge base by category, each with a rule and figures in it."""
 
 from __future__ import annotations
 

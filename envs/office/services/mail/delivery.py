@@ -1,7 +1,7 @@
-"""Where mail goes: to whom an address leads, and what comes back from where there is nobody.
+"""Delivers mail: resolves addresses, and returns what cannot be delivered.
 
-As everywhere, sending succeeds, and what cannot be delivered comes back as a message (RFC 3464
-calls it a delivery status notification).
+Sending always succeeds, and mail that cannot be delivered comes back as a message (RFC 3464 calls
+it a delivery status notification).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def own_addresses(service: Service) -> list[str]:
 
 
 def refusal(service: Service, email: str) -> str | None:
-    """Say why an address cannot be delivered to, None if it can."""
+    """Return the reason why an address cannot be delivered to; None if it can."""
     domain = email.split("@")[1]
     person = _person(service, email)
     if person is not None:
@@ -41,12 +41,12 @@ def refusal(service: Service, email: str) -> str | None:
         " UNION SELECT 1 FROM tickets_customer WHERE email LIKE '%@' || ?1",
         domain,
     )
-    # Mailboxes of others cannot be looked into: a known domain takes the mail.
+    # Mailboxes of others cannot be inspected: a known domain accepts the mail.
     return None if known else f"550 5.1.2 <{email}>: domain {domain} not found"
 
 
 def bounce(service: Service, message: dict[str, Any], reasons: list[str]) -> int:
-    """Put what could not be delivered back into the inbox."""
+    """Put mail that could not be delivered back into the inbox."""
     lines = "\n".join(reasons)
     number = service.db.insert(
         "mail_message",

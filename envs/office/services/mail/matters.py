@@ -1,4 +1,4 @@
-"""What people write to each other about in the office's mail."""
+"""Subjects and texts of the office's mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the mailbox holds its callers to, and how a message comes about and goes out."""
+"""The rules of the mailbox, and the creation and sending of messages."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Seeded mail: conversations, invitations to meetings that exist, and news of tickets that do.
 
-What is spoken of is there: papers of the drive, workbooks, articles, and invoices as they stand in
-the workbooks.
+The messages refer to existing things: papers of the drive, workbooks, articles, and invoices of the
+workbooks.
 
-The mess is that of real mailboxes: threads that were forwarded, answers to old addresses, mail
-to who has left that came back, drafts that nobody sent, junk that looks almost right.
+The data has the flaws of real mailboxes: threads that were forwarded, answers to old addresses,
+mail to people who have left that came back, unsent drafts, junk that looks almost right.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _Mailbox:
         return found
 
     def junk(self) -> list[dict[str, Any]]:
-        """Write what nobody asked for."""
+        """Write unsolicited mail."""
         found = []
         for subject, body, sender in JUNK_MAIL * 3 + NEWSLETTERS * 5:
             at = self.now - timedelta(

@@ -1,4 +1,4 @@
-"""What the mailbox's tools take and return."""
+"""Argument and result types of the mailbox's tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody writes about: by whether they are colleagues, customers or suppliers."""
+"""Chooses the texts of a conversation: with colleagues, customers or suppliers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .matters import INSIDE, WITH_CUSTOMERS, WITH_SUPPLIERS
 
 
 class Topics:
-    """The papers, workbooks, articles and invoices there are to write about."""
+    """The papers, workbooks, articles and invoices that messages refer to."""
 
     def __init__(self, service: Service, rng: random.Random) -> None:
         self._db, self._rng = service.db, rng
@@ -27,11 +27,11 @@ class Topics:
         )
 
     def talk(self, other: dict[str, Any], at: str) -> list[str]:
-        """Return a subject and what is written to and fro with somebody.
+        """Return a subject and the messages of a conversation with a person.
 
         Args:
             other: Row of the person.
-            at: When, so that nobody writes about what is to come.
+            at: Time of the conversation; it refers to nothing later.
         """
         rng = self._rng
         slots: dict[str, Any] = {
@@ -48,7 +48,7 @@ class Topics:
         else:
             talks, invoice = WITH_CUSTOMERS, self._invoice("Customer invoices", "e", other, at)
         if talks is not INSIDE:
-            # Without an invoice of theirs there is none to write about.
+            # The first talk needs an invoice of theirs.
             talks = talks if invoice else talks[1:]
             slots |= invoice or {}
         return [text.format(**slots) for text in rng.choice(talks)]

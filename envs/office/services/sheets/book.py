@@ -28,11 +28,11 @@ Columns: TypeAlias = dict[int, dict[int, list[int]]]
 """The rows of some cells, in order, by sheet and column."""
 
 Typed: TypeAlias = str | int | float | bool | None
-"""What is typed into a cell, and what it shows."""
+"""A value typed into a cell, or shown by it."""
 
 
 def stored(value: Value) -> tuple[str, float | int | str]:
-    """Return the kind of a value and how its cell keeps it."""
+    """Return the kind of a value and its stored form."""
     if isinstance(value, bool):
         return "truth", int(value)
     if isinstance(value, date):
@@ -93,7 +93,7 @@ class Book:
     """The cells of one workbook.
 
     Args:
-        service: Whose tables they are in.
+        service: Service whose tables hold the cells.
         workbook: Number of the workbook.
     """
 
@@ -122,7 +122,7 @@ class Book:
         """Return the number of a sheet by its name, in any case.
 
         Raises:
-            ServiceError: There is none.
+            ServiceError: The workbook has no such sheet.
         """
         if name.casefold() not in self._numbers:
             known = ", ".join(self.names.values())
@@ -130,7 +130,7 @@ class Book:
         return self._numbers[name.casefold()]
 
     def extent(self, sheet: int) -> tuple[int, int]:
-        """Return the last row and the last column that hold anything, 0 for none."""
+        """Return the last used row and the last used column, 0 if the sheet is empty."""
         used = [place for place in self.values if place[0] == sheet]
         return max((p[1] for p in used), default=0), max((p[2] for p in used), default=0)
 
@@ -144,10 +144,10 @@ class Book:
         return found
 
     def put(self, place: Place, value: Typed) -> None:
-        """Type something into a cell; None empties it.
+        """Type a value into a cell; None empties it.
 
         Raises:
-            FormulaError: It is no formula, though it begins as one.
+            FormulaError: The text begins as a formula, but is not valid.
         """
         result, formula = typed(value)
         self.values.pop(place, None)
@@ -211,7 +211,7 @@ class Book:
                     self.values[place] = self.values[first]
 
     def recalculate(self) -> list[Place]:
-        """Work out every formula, and return those on a circle."""
+        """Evaluate every formula, and return those on a circular reference."""
         trees = {place: parse(formula) for place, formula in self.formulas.items()}
         index = _by_column(trees)
         needs = {place: self._needs(place, tree, index) for place, tree in trees.items()}
@@ -228,7 +228,7 @@ class Book:
         return self._look(sheet, self._extents())
 
     def save(self) -> bool:
-        """Write what has changed into the tables, and return whether anything has.
+        """Write changes into the tables, and return whether there were any.
 
         Raises:
             ServiceError: The workbook has become too large.
@@ -306,7 +306,7 @@ def _by_column(trees: Iterable[Place]) -> Columns:
 
 
 def _sorted(needs: dict[Place, set[Place]]) -> tuple[list[Place], set[Place]]:
-    """Return an order in which all is there that is needed, and what is on a circle."""
+    """Return an order in which every need comes first, and the formulas on a circle."""
     order, left = _peeled(needs)
     wanted: dict[Place, set[Place]] = {place: set() for place in left}
     for place in left:

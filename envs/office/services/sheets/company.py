@@ -1,4 +1,4 @@
-"""What workbooks are about: the people, customers and suppliers of the address book."""
+"""The people, customers and suppliers in workbooks, from the address book."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every tool of the spreadsheets goes by: versions, places on a sheet, settling a change."""
+"""Rules that all tools of the spreadsheets share: versions, cell references, saving changes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Desk(Service):
         return self._settle(workbook, book, f"{book.names[number]}!{row}:{last}")
 
     def _settle(self, workbook: int, book: Book, cells: str, touched: bool = False) -> Written:
-        """Work out the formulas, save what has changed and return what it came to."""
+        """Evaluate the formulas, save the changes and return their result."""
         circular = book.recalculate()
         if book.save() or touched:
             self.db.execute(

@@ -1,8 +1,8 @@
-"""What a formula comes to, given the values of cells.
+"""Evaluates formulas for given values of cells.
 
-Values are numbers, texts, truths, dates, None for an empty cell, and errors, which go through
-everything except COUNT, COUNTA and the branch of an IF that is not taken. Nothing is converted but
-an empty cell to 0 and a truth to 1 or 0 in arithmetic: the text "12" is no number.
+Values are numbers, texts, truths, dates, None for an empty cell, and errors, which propagate
+through everything except COUNT, COUNTA and the branch of an IF that is not taken. Only an empty
+cell is converted to 0, and a truth to 1 or 0 in arithmetic: the text "12" is not a number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_COLUMN: Final = 702
 
 @dataclass(frozen=True, slots=True)
 class CellError:
-    """What stands in a cell whose formula has no value."""
+    """The content of a cell whose formula has no value."""
 
     code: str
 
@@ -41,7 +41,7 @@ Block: TypeAlias = list[list[Value]]
 """The values of a range, row by row."""
 
 Look: TypeAlias = Callable[[Area], Block | None]
-"""Returns the values of a range as far as there are any, None where there is no such sheet."""
+"""Returns the values of a range as far as they exist; None if the sheet does not exist."""
 
 _COMPARE: Final = {
     "=": operator.eq,
@@ -54,7 +54,7 @@ _COMPARE: Final = {
 
 
 def evaluate(node: Node, look: Look) -> Value:
-    """Return what a formula comes to; an empty cell comes to 0.
+    """Return the value of a formula; that of an empty cell is 0.
 
     Args:
         node: The formula.
@@ -138,7 +138,7 @@ def _number(value: Value) -> float | None:
 
 
 def _finite(number: float) -> Value:
-    # Zero has one sign here, so that equal cells are the same in the hash.
+    # Zero has one sign here, so that equal cells have equal hashes.
     return number + 0.0 if math.isfinite(number) else NUM
 
 
@@ -170,7 +170,7 @@ Function: TypeAlias = Callable[[Arguments, Look], Value]
 
 
 class _Stop(Exception):
-    """An error that is what the function comes to."""
+    """An error that is the value of the function."""
 
     def __init__(self, error: CellError) -> None:
         self.error = error

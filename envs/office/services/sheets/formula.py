@@ -126,7 +126,7 @@ def parse(text: str) -> Node:
         text: The formula, with its ``=``.
 
     Raises:
-        FormulaError: It is none.
+        FormulaError: The text is not a formula.
 
     Example:
         >>> write(parse("=(1+b2) *sum('Q 1'!a1:a9)"))
@@ -140,10 +140,10 @@ def parse(text: str) -> Node:
 
 
 def parse_area(text: str) -> Area:
-    """Return the cells that ``B2``, ``B2:D9`` or ``'Q 1'!B2:D9`` stands for.
+    """Return the cells that ``B2``, ``B2:D9`` or ``'Q 1'!B2:D9`` refers to.
 
     Raises:
-        FormulaError: It is none of these.
+        FormulaError: The text has none of these forms.
     """
     match = _TOKEN.fullmatch(text)
     if match is None or match.lastgroup != "area":

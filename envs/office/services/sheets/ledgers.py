@@ -1,7 +1,7 @@
-"""Workbooks that other services speak of: invoices, payments, renewals, equipment.
+"""Workbooks that other services refer to: invoices, payments, renewals, equipment.
 
-Invoices that tickets are about stand in them, their people are those of the address book. The
-mess: rows entered twice, amounts that are texts, people who have left, what nobody has paid.
+They hold the invoices of tickets, and their people are those of the address book. The data has
+flaws: rows entered twice, amounts as texts, people who have left, unpaid invoices.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ def payments(rng: random.Random, company: Company, first: date, count: int) -> d
 
 
 def renewals(rng: random.Random, company: Company, today: date) -> dict[str, Table]:
-    """Return whose contract ends when; some contacts and some account managers have left."""
+    """Return the ends of contracts; some contacts and some account managers have left."""
     sellers = [p for p in company.people if p["department"] == "Sales"]
     rows: Table = [
         ["Customer", "Contact", "Address", "Product", "Seats", "Ends", "Account manager"]
     ]
     for customer in company.customers:
-        # Nobody looks after the list: where somebody has left, it is they who stand in it.
+        # The list is outdated: a contact who has left is still listed.
         known = rng.sample(company.contacts[customer], len(company.contacts[customer]))
         contact = max(known, key=lambda person: person["status"] == "left")
         product, seller = rng.choice(company.products[customer]), rng.choice(sellers)
@@ -120,7 +120,7 @@ def renewals(rng: random.Random, company: Company, today: date) -> dict[str, Tab
 
 
 def equipment(rng: random.Random, company: Company) -> dict[str, Table]:
-    """Return who has which laptop: some are with who has left, two are with two people."""
+    """Return the laptops by person: some people have left, and two laptops have two people."""
     models = ("Slate 13", "Slate 15", "Anvil 14", "Anvil 16 (old)")
     rows: Table = [["Asset", "Model", "Person", "Address", "Since", "Returned"]]
     for number, person in enumerate(company.people, 1):

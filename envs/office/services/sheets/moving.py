@@ -1,7 +1,7 @@
-"""What becomes of formulas when sheets are renamed, rows come and go, and cells are copied.
+"""Changes formulas when sheets are renamed, rows are inserted or deleted, and cells are copied.
 
-As in every spreadsheet: a cell that moves is followed, a range that loses rows shrinks, what is
-gone altogether is ``#REF!``, and a copy looks as far away as its original did but for ``$``.
+As in every spreadsheet, a formula follows a cell that moves, a range that loses rows shrinks, a
+deleted reference becomes ``#REF!``, and a copy keeps relative distances except with ``$``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def renamed(node: Node, old: str, new: str) -> Node:
 
 
 def shifted(node: Node, own: str, sheet: str, row: int, count: int) -> Node:
-    """Return a formula after rows have come or gone.
+    """Return a formula after rows have been inserted or deleted.
 
     Args:
         node: The formula.

@@ -154,7 +154,7 @@ def _headcount(rng: random.Random, known: Company) -> dict[str, Table]:
         hours = f"=SUMIF({found},A{number},People!F2:F{last})"
         average = f"=ROUND(C{number}/B{number},1)"
         teams.append([department, f"=COUNTIF({found},A{number})", hours, average])
-    # Nobody is in this department any more, and nobody took the line out.
+    # This department is empty, but its line is still there.
     line = len(teams) + 1
     teams.append(["Print shop", f"=COUNTIF(People!C2:C99,A{line})", 0, f"=C{line}/B{line}"])
     return {"People": rows, "Departments": teams}

@@ -1,4 +1,4 @@
-"""What the spreadsheets' tools return."""
+"""Result types of the spreadsheets' tools."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Problem(TypedDict):
 
 
 class Written(TypedDict):
-    """What a change to cells came to."""
+    """The result of a change to cells."""
 
     workbook: int
     version: int

@@ -1,4 +1,4 @@
-"""Who writes in and about what: names, companies, and matters by product.
+"""Names, companies, and matters by product, for the people who write to the help desk.
 
 People, companies and products are invented; domains end in ``.example``.
 """

@@ -1,4 +1,4 @@
-"""What the help desk holds its callers to, and what its tools show."""
+"""The rules of the help desk, and the results of its tools."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Seeded data of a help desk: companies, their people, and a year of what they wrote in.
 
 Every ticket is about a product that its company has, and speaks of the matter its subject
-names. The mess is that of real desks: people entered twice, a matter reported twice, typing
-errors, tags that mean the same, tickets that nobody has touched for months.
+names. The data has the flaws of real desks: people entered twice, a matter reported twice, typing
+errors, tags that mean the same, tickets that were not touched for months.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Tickets(_Rules):
             text: Words that subject or body contain, in any case.
             status: Only tickets in this status.
             priority: Only tickets of this priority.
-            assignee: Only tickets of this agent; "none" for those of nobody.
+            assignee: Only tickets of this agent; "none" for unassigned ones.
             customer: Only tickets of the customer with this number.
             tag: Only tickets with this tag.
             overdue: Only tickets that are not done and past their due time.
@@ -209,11 +209,11 @@ class Tickets(_Rules):
 
     @writes
     def assign(self, ticket: int, agent: str | None, version: int | None = None) -> Ticket:
-        """Give a ticket to an agent, or to nobody.
+        """Give a ticket to an agent, or take it from its agent.
 
         Args:
             ticket: Number of the ticket.
-            agent: Id of the agent, as list_agents shows it; null for nobody.
+            agent: Id of the agent, as list_agents shows it; null to unassign it.
             version: The version that was seen; refused if the ticket has changed since.
         """
         row = self._workable(ticket, version)

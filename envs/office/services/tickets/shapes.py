@@ -1,4 +1,4 @@
-"""What the help desk's tools return."""
+"""Result types of the help desk's tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Status = Literal["open", "pending", "closed", "merged"]
 
 
 class Customer(TypedDict):
-    """Whom tickets are for."""
+    """A customer, who writes tickets."""
 
     id: int
     name: str
@@ -25,7 +25,7 @@ class Customer(TypedDict):
 
 
 class Agent(TypedDict):
-    """Who works on tickets."""
+    """An agent, who works on tickets."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class Agent(TypedDict):
 
 
 class Comment(TypedDict):
-    """What was written on a ticket."""
+    """A comment on a ticket."""
 
     id: int
     author: str

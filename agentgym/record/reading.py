@@ -1,0 +1,141 @@
+"""Records read from plain values (JSON, rows of SQLite) by their type annotations, strictly.
+
+Pydantic builds a validator from a dataclass; read in its usual way it would take ``"1"`` for a
+number and 1 for true. Here every value must be of the kind that its field names, numbers must be
+finite, and reading ends at the first mistake: a hostile record costs no more than a sound one.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any, Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import SchemaValidator, core_schema
+
+NUMBER: Final = float
+"""Of a measurement; an integer will do, and is returned as a float."""
+
+_LARGEST: Final = 2**63
+"""Larger numbers are no measurement, and sums of them would overflow."""
+
+_SHOWN: Final = 60
+
+T = TypeVar("T")
+
+
+def read(kind: type[T], value: object, where: str) -> T:
+    """Return the record that a plain value describes; a field may be absent if it has a default.
+
+    Args:
+        kind: A dataclass, or any other type that pydantic can read.
+        value: What was read.
+        where: What messages call it.
+
+    Raises:
+        ValueError: It is something else; names the field.
+
+    Example:
+        >>> from agentgym.records import TokenUsage
+        >>> read(TokenUsage, {"prompt": 3, "completion": 1}, "usage")
+        TokenUsage(prompt=3, completion=1, cached=0)
+    """
+    found: T = expect(value, where, kind)
+    return found
+
+
+def expect(value: object, where: str, kind: Any) -> Any:
+    """Return a value that was read if it is of the kind its field has; see `read`.
+
+    Args:
+        value: What was read.
+        where: What the message calls it.
+        kind: A type or a union of types, `NUMBER` for one.
+
+    Raises:
+        ValueError: It is of another kind.
+    """
+    try:
+        return _validator(kind).validate_python(value)
+    except ValidationError as error:
+        # Copying the input into the list of errors would double a hostile record.
+        first = error.errors(include_url=False)[0]
+        field = ".".join([where, *(part for part in first["loc"] if isinstance(part, str))])
+    raise ValueError(_complaint(field, first))
+
+
+@functools.cache
+def _validator(kind: Any) -> SchemaValidator:
+    return SchemaValidator(_strict(TypeAdapter(kind).core_schema))
+
+
+def _strict(schema: Any) -> Any:
+    """Return a schema of pydantic in which every value must be of the kind that is asked for."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(_strict, schema))
+    if not isinstance(schema, dict):
+        return schema
+    kind = schema.get("type")
+    if kind == "str":
+        # Its own reader of text refuses lone surrogates, which the output of commands may hold.
+        return core_schema.is_instance_schema(str)
+    if kind == "bool":
+        return core_schema.bool_schema(strict=True)
+    if kind == "int":
+        return core_schema.int_schema(strict=True, gt=-_LARGEST, lt=_LARGEST)
+    if kind == "float":
+        return core_schema.float_schema(
+            strict=True, allow_inf_nan=False, gt=-float(_LARGEST), lt=float(_LARGEST)
+        )
+    found = {key: value if key in _OPAQUE else _strict(value) for key, value in schema.items()}
+    if kind in ("tuple", "list"):
+        found["fail_fast"] = True
+    if kind == "dataclass-args":
+        # A field with another name would otherwise get its default without a word.
+        found["extra_behavior"] = "forbid"
+    if kind == "union":
+        found["mode"] = "left_to_right"
+    return found
+
+
+_OPAQUE: Final = frozenset({"metadata", "cls", "members", "default", "default_factory", "config"})
+"""Parts of a schema that are values of Python, not schemas."""
+
+_WORDS: Final = {
+    "missing": "absent",
+    "is_instance_of": "text",
+    "bool_type": "true or false",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "dataclass_type": "an object",
+    "dict_type": "an object",
+    "mapping_type": "an object",
+    "tuple_type": "an array",
+    "list_type": "an array",
+    "none_required": "null",
+    "greater_than": f"a number between -{_LARGEST:.0e} and {_LARGEST:.0e}",
+    "less_than": f"a number between -{_LARGEST:.0e} and {_LARGEST:.0e}",
+}
+
+
+def _complaint(field: str, error: Any) -> str:
+    kind = error["type"]
+    if kind == "missing":
+        return f"{field}: absent"
+    if kind == "unexpected_keyword_argument":
+        return f"{field[:_SHOWN]}: no field of this record"
+    if kind in ("enum", "literal_error"):
+        wanted = "one of " + str(error["ctx"]["expected"]).replace("'", "").replace(" or ", ", ")
+    else:
+        wanted = _WORDS.get(kind, error["msg"])
+    return f"{field}: expected {wanted}, got {_excerpt(error['input'])}"
+
+
+def _excerpt(value: object) -> str:
+    try:
+        seen = json.dumps(value, default=ascii)
+    except (ValueError, RecursionError):
+        seen = type(value).__name__
+    return seen[:_SHOWN] + "…" * (len(seen) > _SHOWN)

@@ -1,0 +1,99 @@
+"""A step as a row of the table `steps` and back; each row carries a digest of its columns."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from typing import Final
+
+from agentgym.errors import RecordError
+from agentgym.record import codec
+from agentgym.record.generations import GenerationColumn
+from agentgym.record.packing import Packing
+from agentgym.record.reading import NUMBER, expect, read
+from agentgym.records import Step, StepEvent, StepEventKind, TokenUsage
+
+Value = int | float | str | None
+
+COLUMNS: Final = (
+    *("episode", "step", "duration_s", "prompt_tokens", "completion_tokens", "cached_tokens"),
+    *("decision", "observation", "events", "generations"),
+)
+"""The columns of the table `steps`, `digest` apart."""
+
+INSERT: Final = (
+    f"INSERT INTO steps ({', '.join(COLUMNS)}, digest)"
+    f" VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
+)
+
+
+def row_digest(columns: tuple[Value, ...]) -> str:
+    r"""Return the SHA-256 of a row as 64 hex digits; a blob counts by its name.
+
+    Columns are divided by tabs, which JSON spells ``\t``. Generations that are not known are left
+    out: the rows of older runs have no such column, and keep their digests.
+    """
+    told = columns if columns[-1] is not None else columns[:-1]
+    return hashlib.sha256("\t".join(map(str, told)).encode("ascii", "replace")).hexdigest()
+
+
+class StepRows:
+    """Writes and reads the rows of steps.
+
+    Args:
+        packing: How values become columns.
+    """
+
+    def __init__(self, packing: Packing) -> None:
+        self._packing = packing
+        self._generations = GenerationColumn(packing)
+
+    def row(self, episode_id: int, step: Step) -> tuple[Value, ...]:
+        """Return the values of `INSERT` for a step.
+
+        Raises:
+            RecordError: A blob cannot be written.
+        """
+        decision = step.decision
+        columns: tuple[Value, ...] = (
+            *(episode_id, step.index, float(step.duration_s)),
+            *(decision.usage.prompt, decision.usage.completion, decision.usage.cached),
+            self._packing.pack_text(codec.decision_to_text(decision)),
+            self._packing.pack_observation(step.observation),
+            self._packing.pack(step.events),
+            self._generations.pack(decision.generations),
+        )
+        return (*columns, row_digest(columns))
+
+    def step(self, row: sqlite3.Row) -> Step:
+        """Return the step of a row.
+
+        Raises:
+            ValueError, RecordError: The row is damaged; names the column.
+        """
+        index = expect(row["step"], "step", int)
+        observation = self._packing.unpack_observation(row["observation"])
+        names = ("prompt", "completion", "cached")
+        counts = {name: row[f"{name}_tokens"] for name in names}
+        usage = read(TokenUsage, counts, "decision.usage")
+        decision = codec.decision_from_json(
+            self._packing.unpack(row["decision"], "decision"),
+            usage,
+            self._generations.unpack(row["generations"]),
+        )
+        duration_s = expect(row["duration_s"], "duration_s", NUMBER)
+        if row_digest(tuple(row[name] for name in COLUMNS)) != row["digest"]:
+            raise RecordError("it does not match its digest")
+        return Step(index, decision, observation, duration_s, self.events(row["events"]))
+
+    def events(self, column: object) -> tuple[StepEvent, ...]:
+        """Return what happened around a step.
+
+        Raises:
+            ValueError, RecordError: The column is damaged.
+        """
+        found = read(tuple[StepEvent, ...], self._packing.unpack(column, "events"), "events")
+        for event in found:
+            if (event.turn is not None) is not (event.kind is StepEventKind.USER):
+                raise ValueError("events.turn: expected one in an event of the user, and no other")
+        return found
