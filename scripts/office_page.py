@@ -39,7 +39,7 @@ MESS = {
     " WHERE status IN ('open', 'pending') AND due_at < '2026-03-02T09:00:00Z'",
     "tickets: of them, due within a day": "SELECT count(*) FROM tickets_ticket WHERE status IN"
     " ('open', 'pending') AND due_at BETWEEN '2026-03-02T09:00:00Z' AND '2026-03-03T09:00:00Z'",
-    "tickets: of them, nobody's": "SELECT count(*) FROM tickets_ticket"
+    "tickets: of them, unassigned": "SELECT count(*) FROM tickets_ticket"
     " WHERE status IN ('open', 'pending') AND assignee IS NULL",
     "tickets: open twins within one company": "SELECT count(*) FROM tickets_ticket a"
     " JOIN tickets_ticket b ON a.id < b.id AND lower(trim(a.subject)) = lower(trim(b.subject))"
@@ -66,7 +66,7 @@ MESS = {
     " AND sender IN (SELECT email FROM contacts_address) AND NOT EXISTS (SELECT 1"
     " FROM mail_message o WHERE o.thread = m.thread AND o.sent_at > m.sent_at)",
     "mail: came back": "SELECT count(*) FROM mail_message WHERE subject LIKE 'Undelivered%'",
-    "mail: drafts that nobody sent": "SELECT count(*) FROM mail_message WHERE folder_id = 3",
+    "mail: drafts that were never sent": "SELECT count(*) FROM mail_message WHERE folder_id = 3",
     "mail: from a domain that looks almost like ours": "SELECT count(*) FROM mail_message"
     " WHERE sender LIKE '%@fairlaed.example'",
     "chat: questions to the agent": "SELECT count(*) FROM chat_mention x JOIN chat_message m"

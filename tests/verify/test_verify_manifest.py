@@ -186,6 +186,13 @@ def test_a_damaged_or_hostile_file_is_compared_as_it_is(tmp_path, data):
     assert differing(make, tmp_path / "again", data, data + b"x") is None
 
 
+def test_of_a_bomb_only_the_time_in_the_header_is_left_out(tmp_path):
+    def make(root, at):
+        (root / "x.gz").write_bytes(gzip.compress(bytes(64 << 20), mtime=at))
+
+    assert differing(make, tmp_path) == ("/x.gz",)
+
+
 def test_files_beyond_the_budget_are_compared_as_they_are(tmp_path):
     def make(root, at):
         for number in range(40):

@@ -69,13 +69,14 @@ class Contents:
 
     def _gzip(self, path: str, data: bytes) -> bytes:
         reader = zlib.decompressobj(31)
+        packed = data[:4] + bytes(4) + data[8:]  # without the time in the header
         try:
             inner = reader.decompress(data, self._left or 1)
         except zlib.error:
-            return data
+            return packed
         self._left = max(0, self._left - len(inner))
         if not reader.eof or reader.unused_data:
-            return data
+            return packed
         return b"gzip:" + self._masked(path.removesuffix(".gz"), inner, nested=True)
 
     def _tar(self, data: bytes) -> bytes:

@@ -27,7 +27,7 @@ def test_the_rubric_of_the_page_loads(tmp_path: Path) -> None:
 
 
 def test_the_options_of_the_page_are_those_of_the_judge() -> None:
-    listed = PAGE.partition("there\nare ")[2].partition(" `agentgym eval`")[0]
+    listed = PAGE.partition("The options are ")[2].partition("\n\n`agentgym eval`")[0]
     assert set(re.findall(r"`(\w+)`", listed)) == set(Options.model_fields)
     for name, field in Options.model_fields.items():
         if field.default is not None:
