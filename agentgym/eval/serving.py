@@ -93,7 +93,7 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
         return store
     store.close()
     raise ConfigError(
-        f"{folder} holds a run of something else, or on other options; choose another with --out"
+        f"{folder} holds a run of another task, or with other options; choose another with --out"
     )
 
 

@@ -21,7 +21,7 @@ MOST_FILES: Final = 2000
 MOST_PATH_PARTS: Final = 100_000
 """Limit on the summed depths of all paths; a deep tree takes quadratic time to look up."""
 MOST_PATH_CHARS: Final = 1 << 20
-MASKED_BYTES: Final = 4 << 20
+MASKED_BYTES: Final = 2 << 20
 """Number of bytes of all files together that are masked; each MiB takes a second or more."""
 _MASKED_FILE_BYTES: Final = 256 << 10
 _ADDED_FOLDER: Final = f"{ChangeKind.ADDED} dir "

@@ -121,7 +121,7 @@ async def test_a_run_grows_with_every_start_on_equal_terms(folder, tmp_path):
     store.close()
     other = [PROGRAM, "serve", "--mcp", folder, "--out", out, "--seed", "7"]
     done = subprocess.run(other, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and "on other options" in done.stderr
+    assert done.returncode == 2 and "with other options" in done.stderr
 
 
 def test_a_taken_port_leaves_no_run(folder, tmp_path):

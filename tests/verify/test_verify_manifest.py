@@ -17,6 +17,7 @@ import pytest
 from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
 from agentgym.records import Change, ChangeKind, FileStat
+from agentgym.verify import manifest
 from agentgym.verify.manifest import differing_files, list_files
 
 NOW = 1_795_000_000
@@ -193,9 +194,12 @@ def test_of_a_bomb_only_the_time_in_the_header_is_left_out(tmp_path):
     assert differing(make, tmp_path) == ("/x.gz",)
 
 
-def test_files_beyond_the_budget_are_compared_as_they_are(tmp_path):
-    def make(root, at):
-        for number in range(40):
-            (root / f"{number:02}").write_text(f"{at}" + " " * (200 << 10))
+@pytest.mark.parametrize(("most_bytes", "found"), [(100, ("/0", "/1")), (15, None)])
+def test_files_beyond_the_budget_are_compared_as_they_are(tmp_path, monkeypatch, most_bytes, found):
+    monkeypatch.setattr(manifest, "MASKED_BYTES", most_bytes)
 
-    assert differing(make, tmp_path) is None
+    def make(root, at):
+        for number in range(2):
+            (root / f"{number}").write_text(f"{at}")
+
+    assert differing(make, tmp_path) == found

@@ -36,7 +36,7 @@ _SLASHED: Final = re.compile(
     rf"{_LEAD}(?<![\d./-])(\d{{1,2}})([./-])(\d{{1,2}})\3(\d{{4}}|\d\d)(?![\d/-])"
 )
 _SHORT: Final = re.compile(
-    rf"{_LEAD}(?<![\d./:€$£-])(?<!eur )(?<!usd )(\d{{1,2}})\.(0?[1-9]|1[0-2])\.(?=[\s,;)]|$)"
+    rf"{_LEAD}(?<![\d./:€$£-])(?<!eur )(?<!usd )(\d{{1,2}})\.(0?[1-9]|1[0-2])\.(?=[\s,:;)]|$)"
 )
 _SLASHED_SHORT: Final = re.compile(r"(?<![\d./:-])(\d{1,2})/(\d{1,2})(?![\d/.])")
 _NAKED: Final = re.compile(rf"{_LEAD}\b(?:the )?(\d{{1,2}})(?:st|nd|rd|th)\b")
