@@ -184,11 +184,14 @@ class AgentError(AgentGymError):
     Attributes:
         detail: Text that the record keeps with the message: a traceback, or the unusable replies.
         usage: The `TokenUsage` of a decision that was not made; None if it cost nothing.
+        generations: The completions (`Generation`) of such a decision, in a tuple; None if they are
+            not known.
     """
 
     boundary = "agent"
     detail: str = ""
     usage: object = None
+    generations: object = None
 
 
 class PolicyError(AgentError):

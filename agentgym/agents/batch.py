@@ -55,4 +55,4 @@ def next_call(history: Sequence[Step]) -> Decision | None:
         return None
     if following >= len(calls):
         return None
-    return Decision(calls[following], reply={_PLACE: following})
+    return Decision(calls[following], reply={_PLACE: following}, generations=())

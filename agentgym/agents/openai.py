@@ -31,12 +31,22 @@ from agentgym.chat.toolcalls import (
     usable_calls,
 )
 from agentgym.errors import AgentError, PolicyError
-from agentgym.records import Briefing, Decision, Nudge, Observation, Step, TokenUsage, ToolSpec
+from agentgym.records import (
+    Briefing,
+    Decision,
+    Generation,
+    Nudge,
+    Observation,
+    Step,
+    TokenUsage,
+    ToolSpec,
+)
 
 ASKS = 3
 EXAMPLE = "openai:gpt-x?stream=true&temperature=0"
 
 _SAID_CHARS = 2_000
+_REASON_CHARS = 200
 _REFUSED = (400, 413, 422)
 """Statuses with which a server refuses the content of a request."""
 
@@ -52,6 +62,8 @@ class Options(BaseModel):
         seed: Sampling seed, for servers that accept one.
         parallel_tool_calls: Whether a reply may make several calls; sent unchanged. They are
             executed in order, each as a step. False: only the first is.
+        logprobs: Ask for the log-probabilities of the reply's tokens, which the record then holds.
+        token_ids: Ask for token ids of prompt and reply (``return_token_ids``), as vLLM returns.
         extra_body: A JSON object whose fields are added to every request, URL-encoded.
         token_budget: Tokens an episode may cost; it ends once they are spent.
         timeout_s: Seconds one reply may take, retries included.
@@ -66,6 +78,8 @@ class Options(BaseModel):
     reasoning_effort: str | None = Field(None, min_length=1)
     seed: int | None = None
     parallel_tool_calls: bool | None = None
+    logprobs: bool = False
+    token_ids: bool = False
     extra_body: Json[dict[str, Any]] | None = None
     token_budget: int | None = Field(None, ge=1)
     timeout_s: float = Field(300.0, gt=0)
@@ -78,7 +92,17 @@ class Options(BaseModel):
         request = {name: value for name in names if (value := getattr(self, name)) is not None}
         if self.stream:
             request |= {"stream": True, "stream_options": {"include_usage": True}}
+        if self.logprobs:
+            request["logprobs"] = True
+        if self.token_ids:
+            request["extra_body"] = {"return_token_ids": True, **(self.extra_body or {})}
         return request
+
+    def sampling(self) -> dict[str, Any]:
+        """Return what requests say of sampling, fields of `extra_body` included."""
+        names = ("temperature", "max_tokens", "reasoning_effort", "seed")
+        said = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return {**said, **(self.extra_body or {})}
 
 
 class OpenAIAgent:
@@ -121,12 +145,14 @@ class OpenAIAgent:
         usage = TokenUsage()
         corrections: list[ChatMessage] = []
         nudges: list[Nudge] = []
+        made: list[Generation] = []
         for _ in range(ASKS):
             try:
                 self._check_budget(history, usage)
                 completion = await self._asked(observation, tools, history, corrections)
             except AgentError as error:
                 error.usage = usage  # of the earlier replies, which no step counts
+                error.generations = tuple(made)
                 raise
             message = completion.message
             usage += completion.usage
@@ -135,10 +161,23 @@ class OpenAIAgent:
             except UnusableReplyError as problem:
                 corrections += correction(message, problem)
                 nudges.append(Nudge(said(message)[:_SAID_CHARS], str(problem)))
+                made.append(self._generation(completion, rejected=True))
                 continue
+            made.append(self._generation(completion, rejected=False))
             reply = message.to_json()
-            return Decision(first, _thought(message), usage, reply, tuple(nudges))
-        raise _unusable(self._model, nudges, usage)
+            return Decision(first, _thought(message), usage, reply, tuple(nudges), tuple(made))
+        failure = _unusable(self._model, nudges, usage)
+        failure.generations = tuple(made)
+        raise failure
+
+    def _generation(self, completion: Completion, *, rejected: bool) -> Generation:
+        return Generation(
+            completion.tokens,
+            completion.finish_reason[:_REASON_CHARS] or None,
+            completion.version,
+            self._options.sampling(),
+            rejected,
+        )
 
     async def close(self) -> None:
         """Close the connections."""

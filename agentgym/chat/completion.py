@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agentgym.records import Json, TokenUsage
+from agentgym.chat.tokens import TokenCollector
+from agentgym.records import Json, TokenTrace, TokenUsage
 
 _MOST_TOKENS = 2**40
 
@@ -92,6 +93,9 @@ class _Choice(BaseModel):
     message: Message | None = None
     delta: Message | None = None
     finish_reason: str | None = None
+    logprobs: Any = None
+    token_ids: Any = None
+    prompt_token_ids: Any = None
 
 
 class _PromptDetails(BaseModel):
@@ -109,6 +113,9 @@ class _Body(BaseModel):
 
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
+    model: Any = None
+    system_fingerprint: Any = None
+    prompt_token_ids: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +126,15 @@ class Completion:
         message: Empty if the server sent no message, as some do for a call that they cannot read.
         usage: Tokens of the request and the reply.
         finish_reason: Reason why the reply ended; empty if the server does not say.
+        tokens: Tokens of the prompt and the reply, as far as the server tells them.
+        version: The model as the server names it, None if the server does not say.
     """
 
     message: Message
     usage: TokenUsage
     finish_reason: str = ""
+    tokens: TokenTrace = field(default_factory=TokenTrace)
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +169,18 @@ def read_json(body: bytes) -> Completion:
     if len(message.tool_calls or ()) > MOST_CALLS:
         raise OverlongReplyError(f"more than {MOST_CALLS} tool calls")
     usage = TokenUsage() if reply.usage is None else _token_usage(reply.usage)
-    return Completion(message, usage, choice.finish_reason or "")
+    tokens = TokenCollector()
+    _collect(tokens, reply, choice)
+    reason = choice.finish_reason or ""
+    return Completion(message, usage, reason, tokens.trace(), tokens.version)
 
 
-def read_part(data: bytes) -> Part:
+def read_part(data: bytes, tokens: TokenCollector) -> Part:
     """Read one event of a stream.
+
+    Args:
+        data: The event.
+        tokens: Takes down the tokens that the event tells.
 
     Raises:
         ReplyError: The event is not part of a chat completion.
@@ -172,6 +190,7 @@ def read_part(data: bytes) -> Part:
     event = _read(data, lambda value: value)
     choice = event.choices[0] if event.choices else _Choice()
     usage = None if event.usage is None else _token_usage(event.usage)
+    _collect(tokens, event, choice)
     return Part(choice.delta or Message(), usage, choice.finish_reason or "")
 
 
@@ -203,6 +222,12 @@ def _read(body: bytes, clean: Callable[[Any], Any]) -> _Body:
         raise
     except (ValueError, RecursionError) as error:
         raise ReplyError(f"not a chat completion ({error}): {excerpt(body)}") from error
+
+
+def _collect(tokens: TokenCollector, reply: _Body, choice: _Choice) -> None:
+    tokens.add_version(reply.model, reply.system_fingerprint)
+    tokens.add_prompt(choice.prompt_token_ids or reply.prompt_token_ids)
+    tokens.add(choice.token_ids, choice.logprobs)
 
 
 def _token_usage(usage: _Usage) -> TokenUsage:

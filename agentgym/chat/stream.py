@@ -17,6 +17,7 @@ from agentgym.chat.completion import (
     ToolCall,
     read_part,
 )
+from agentgym.chat.tokens import TokenCollector
 from agentgym.records import TokenUsage
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
@@ -47,6 +48,7 @@ class EventStream:
         self._calls: list[_Call] = []
         self._open: dict[int | None, _Call] = {}
         self._usage, self._reason = TokenUsage(), ""
+        self._tokens = TokenCollector()
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes.
@@ -82,7 +84,8 @@ class EventStream:
             for call in self._calls
         ]
         message = Message.read({"role": "assistant", **texts, "tool_calls": calls})
-        return Completion(message, self._usage, self._reason)
+        tokens = self._tokens
+        return Completion(message, self._usage, self._reason, tokens.trace(), tokens.version)
 
     def _take(self, line: bytes) -> None:
         data = line[5:].strip() if line.startswith(b"data:") and not self.over else b""
@@ -90,7 +93,7 @@ class EventStream:
             self.over = True
         if not data or self.over:
             return
-        part = read_part(data)
+        part = read_part(data, self._tokens)
         self._events += 1
         self._usage = part.usage or self._usage
         self._reason = part.finish_reason or self._reason

@@ -30,7 +30,11 @@ MAX_TOKENS: Final = 2**53 - 1
 """Largest number of tokens that one decision may report."""
 
 _MAX_NUDGES, _MAX_NUDGE_CHARACTERS = 16, 20_000
-_MAX_GENERATIONS, _MAX_GENERATED_TOKENS = 17, 2**22
+
+MAX_GENERATIONS: Final = _MAX_NUDGES + 1
+"""Completions that a record keeps of one decision: the last ones."""
+
+_MAX_GENERATED_TOKENS: Final = 2**22
 _MAX_WORD: Final = 500
 """Characters of a finish reason or of the name of a policy's version."""
 
@@ -128,10 +132,8 @@ def flaw_of_generations(generations: object) -> str:
         return ""
     if not isinstance(generations, tuple):
         return f"generations is a {type(generations).__name__}; expected a tuple of Generation"
-    if len(generations) > _MAX_GENERATIONS:
-        return f"generations has {len(generations)} items; expected at most {_MAX_GENERATIONS}"
     tokens = 0
-    for generation in generations:
+    for generation in generations[-MAX_GENERATIONS:]:
         if not isinstance(generation, Generation):
             return f"generations has a {type(generation).__name__}; expected only Generation"
         if flaw := _flaw_of_generation(generation):
@@ -187,7 +189,17 @@ def bounded_decision(decision: Decision) -> Decision:
     nudges = decision.nudges
     if nudges and isinstance(nudges, tuple):
         nudges = tuple(map(_cut, nudges[-_MAX_NUDGES:]))
-    return replace(decision, action=action, thought=thought, reply=reply, nudges=nudges)
+    generations = decision.generations
+    if isinstance(generations, tuple):
+        generations = generations[-MAX_GENERATIONS:]
+    return replace(
+        decision,
+        action=action,
+        thought=thought,
+        reply=reply,
+        nudges=nudges,
+        generations=generations,
+    )
 
 
 def _cut(nudge: Nudge) -> Nudge:

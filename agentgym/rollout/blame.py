@@ -20,7 +20,7 @@ from typing import Final
 
 from agentgym.errors import AgentError, PolicyError
 from agentgym.records import TokenUsage
-from agentgym.records.bounds import flaw_of_usage
+from agentgym.records.bounds import MAX_GENERATIONS, flaw_of_generations, flaw_of_usage
 
 _CHARS: Final = 2_000
 _DETAIL_CHARS: Final = 20_000
@@ -67,6 +67,9 @@ def blame(error: BaseException, agent: object) -> AgentError:
     usage = getattr(error, "usage", None)
     if isinstance(usage, TokenUsage) and not flaw_of_usage(usage):
         failure.usage = usage
+    generations = getattr(error, "generations", None)
+    if isinstance(generations, tuple) and not flaw_of_generations(generations):
+        failure.generations = generations[-MAX_GENERATIONS:]
     return failure
 
 

@@ -18,7 +18,7 @@ from agentgym.errors import AgentError, AgentGymError, PolicyError, RecordError
 from agentgym.protocols import Agent
 from agentgym.record.recorder import Recorder
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import CheckStatus, Step, TokenUsage, Verdict
+from agentgym.records import CheckStatus, Generation, Step, TokenUsage, Verdict
 from agentgym.rollout.keeping import StateKeeping
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
@@ -150,6 +150,7 @@ class Rollout:
         self._on_step = on_step
         self._began = time.monotonic() if began_s is None else began_s
         self._refused = TokenUsage()
+        self._refused_generations: tuple[Generation, ...] | None = ()
 
     def record(self, store: RunStore, episode_id: int) -> Recorder:
         """Mark an episode of the store as running in this one."""
@@ -195,6 +196,7 @@ class Rollout:
                 error=result.error,
                 audit=self._episode.audit,
                 refused=self._refused,
+                generations=self._refused_generations,
             )
         return result
 
@@ -205,17 +207,23 @@ class Rollout:
             self._note(f"truncated after {len(self._episode.steps)} steps: {end}")
             return Ending(await self._episode.finish(), truncated=True)
         except PolicyError as end:
-            self._refused = _spent(end)
+            self._refuse(end)
             self._note(
                 f"the policy failed after {len(self._episode.steps)} steps: {end}", end.detail
             )
             verdict = await self._episode.finish()
             return Ending(verdict, str(end) if verdict.scored else "")
         except AgentError as end:
-            self._refused = _spent(end)
+            self._refuse(end)
             if end.detail:
                 self._note(f"the agent failed after {len(self._episode.steps)} steps", end.detail)
             raise
+
+    def _refuse(self, end: AgentError) -> None:
+        """Take down the replies that led to no step."""
+        self._refused = end.usage if isinstance(end.usage, TokenUsage) else TokenUsage()
+        known = end.generations
+        self._refused_generations = known if isinstance(known, tuple) else None
 
     def _note(self, *parts: str) -> None:
         if self.recorder is not None:
@@ -257,10 +265,6 @@ def failed(error: Exception) -> Ending:
         return Ending(Verdict(f"error:{error.boundary}", outcome=False, score=0.0), str(error))
     verdict = Verdict(f"error:{AgentGymError.boundary}", outcome=False, score=0.0)
     return Ending(verdict, f"{type(error).__name__}: {error}")
-
-
-def _spent(error: AgentError) -> TokenUsage:
-    return error.usage if isinstance(error.usage, TokenUsage) else TokenUsage()
 
 
 def _complaint(verdict: Verdict) -> str:

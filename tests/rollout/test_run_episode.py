@@ -23,7 +23,7 @@ from agentgym.errors import (
     VerifierError,
 )
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import Action, Decision, Nudge, TokenUsage
+from agentgym.records import Action, Decision, Generation, Nudge, TokenTrace, TokenUsage
 from agentgym.rollout import policy
 from agentgym.rollout.run import run_episode
 
@@ -243,6 +243,7 @@ async def test_a_count_of_tokens_that_cannot_be_recorded_stops_no_run(store, cou
         ({"nudges": [Nudge("a", "b")]}, "nudges is a list; expected a tuple of Nudge"),
         ({"nudges": ("a",)}, "nudges has a str; expected only Nudge"),
         ({"nudges": (Nudge(1, "b"),)}, "nudges has a Nudge whose fields are not text"),
+        ({"generations": [Generation()]}, "generations is a list; expected a tuple of Generation"),
     ],
 )
 async def test_a_field_of_another_type_is_the_failure_of_the_policy(store, fields, why):
@@ -273,6 +274,44 @@ async def test_tokens_of_the_replies_that_ended_an_episode_are_counted(store, ki
     assert result.usage == store.episode(1).usage == TokenUsage(320, 34, 5)
     store.reset_episode(1)
     assert store.episode(1).usage == TokenUsage()
+
+
+TRACE = TokenTrace([1, 2], [3], [-0.5], [True])
+
+
+async def test_generations_are_recorded_and_the_last_of_many_are_kept(store):
+    class Sampled(Counter):
+        async def act(self, observation, tools, history):
+            decision = await super().act(observation, tools, history)
+            rejected = tuple(Generation(finish_reason=str(n), rejected=True) for n in range(30))
+            return replace(decision, generations=(*rejected, Generation(TRACE, "stop", "step-4")))
+
+    await run(store, world(), Sampled())
+    for step in store.steps(1):
+        *rejected, last = step.decision.generations
+        assert last == Generation(TRACE, "stop", "step-4")
+        assert [one.finish_reason for one in rejected] == [str(n) for n in range(14, 30)]
+    assert store.refused(1) == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ((Generation(TRACE, rejected=True),) * 2, (Generation(TRACE, rejected=True),) * 2),
+        (None, None),
+        ([Generation(TRACE)], None),
+        (("text",), None),
+    ],
+)
+async def test_replies_that_ended_an_episode_are_recorded(store, told, kept):
+    def refused(*_):
+        error = PolicyError("made no usable call")
+        error.usage = TokenUsage(300, 30, 3)
+        error.generations = told
+        raise error
+
+    await run(store, world(), Failing(refused))
+    assert store.refused(1) == kept
 
 
 @pytest.mark.parametrize("usage", ["much", TokenUsage(-1), TokenUsage(prompt=None)])
