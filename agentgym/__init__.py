@@ -12,19 +12,13 @@ from agentgym.env.gymnasium_ids import register_with_gymnasium
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
+    from agentgym.env.episode import Episode
+    from agentgym.env.opening import open_environment
     from agentgym.env.registration import make
     from agentgym.env.wrappers import ByteText, DiscreteCalls
     from agentgym.errors import AgentGymError, GuestFileError, VerifierError
     from agentgym.eval.evaluation import evaluate
-    from agentgym.protocols import (
-        Agent,
-        Evidence,
-        FileTree,
-        Room,
-        Sandbox,
-        SandboxProvider,
-        Surface,
-    )
+    from agentgym.protocols import Agent, Evidence, FileTree, Room, SandboxProvider
     from agentgym.records import (
         Action,
         Briefing,
@@ -51,32 +45,32 @@ __all__ = [
     "Decision",
     "DiscreteCalls",
     "Environment",
+    "Episode",
     "Evidence",
     "ExecResult",
     "FileTree",
     "GuestFileError",
     "Observation",
     "Room",
-    "Sandbox",
     "SandboxProvider",
     "Step",
-    "Surface",
     "ToolSpec",
     "Verdict",
     "VerifierError",
     "evaluate",
     "make",
+    "open_environment",
 ]
 
 _HOMES = {
     "agentgym.env.environment": ("Environment",),
+    "agentgym.env.episode": ("Episode",),
+    "agentgym.env.opening": ("open_environment",),
     "agentgym.env.registration": ("make",),
     "agentgym.env.wrappers": ("ByteText", "DiscreteCalls"),
     "agentgym.errors": ("AgentGymError", "GuestFileError", "VerifierError"),
     "agentgym.eval.evaluation": ("evaluate",),
-    "agentgym.protocols": (
-        *("Agent", "Evidence", "FileTree", "Room", "Sandbox", "SandboxProvider", "Surface"),
-    ),
+    "agentgym.protocols": ("Agent", "Evidence", "FileTree", "Room", "SandboxProvider"),
     "agentgym.records": (
         *("Action", "Briefing", "CheckResult", "CheckStatus", "Decision", "ExecResult"),
         *("Observation", "Step", "ToolSpec", "Verdict"),

@@ -129,7 +129,7 @@ class GuestFileError(SandboxError):
 
 
 class UnsupportedError(SandboxError):
-    """The provider does not declare the capability that was asked for."""
+    """A sandbox provider, or another part of an episode, cannot do what was asked for."""
 
 
 class SurfaceError(AgentGymError):

@@ -22,21 +22,21 @@ NAMES = [
     "Decision",
     "DiscreteCalls",
     "Environment",
+    "Episode",
     "Evidence",
     "ExecResult",
     "FileTree",
     "GuestFileError",
     "Observation",
     "Room",
-    "Sandbox",
     "SandboxProvider",
     "Step",
-    "Surface",
     "ToolSpec",
     "Verdict",
     "VerifierError",
     "evaluate",
     "make",
+    "open_environment",
 ]
 
 # Runs in a fresh process. Audit events tell of everything that touches the outside.

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 
 from agentgym.env.environment import Environment
-from agentgym.env.episode import Transition
+from agentgym.env.episode import Episode, Transition
 from agentgym.errors import SandboxEndedError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Action, Observation, Verdict
@@ -37,8 +37,9 @@ class Attempt:
     def __init__(self, task: Task, provider: SandboxProvider, seed: int) -> None:
         self._provider, self._seed = provider, seed
         self._judged_at_end = task.foreign is not None
-        self._env = Environment(task, provider, max_steps=_MANY_STEPS)
-        self.tools = {tool.name: tool for tool in self._env.tools}
+        self._environment = Environment(task, provider, max_steps=_MANY_STEPS)
+        self._begun: Episode | None = None
+        self.tools = {tool.name: tool for tool in self._environment.tools}
         self.verdict: Verdict | None = None
         self.over = False
         self.instruction = self.cwd = ""
@@ -46,9 +47,17 @@ class Attempt:
     async def open(self) -> None:
         """Begin the episode, or begin it anew."""
         self.verdict, self.over = None, False
-        self.instruction = (await self._env.reset(self._seed)).text
-        self.cwd = str((await self._env.surfaces[0].observe()).data.get("cwd", ""))
+        if self._begun is not None:
+            await self._begun.close()
+        self._begun = await self._environment.start(self._seed)
+        self.instruction = self._begun.first.text
+        self.cwd = self._environment.recipe.workdir if self.has_shell else ""
         await self.judge()
+
+    @property
+    def _episode(self) -> Episode:
+        assert self._begun is not None, "an attempt is opened first"
+        return self._begun
 
     @property
     def has_shell(self) -> bool:
@@ -57,13 +66,13 @@ class Attempt:
 
     async def call(self, action: Action) -> Observation:
         """Make a call as the agent would."""
-        return self._take(await self._env.step(action))
+        return self._take(await self._episode.step(action))
 
     async def run(self, command: str) -> Observation:
         """Run a command as the agent would; when cancelled, the command is interrupted."""
         before = await self._pids()
         action = Action("bash", {"command": command, "timeout_s": _COMMAND_S})
-        running = asyncio.ensure_future(self._env.step(action))
+        running = asyncio.ensure_future(self._episode.step(action))
         try:
             transition = await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -75,10 +84,9 @@ class Attempt:
 
     async def solve(self) -> list[Observation]:
         """Play the solution up to its last action, which would end the episode."""
-        assert self._env.instance is not None
         seen = []
-        for action in oracle(self._env.instance)[:-1]:
-            seen.append(self._take(await self._env.step(action)))
+        for action in oracle(self._episode.instance)[:-1]:
+            seen.append(self._take(await self._episode.step(action)))
             if self.over:
                 break
         return seen
@@ -87,7 +95,7 @@ class Attempt:
         """Judge the present state as if the episode ended here; None if that is not possible."""
         if not self.over and not self._judged_at_end:
             with contextlib.suppress(SandboxEndedError):
-                self.verdict = await self._env.judge_now()
+                self.verdict = await self._episode.judge_now()
         return self.verdict
 
     async def submit(self, answer: str | None = None) -> Observation | None:
@@ -95,8 +103,8 @@ class Attempt:
         if self.over:
             return None
         arguments = {} if answer is None else {"answer": answer}
-        action = answered(Action("submit", arguments), self._env.steps)
-        return self._take(await self._env.step(action))
+        action = answered(Action("submit", arguments), self._episode.steps)
+        return self._take(await self._episode.step(action))
 
     async def finish(self) -> Verdict:
         """End the episode as the agent would, play its last steps, and return its verdict."""
@@ -107,7 +115,7 @@ class Attempt:
 
     async def close(self) -> None:
         """End the sandbox and discard its files."""
-        await self._env.close()
+        await self._environment.close()
         await self._provider.close()
 
     def _take(self, transition: Transition) -> Observation:
@@ -118,11 +126,11 @@ class Attempt:
         return transition.observation
 
     async def _pids(self) -> set[int]:
-        if self._env.sandbox is None:
+        if self._episode.over:
             return set()
-        return {process.pid for process in await self._env.sandbox.processes()}
+        return {process.pid for process in await self._episode.sandbox.processes()}
 
     async def _interrupt(self, before: set[int]) -> None:
         pids = [str(pid) for pid in sorted(await self._pids() - before)]
-        if pids and self._env.sandbox is not None:
-            await self._env.sandbox.exec(["/bin/sh", "-c", 'kill -INT "$@"', "sh", *pids])
+        if pids and not self._episode.over:
+            await self._episode.sandbox.exec(["/bin/sh", "-c", 'kill -INT "$@"', "sh", *pids])

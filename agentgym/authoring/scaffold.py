@@ -42,7 +42,7 @@ def new_task(name: str, *, env: str, template: bool, root: Path) -> Path:
             f"{name!r}: expected suite/name in lower case without a version, e.g. web-shop/refund"
         )
     spec = load_env_spec(env)
-    tools = frozenset(tool.name for surface in spec.make_surfaces() for tool in surface.tools())
+    tools = frozenset(tool.name for kind in spec.make_surface_kinds() for tool in kind.tools())
     example = next((name for name, needed in _EXAMPLES.items() if tools.issuperset(needed)), None)
     drafted: Mapping[str, str] = {}
     if example is None:

@@ -85,7 +85,7 @@ class Player:
         if len(history) < len(self._actions):
             return Decision(answered(self._actions[len(history)], history))
         check_end(history, AgentError)
-        raise AgentError(f"after {len(history)} actions there is none left; the episode goes on")
+        raise AgentError(f"all actions are played after step {len(history)}; the episode goes on")
 
     async def close(self) -> None:
         """Do nothing; the player holds no resources."""
@@ -149,33 +149,32 @@ class Stage:
         agent: Agent,
         *,
         max_steps: int | None = None,
-        memory: RoomCache | None = None,
+        room_cache: RoomCache | None = None,
     ) -> Played:
         """Play one episode to its verdict; the result includes every failure."""
         async with self._seats:
             with listening() as contacted:
                 # A proof of soundness must not depend on the reply of a model.
-                env = Environment(
+                steps: list[Step] = []
+                async with Environment(
                     *(task, self.provider),
                     max_steps=max_steps,
                     judge=self.judge,
-                    memory=memory,
+                    room_cache=room_cache,
                     user=SCRIPTED,
-                )
-                try:
+                ) as environment:
                     result = await run_episode(
-                        *(env, agent),
+                        *(environment, agent),
                         seed=seed,
                         store=None,
                         episode_id=None,
                         timeout_s=_EPISODE_S,
+                        on_step=steps.append,
                     )
-                finally:
-                    await env.close()
             self._on_episode(task.id)
             return Played(
                 verdict=result.verdict,
-                steps=tuple(env.steps),
+                steps=tuple(steps),
                 error=result.error,
                 contacted=tuple(contacted),
                 duration_s=result.duration_s,

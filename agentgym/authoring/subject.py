@@ -87,12 +87,12 @@ class Subject:
     def __init__(self, task: Task, seeds: Sequence[int], stage: Stage) -> None:
         self.task, self.seeds, self.stage = task, tuple(seeds), stage
         self.played: list[Played] = []
-        self._memory = RoomCache()
+        self._room_cache = RoomCache()
         self._once: dict[tuple[str, int], asyncio.Future[Any]] = {}
-        env = Environment(task, stage.provider)
-        self.calls = env.tools
-        self.tools = frozenset(tool.name for tool in env.tools)
-        self.has_sandbox = env.provider is stage.provider
+        self._environment = environment = Environment(task, stage.provider)
+        self.calls = environment.tools
+        self.tools = frozenset(tool.name for tool in environment.tools)
+        self.has_sandbox = environment.provider is stage.provider
         self.services = resolve_task(task).spec.find_services()
         self._sampled_calls: SampledCalls | None = None
 
@@ -144,7 +144,7 @@ class Subject:
         async def play() -> Played:
             # Judge it anew: the test is whether equal ends are judged alike, so no memory helps.
             actions = oracle(self.instance(chosen))
-            return await self._play(actions, chosen, memory=None)
+            return await self._play(actions, chosen, room_cache=None)
 
         return await self._only_once(f"oracle {take}", chosen, play)
 
@@ -155,19 +155,19 @@ class Subject:
         files in another episode are reused.
         """
         chosen = self.first_seed if seed is None else seed
-        return await self._play(actions, chosen, memory=self._memory)
+        return await self._play(actions, chosen, room_cache=self._room_cache)
 
     async def _play(
-        self, actions: Sequence[Action], seed: int, *, memory: RoomCache | None
+        self, actions: Sequence[Action], seed: int, *, room_cache: RoomCache | None
     ) -> Played:
-        limit = Environment(self.task, self.stage.provider).max_steps
+        limit = self._environment.max_steps
         return await self._noted(
             self.stage.play(
                 self.task,
                 seed,
                 Player(actions),
                 max_steps=max(limit, len(actions)),
-                memory=memory,
+                room_cache=room_cache,
             )
         )
 
@@ -179,7 +179,7 @@ class Subject:
                 seed,
                 registry.create(agent),
                 max_steps=max_steps,
-                memory=self._memory,
+                room_cache=self._room_cache,
             )
         )
 
@@ -191,9 +191,8 @@ class Subject:
         )
 
     async def _initial_state(self, seed: int) -> InitialState:
-        env = Environment(self.task, self.stage.provider)
-        provider, instance = env.provider, self.task.instance(seed)
-        recipe, snapshot = await env.prepare(seed)
+        provider, instance = self._environment.provider, self.task.instance(seed)
+        recipe, snapshot = await self._environment.prepare(seed)
         gold: dict[str, bytes] = {}
         bare = snapshot
         if self.has_sandbox:

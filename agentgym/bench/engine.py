@@ -15,10 +15,11 @@ from agentgym.agents.registry import create
 from agentgym.bench.series import Figures
 from agentgym.env.environment import Environment
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import Action, Observation, Step
+from agentgym.records import Action, Step
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.guest import BubblewrapSandbox
+from agentgym.surfaces.shell import ShellKind, ShellSurface
 from agentgym.task.load import load_task
 from agentgym.task.model import Task
 
@@ -85,21 +86,21 @@ async def measure_engine(
     """
     task = trivial_task(folder)
     outside = _Outside()
-    env = Environment(task, provider)
-    for surface in env.surfaces:
-        outside.watch(surface, "call", "open", "close")
+    environment = Environment(task, provider)
+    outside.watch(ShellKind, "attach")
+    outside.watch(ShellSurface, "call", "close")
     outside.watch(provider, "start", "find", "keep", "compare", "discard", "open_tree")
     outside.watch(BubblewrapSandbox, "processes", "seal", "close")
     plans = [EpisodePlan(task.id, 0, trial, "noop") for trial in range(steps // 10 + 1)]
     store = RunStore.create(folder / "run", {}, plans)
     try:
-        await _steps(figures, env, store, outside, steps)
+        await _steps(figures, environment, store, outside, steps)
         for episode_id in range(2, len(plans) + 1):
-            await _episode(figures, env, store, outside, episode_id)
+            await _episode(figures, environment, store, outside, episode_id)
     finally:
         outside.stop()
         store.close()
-        await env.close()
+        await environment.close()
 
 
 def trivial_task(folder: Path) -> Task:
@@ -112,34 +113,37 @@ def trivial_task(folder: Path) -> Task:
 
 
 async def _steps(
-    figures: Figures, env: Environment, store: RunStore, outside: _Outside, count: int
+    figures: Figures, environment: Environment, store: RunStore, outside: _Outside, count: int
 ) -> None:
-    first: Observation = await env.reset(0)
+    episode = await environment.start(0)
     recorder = store.begin(
-        1, params={}, instruction="", sandbox="bubblewrap", reset_s=0.0, first=first
+        1, params={}, instruction="", sandbox="bubblewrap", reset_s=0.0, first=episode.first
     )
     recording, whole = 0.0, 0.0
     action = Action("bash", {"command": "echo $((41 + 1)); /bin/true"})
     outside.take()
     for _ in range(count):
         started = time.perf_counter()
-        await env.step(action)
+        await episode.step(action)
         before = time.perf_counter()
-        step: Step = env.steps[-1]
+        step: Step = episode.steps[-1]
         recorder.step(step)
         ended = time.perf_counter()
         recording += ended - before
         whole += ended - started
         figures["engine.step_ms.p50"].samples.append((ended - started - outside.take()) * 1e3)
+    await episode.close()
     figures["recorder.step_share"].samples.append(100 * recording / whole)
 
 
 async def _episode(
-    figures: Figures, env: Environment, store: RunStore, outside: _Outside, episode_id: int
+    figures: Figures, environment: Environment, store: RunStore, outside: _Outside, episode_id: int
 ) -> None:
     outside.take()
     started = time.perf_counter()
-    result = await run_episode(env, create("noop"), seed=0, store=store, episode_id=episode_id)
+    result = await run_episode(
+        environment, create("noop"), seed=0, store=store, episode_id=episode_id
+    )
     spent = time.perf_counter() - started - outside.take()
     if not result.verdict.scored:
         raise RuntimeError(f"bench: the trivial episode was not scored: {result.error}")

@@ -51,14 +51,14 @@ async def measure_milestones(
     for name, text in _FILES.items():
         (task_folder / name).parent.mkdir(parents=True, exist_ok=True)
         (task_folder / name).write_text(text)
-    env = Environment(load_task(task_folder), provider)
+    environment = Environment(load_task(task_folder), provider)
     try:
-        await env.reset(0)
-        await env.step(Action("bash", {"command": "sleep 1000 &"}))
+        episode = await environment.start(0)
+        await episode.step(Action("bash", {"command": "sleep 1000 &"}))
         for _ in range(steps):
             started = time.perf_counter()
-            await env.step(Action("bash", {"command": "true"}))
+            await episode.step(Action("bash", {"command": "true"}))
             whole_s = time.perf_counter() - started
-            figures[KEY].samples.append((whole_s - env.steps[-1].duration_s) * 1e3)
+            figures[KEY].samples.append((whole_s - episode.steps[-1].duration_s) * 1e3)
     finally:
-        await env.close()
+        await environment.close()

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from agentgym import plugins
 from agentgym.bench.spans import Spans
-from agentgym.env import definition, ending
+from agentgym.env import ending, environment
 from agentgym.env.episode import Episode
 from agentgym.errors import SandboxError
 from agentgym.eval import evaluate as evaluation
@@ -30,7 +30,7 @@ from agentgym.record.recorder import Recorder
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.sandbox.pool import PooledProvider
 from agentgym.sandbox.watchdog import WatchedSandbox
-from agentgym.surfaces.shell import ShellSurface
+from agentgym.surfaces.shell import ShellKind, ShellSurface
 
 JOBS = (1, 2, 4, 8, 16, 32, 64)
 QUICK_JOBS = (1, 4, 16)
@@ -223,13 +223,13 @@ def _phases() -> Spans:
     """Watch the phases of an episode."""
     spans = Spans()
     spans.watch(evaluation, "run_episode", "engine", root=True)
-    spans.watch(definition, "prepare", "prepare")
+    spans.watch(environment, "prepare", "prepare")
     spans.watch(ending, "grade", "grade")
     spans.watch(Episode, "_release", "close")
     spans.watch(PooledProvider, "start", "hand-out")
     spans.watch(PooledProvider, "compare", "compare")
     spans.watch(PooledProvider, "discard", "close")
-    spans.watch(ShellSurface, "open", "open shell")
+    spans.watch(ShellKind, "attach", "open shell")
     spans.watch(ShellSurface, "call", "steps")
     spans.watch(WatchedSandbox, "audit", "audit")
     spans.watch(WatchedSandbox, "seal", "seal")

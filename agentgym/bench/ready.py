@@ -16,7 +16,7 @@ _LOOK_S = 0.002
 
 
 class ReadyResets:
-    """Measures all of `Environment.reset`, hand-out and shell included, with a sandbox ready.
+    """Measures all of `Environment.start`, hand-out and shell included, with a sandbox ready.
 
     Args:
         provider: Starts the sandboxes; `close` closes it.
@@ -25,18 +25,18 @@ class ReadyResets:
 
     def __init__(self, provider: SandboxProvider, folder: Path) -> None:
         self._pool = PooledProvider(provider, size=1, memory_mb=_SPARE_MB)
-        self._env = Environment(trivial_task(folder), self._pool)
+        self._environment = Environment(trivial_task(folder), self._pool)
 
     async def measure(self, figure: Figure) -> None:
-        """Wait until a sandbox is ready, then take the time of a reset."""
-        await self._env.close()
-        self._pool.expect(*await self._env.prepare(0))
+        """Wait until a sandbox is ready, then take the time of a start."""
+        self._pool.expect(*await self._environment.prepare(0))
         while not self._pool.statistics().ready:
             await asyncio.sleep(_LOOK_S)
         async with figure.timed():
-            await self._env.reset(0)
+            episode = await self._environment.start(0)
+        await episode.close()
 
     async def close(self) -> None:
         """Close the environment, the pool and the provider."""
-        await self._env.close()
+        await self._environment.close()
         await self._pool.close()

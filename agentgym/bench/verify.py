@@ -78,15 +78,11 @@ async def _graded(figures: Figures, task: Task, provider: SandboxProvider, times
     """Add a task's medians to the figures."""
     ours = Figure(f"grade_ms.{task.folder.name}", f"  {task.folder.name}", "ms")
     commands = Figure("", "", "ms")
-    env = Environment(task, provider)
-    with _gradings(times, ours, commands):
-        try:
-            await env.reset(0)
-            assert env.instance is not None
-            for action in oracle(env.instance):
-                verdict = (await env.step(answered(action, env.steps))).verdict
-        finally:
-            await env.close()
+    async with Environment(task, provider) as environment:
+        with _gradings(times, ours, commands):
+            episode = await environment.start(0)
+            for action in oracle(episode.instance):
+                verdict = (await episode.step(answered(action, episode.steps))).verdict
     if verdict is None or not verdict.outcome:
         raise SandboxError(f"bench: the oracle of {task.id} did not pass: {verdict}")
     assert ours.value is not None and commands.value is not None

@@ -94,7 +94,7 @@ class _Numbers:
 
 
 def _kept(name: str, values: list[Any] | None) -> Any:
-    """Return values as the array of a trace, None if they are none."""
+    """Return values as the array of a trace, None if they are not valid."""
     if values is None:
         return None
     try:

@@ -13,9 +13,16 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from agentgym.env.control import MESSAGE_USER
-from agentgym.errors import ActionError, AgentGymError, NotFoundError, TaskError, UserError
+from agentgym.errors import (
+    ActionError,
+    AgentGymError,
+    NotFoundError,
+    TaskError,
+    UnsupportedError,
+    UserError,
+)
 from agentgym.manifest import Location, locate, read_text, show_path
-from agentgym.protocols import User, UserWorld
+from agentgym.protocols import ForkableUser, User, UserWorld
 from agentgym.records import (
     Action,
     Effect,
@@ -86,6 +93,27 @@ class Conversation:
             async with asyncio.timeout(TURN_S):
                 opening = await self._user.start(world)
         return f"[user] {opening}" if opening else ""
+
+    def fork(self, world: UserWorld, note: Callable[[StepEvent], None]) -> Conversation:
+        """Return the conversation of another episode, as far as this one has got.
+
+        Args:
+            world: What the user can see and do there.
+            note: Takes down what the user does there.
+
+        Raises:
+            UnsupportedError: This user cannot be forked.
+        """
+        if not isinstance(self._user, ForkableUser):
+            raise UnsupportedError(
+                f"user {self._spec!r} cannot be forked: it has no method fork(world); take "
+                "--user scripted, or play the episode again"
+            )
+        other = Conversation(self._script, self._spec)
+        other._note, other._user = note, self._user.fork(world)
+        other._left, other._written = self._left, self._written
+        other.waited_s = self.waited_s
+        return other
 
     def expect(self, recorded: Sequence[StepEvent]) -> None:
         """Take what happened in the next step when it was recorded; empty for a new one."""

@@ -27,6 +27,7 @@ from agentgym.manifest import locate, read_text, show_path
 from agentgym.protocols import Sandbox, SandboxProvider
 from agentgym.records import (
     Action,
+    Audit,
     Capability,
     CheckResult,
     Observation,
@@ -35,6 +36,7 @@ from agentgym.records import (
     StepEventKind,
 )
 from agentgym.services.backend import Backend
+from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.task.dynamics import EventManifest
 from agentgym.task.model import Instance, Task
 from agentgym.task.template import fill
@@ -52,7 +54,8 @@ class Dynamics:
         instance: The task with its parameters.
         milestones: What is looked at after every step, None where the rubric has none.
         pristine: Starts another sandbox from the files as the setup left them.
-        services: The services before the first step, None where there are none.
+        services: The services, None where there are none.
+        start: Their state before the first step; None if that is how they are now.
 
     Attributes:
         clock: The logical clock.
@@ -66,11 +69,13 @@ class Dynamics:
         milestones: Milestones | None,
         pristine: Callable[[], Awaitable[Sandbox]],
         services: Backend | None = None,
+        *,
+        start: ServicesSnapshot | None = None,
     ) -> None:
         manifest = instance.task.manifest
         self._services = services
         self.services = None if services is None else FaultProxy(services, self)
-        self._start = None if services is None else services.snapshot()
+        self._start = start if services is None or start is not None else services.snapshot()
         self.clock = LogicalClock(manifest.clock.begins)
         self._instance, self._milestones, self._pristine = instance, milestones, pristine
         self._faults = Faults(instance.task.id, manifest.fault, instance.seed)
@@ -78,6 +83,25 @@ class Dynamics:
         self._ran: list[tuple[EventManifest, str, str]] = []
         self._step_events: list[StepEvent] = []
         self.acting = ""
+
+    def fork(
+        self, milestones: Milestones | None, services: Backend | None, earlier: Audit
+    ) -> Dynamics:
+        """Return the world of another episode, as it is now.
+
+        Args:
+            milestones: New ones, which take over what these have come to.
+            services: A fork of the services.
+            earlier: What the audit of the sandbox holds.
+        """
+        other = Dynamics(self._instance, milestones, self._pristine, services, start=self._start)
+        if milestones is not None and self._milestones is not None:
+            milestones.follow(self._milestones, earlier)
+        other.clock.advance(self.clock.elapsed_s)
+        other._faults = self._faults.fork()
+        other._waiting, other._ran = list(self._waiting), list(self._ran)
+        other._step_events, other.acting = list(self._step_events), self.acting
+        return other
 
     def close(self) -> None:
         """Look at no milestone any more."""

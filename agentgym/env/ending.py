@@ -12,9 +12,8 @@ import json
 import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from agentgym.env.definition import Definition
 from agentgym.env.hosting import ServicesStart, prepare_services
 from agentgym.errors import AgentGymError, RecordError, ReplayError, UnsupportedError
 from agentgym.protocols import state_keeper
@@ -28,6 +27,9 @@ from agentgym.task.setup import Prepared, digest_of
 from agentgym.verify.grade import EpisodeEnd, grade
 from agentgym.verify.manifest import list_files
 from agentgym.verify.service_state import ServicesSeen
+
+if TYPE_CHECKING:
+    from agentgym.env.environment import Environment
 
 FORMAT: Final = "agentgym.ending/1"
 
@@ -43,14 +45,14 @@ class EndedEpisode:
     """An episode that is over and whose files are still there.
 
     Attributes:
-        definition: What it has in common with the others.
+        environment: What it shares with others.
         instance: The task with its parameters.
         prepared: What it started from.
         end: What there is to judge.
         latched: What the milestones have come to, by checkpoint id.
     """
 
-    definition: Definition
+    environment: Environment
     instance: Instance
     prepared: Prepared
     end: EpisodeEnd
@@ -62,15 +64,15 @@ class EndedEpisode:
         Raises:
             SandboxError: Its files cannot be read.
         """
-        definition = self.definition
+        environment = self.environment
         return await grade(
             self.instance,
             self.end,
             self.prepared,
-            provider=definition.provider,
-            recipe=definition.recipe,
-            judge=definition.judge,
-            memory=definition.memory,
+            provider=environment.provider,
+            recipe=environment.recipe,
+            judge=environment.judge,
+            memory=environment.room_cache,
             latched=self.latched,
         )
 
@@ -83,10 +85,10 @@ class EndedEpisode:
         Raises:
             SandboxError: Its files cannot be read.
         """
-        definition, end = self.definition, self.end
+        environment, end = self.environment, self.end
         for step in end.steps:
             masking = masking.after(command_of(step.action))
-        tree = await definition.provider.open_tree(end.after)
+        tree = await environment.provider.open_tree(end.after)
         volatile_paths = self.instance.task.manifest.replay.volatile_paths
         files = await asyncio.to_thread(list_files, end.changes, tree, volatile_paths, masking)
         seen = end.services
@@ -106,8 +108,8 @@ class EndedEpisode:
         Raises:
             AgentGymError: It is too much, or the provider cannot.
         """
-        definition, end = self.definition, self.end
-        keeper = state_keeper(definition.provider)
+        environment, end = self.environment, self.end
+        keeper = state_keeper(environment.provider)
         parts = {_FILES: await keeper.save_delta(self.prepared.snapshot, end.after, BOUNDS)}
         if end.services is not None:
             lines = [json.dumps(entry.to_json()) for entry in end.services.calls]
@@ -119,7 +121,7 @@ class EndedEpisode:
 
 
 async def judge_kept(
-    definition: Definition,
+    environment: Environment,
     instance: Instance,
     steps: Sequence[Step],
     audit: Audit,
@@ -129,7 +131,7 @@ async def judge_kept(
     """Judge an episode from what was kept of its end; nothing that the agent did is executed.
 
     Args:
-        definition: The environment of its task.
+        environment: That of its task.
         instance: The task with the parameters it had.
         steps: What the agent did.
         audit: What the sandbox's audit holds.
@@ -141,21 +143,21 @@ async def judge_kept(
         RecordError: What was kept is damaged.
         AgentGymError: The task or the sandbox is broken.
     """
-    prepared = await definition.prepare(instance)
+    prepared = await environment.prepare_instance(instance)
     parts = _unpack(state)
     services = None
-    if definition.services is not None:
-        begun = prepare_services(definition.services, instance)
+    if environment.services is not None:
+        begun = prepare_services(environment.services, instance)
         prepared = with_services(prepared, begun)
         services = _services(begun, evidence, parts)
     if prepared.digest != evidence.get("setup"):
         raise _other_start("files")
-    keeper = state_keeper(definition.provider)
+    keeper = state_keeper(environment.provider)
     after = await keeper.load_delta(prepared.snapshot, parts[_FILES], BOUNDS)
     try:
         end = EpisodeEnd(
             after=after,
-            changes=await definition.provider.compare(prepared.snapshot, after),
+            changes=await environment.provider.compare(prepared.snapshot, after),
             audit=audit,
             steps=tuple(steps),
             answer=_text(evidence, "answer"),
@@ -164,11 +166,11 @@ async def judge_kept(
         )
         latched = expect(evidence.get("latched"), "latched", dict)
         results = {str(id): read(CheckResult, value, "result") for id, value in latched.items()}
-        return await EndedEpisode(definition, instance, prepared, end, results).judge()
+        return await EndedEpisode(environment, instance, prepared, end, results).judge()
     except ValueError as error:
         raise RecordError(f"the kept end of the episode is damaged: {error}") from error
     finally:
-        await definition.provider.discard(after)
+        await environment.provider.discard(after)
 
 
 def with_services(prepared: Prepared, begun: ServicesStart) -> Prepared:

@@ -1,49 +1,63 @@
-"""The asynchronous core of every environment: one task, and one episode of it after the other.
+"""A task as an environment: what its episodes share, and the start of each of them.
 
-What all episodes have in common is found once (`Definition`); what lives for one only is an
-`Episode`, made by `reset` and replaced by the next.
+Everything here is found and checked once, before any episode begins. What lives for one episode
+only is an `Episode`; many of them may be live at once.
 """
 
 from __future__ import annotations
 
-import time
+import asyncio
+import functools
+import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Final, Self
 
-from agentgym.env.definition import define
-from agentgym.env.dynamics import Dynamics
-from agentgym.env.ending import EndedEpisode, judge_kept
-from agentgym.env.episode import Episode, OnEnd, Transition, start_episode
-from agentgym.errors import SurfaceError
-from agentgym.protocols import Judge, Sandbox, SandboxProvider
+from agentgym.env.control import GIVE_UP, SUBMIT
+from agentgym.env.conversation import agent_tools, check_user
+from agentgym.env.dynamics import check_dynamics
+from agentgym.env.ending import judge_kept
+from agentgym.env.episode import Episode
+from agentgym.env.resolved_task import resolve_task, whole_wall_s
+from agentgym.errors import ConfigError, SurfaceError
+from agentgym.protocols import Judge, SandboxProvider
 from agentgym.records import (
     Audit,
     Json,
-    Observation,
+    ObservationLimits,
     Recipe,
     Snapshot,
     Step,
-    StepEvent,
     Verdict,
 )
+from agentgym.sandbox.absent import NOTHING, NoSandboxProvider
 from agentgym.surfaces.schemas import ToolForm, tool_schemas
 from agentgym.task.model import Instance, Task
+from agentgym.task.setup import Prepared, prepare
+from agentgym.user.registry import user_spec
 from agentgym.verify.room_cache import RoomCache
+
+_OWN_WORDS: Final = ObservationLimits(text_bytes=4_096, data_bytes=1_024)
+"""What an environment adds to what its surfaces show: notifications, and the user's leaving."""
 
 
 class Environment:
-    """One task as an environment.
+    """One task as an environment; `agentgym.open_environment` makes one by name.
+
+    Its attributes do not change, and what its episodes need is opened with the first of them.
 
     Args:
         task: The task.
-        provider: Starts the sandboxes; shared by many environments, closed by its owner. Not
-            asked where the environment has no sandbox.
+        provider: Starts the sandboxes; shared by many environments, closed by its owner. It is
+            not used if the environment has no sandbox.
         max_steps: Overrides the task's and the environment's own limit.
-        judge: Who decides what checks ask a judge; None: whom AGENTGYM_JUDGE names.
+        judge: Decides what checks ask a judge; None: the one that AGENTGYM_JUDGE names.
         offline: Sandboxes have no network, whatever the task allows.
-        memory: What clean rooms answered when other episodes of the task were judged; by
+        room_cache: What clean rooms answered when other episodes of the task were judged; by
             default every episode is judged on its own.
-        user: Who plays the user of the task, if it has one; empty: whom AGENTGYM_USER names,
+        user: Plays the user of the task, if it has one; empty: the one that AGENTGYM_USER names,
             else the script.
 
     Raises:
@@ -52,16 +66,21 @@ class Environment:
         UnsupportedError: The task has milestones and the provider cannot look into a sandbox.
 
     Attributes:
-        provider: Who starts the sandboxes.
-        limits: Upper bounds of its sandbox: the recipe's, the task's own put over them.
-        surfaces: What the agent acts through.
-        tools: The surfaces' tools, `message_user` where there is a user, `submit`, `give_up`.
+        task: The task.
+        about: Stands below the instruction; ``{{now}}`` is the day and the logical time.
+        provider: Starts the sandboxes.
+        recipe: What the sandboxes are made of.
+        limits: Upper bounds of a sandbox while the agent acts: the recipe's, under the task's own.
+        services: What each episode has a fork of, None if there are no services.
+        surface_kinds: What the agent acts through.
+        tools: The surfaces' tools, `message_user` if there is a user, `submit`, `give_up`.
+        observation_limits: How large an observation may be.
         max_steps: How many steps an episode has.
-        shows_pictures: Whether observations may have an image.
-        instance: The task with its slots filled, from the last `reset`.
-        episode: What the last `reset` has begun, None where it could not be started.
-        on_end: Called when an episode was judged, while its files are still there. Not called for
-            foreign tasks, which are judged alive.
+        offline: Sandboxes have no network.
+        user: Plays the user of the task, if it has one.
+        judge: Decides what checks ask a judge.
+        room_cache: What clean rooms have answered.
+        live: The episodes that are not over.
     """
 
     def __init__(
@@ -72,24 +91,38 @@ class Environment:
         max_steps: int | None = None,
         judge: Judge | None = None,
         offline: bool = False,
-        memory: RoomCache | None = None,
+        room_cache: RoomCache | None = None,
         user: str = "",
     ) -> None:
-        self._definition = definition = define(
-            *(task, provider),
-            max_steps=max_steps,
-            judge=judge,
-            offline=offline,
-            memory=memory,
-            user=user,
+        if max_steps is not None and (not isinstance(max_steps, int) or max_steps < 1):
+            raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
+        resolved = resolve_task(task)
+        spec = resolved.spec
+        if spec.sandbox is None and task.sandbox_rules is None:
+            provider = NoSandboxProvider()
+        own = () if task.user is None else task.user.own
+        self.task, self.provider, self.about = task, provider, spec.about
+        self.limits = task.manifest.limits.over(resolved.recipe.limits)
+        self.recipe = _recipe(task, replace(resolved.recipe, limits=self.limits), offline)
+        self.services = spec.find_services()
+        self.surface_kinds = spec.make_surface_kinds(
+            resolved.tools, withheld=own, limits=self.limits
         )
-        self.task, self.provider, self.limits = task, definition.provider, definition.limits
-        self.surfaces, self.tools = definition.surfaces, definition.tools
-        self.max_steps = definition.max_steps
-        self.shows_pictures = any(surface.pictures for surface in self.surfaces)
-        self.instance: Instance | None = None
-        self.episode: Episode | None = None
-        self.on_end: OnEnd | None = None
+        acting = agent_tools([t for kind in self.surface_kinds for t in kind.tools()], task.user)
+        self.tools = (*acting, SUBMIT, GIVE_UP)
+        self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
+        self.offline, self.judge, self.room_cache = offline, judge, room_cache
+        self.user = user or user_spec()
+        # The first observation shows all surfaces together.
+        shown = [kind.limits for kind in self.surface_kinds]
+        self.observation_limits = functools.reduce(operator.add, shown, _OWN_WORDS)
+        # A program may call what is offered in no other way.
+        called = dict.fromkeys(tool.name for tool in (*acting, *spec.service_tools(own)))
+        check_dynamics(task, spec, list(called), provider)
+        check_user(task, self.services)
+        self.live: set[Episode] = set()
+        self._opening = asyncio.Lock()
+        self._opened = self._closed = False
 
     def tool_schemas(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
         """Return all tools as the ``tools`` parameter of a model's API.
@@ -102,134 +135,110 @@ class Environment:
         """
         return tool_schemas(self.tools, form)
 
-    async def reset(self, seed: int) -> Observation:
-        """Start a new episode and return the instruction.
+    async def start(self, seed: int) -> Episode:
+        """Begin an episode; others may be live.
+
+        Args:
+            seed: Decides the instance of a template task.
+
+        Returns:
+            The episode, whose `first` is the first observation. To be closed, unless it is played
+            to its end; closing the environment closes it, too.
 
         Raises:
             TaskError: The template or the setup is broken.
             SandboxError: No sandbox could be started.
+            SurfaceError: A surface cannot be opened, or the environment is closed.
+            UserError: The user failed.
         """
-        await self.close()
-        self.episode = None
-        self.instance = self.task.instance(seed)
-        self.episode = await start_episode(self._definition, self.instance)
-        self.episode.on_end = self._tell_end
-        first = await self.episode.begin()
-        self.instance = self.episode.instance
-        return first
+        instance = self.task.instance(seed)
+        await self._open()
+        episode = await Episode.start(self, instance)
+        if self._closed:
+            await episode.close()
+            raise _closed()
+        return episode
 
     async def prepare(self, seed: int) -> tuple[Recipe, Snapshot]:
-        """Run the setup for a seed where nobody has, and return what its sandboxes start from.
+        """Return what sandboxes of a seed start from, running its setup if that never ran.
 
         Raises:
             TaskError: The template or the setup is broken.
             SandboxError: No sandbox could be started.
         """
-        prepared = await self._definition.prepare(self.task.instance(seed))
-        return self._definition.recipe, prepared.snapshot
+        prepared = await self.prepare_instance(self.task.instance(seed))
+        return self.recipe, prepared.snapshot
+
+    async def prepare_instance(self, instance: Instance) -> Prepared:
+        """Return what the setup of an instance leaves for sandboxes and checks; see `prepare`."""
+        if isinstance(self.provider, NoSandboxProvider):
+            return Prepared(NOTHING, {})
+        return await prepare(instance, self.provider, self.recipe)
 
     async def judge_kept(
         self, seed: int, steps: Sequence[Step], audit: Audit, kept: Mapping[str, Json], state: bytes
     ) -> Verdict:
-        """Judge an episode that is long over, from what was kept of it; see `env.ending`.
+        """Judge an episode that ended long ago, from what was kept of it; see `env.ending`.
 
         Raises:
             ReplayError: The setup leaves something else today.
             RecordError: What was kept is damaged.
             AgentGymError: The task or the sandbox is broken.
         """
-        instance = self.task.instance(seed)
-        return await judge_kept(self._definition, instance, steps, audit, kept, state)
-
-    async def step(self, decision: object, *, recorded: Sequence[StepEvent] = ()) -> Transition:
-        """Execute one action.
-
-        Args:
-            decision: A `Decision`, an `Action` or an action as JSON. What is none of them is
-                answered like an illegal action: it costs a step and the observation says why.
-            recorded: What happened in this step, where it is executed again. A user who would not
-                surely answer the same again is not asked again.
-
-        Raises:
-            SurfaceError: There is no episode to step; call `reset`.
-            SandboxError: The sandbox died.
-            TaskError: The script of an event fails, whatever the agent has done.
-            UserError: The user failed.
-        """
-        return await self._running().step(decision, recorded)
-
-    async def finish(self) -> Verdict:
-        """End the episode and judge what is there now.
-
-        Raises:
-            SurfaceError: No episode is running.
-        """
-        return await self._running().finish()
-
-    async def judge_now(self) -> Verdict:
-        """Judge what is there now as if the episode ended here; it goes on.
-
-        What is judged is a snapshot, so every check of the rubric can be asked.
-
-        Raises:
-            SurfaceError: No episode is running, or a foreign task's own tests judge it.
-            SandboxError: The sandbox died.
-        """
-        return await self._running().judge_now()
+        return await judge_kept(self, self.task.instance(seed), steps, audit, kept, state)
 
     async def close(self) -> None:
-        """End the running episode unjudged. Never raises."""
-        if self.episode is not None:
-            await self.episode.close()
+        """End all live episodes unjudged, then what they share. Never raises.
 
-    async def _tell_end(self, ended: EndedEpisode, verdict: Verdict) -> None:
-        if self.on_end is not None:
-            await self.on_end(ended, verdict)
-
-    def _running(self) -> Episode:
-        if self.episode is None or self.episode.over:
-            raise SurfaceError("no episode is running; call reset first")
-        return self.episode
-
-    @property
-    def steps(self) -> list[Step]:
-        """The steps of the present episode."""
-        return [] if self.episode is None else self.episode.steps
-
-    @property
-    def audit(self) -> Audit:
-        """What the sandbox's audit holds, once the episode is over."""
-        return Audit() if self.episode is None else self.episode.audit
-
-    @property
-    def reset_s(self) -> float:
-        """Seconds the last reset took to start from what the setup, which runs once, has left."""
-        return 0.0 if self.episode is None else self.episode.reset_s
-
-    @property
-    def began_s(self) -> float:
-        """When the last reset's sandbox was started, in seconds since 1970; now if there is none.
-
-        Times that programs in the sandbox show are not earlier, if they come from the clock.
+        The provider stays open. No episode can be started any more.
         """
-        return time.time() if self.episode is None else self.episode.began_s
+        self._closed = True
+        await asyncio.gather(*(episode.close() for episode in list(self.live)))
+        if self._opened:
+            self._opened = False
+            for kind in self.surface_kinds:
+                await kind.close()
 
-    @property
-    def prepared(self) -> str:
-        """Digest of what the setup left for the present episode; empty if nothing is set up."""
-        return "" if self.episode is None else self.episode.prepared
+    async def __aenter__(self) -> Self:
+        return self
 
-    @property
-    def waited_s(self) -> float:
-        """Seconds that the agent has waited for its user in this episode."""
-        return 0.0 if self.episode is None else self.episode.waited_s
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
 
-    @property
-    def dynamics(self) -> Dynamics | None:
-        """What happens around the agent in the present episode."""
-        return None if self.episode is None else self.episode.dynamics
+    async def _open(self) -> None:
+        """Open the surface kinds, once.
 
-    @property
-    def sandbox(self) -> Sandbox | None:
-        """The sandbox of the running episode, for whoever looks on from outside."""
-        return None if self.episode is None or self.episode.over else self.episode.sandbox
+        Raises:
+            SurfaceError: One cannot be opened, or the environment is closed.
+        """
+        async with self._opening:
+            if self._closed:
+                raise _closed()
+            if self._opened:
+                return
+            async with AsyncExitStack() as opened:
+                for kind in self.surface_kinds:
+                    await kind.open()
+                    opened.push_async_callback(kind.close)
+                opened.pop_all()
+            self._opened = True
+
+
+def _closed() -> SurfaceError:
+    return SurfaceError("the environment is closed; make another one to start an episode")
+
+
+def _recipe(task: Task, recipe: Recipe, offline: bool) -> Recipe:
+    """Return what the sandboxes are made of for their whole life."""
+    if offline:
+        recipe = replace(recipe, network="none", allow=())
+    if task.sandbox_rules is None:
+        return recipe
+    # The tests run in the same sandbox, after the agent's time.
+    lasting = replace(recipe.limits, wall_s=whole_wall_s(task.sandbox_rules))
+    return replace(recipe, limits=lasting)

@@ -1,4 +1,4 @@
-"""One episode: what lives from a reset to the verdict, and what happens to it step by step.
+"""One episode: a handle on what lives from its start to the verdict, step by step.
 
 An illegal action and a failing command are observations. An exception means that a boundary
 broke (task, sandbox, verifier); whoever runs the episode classifies it.
@@ -6,18 +6,18 @@ broke (task, sandbox, verifier); whoever runs the episode classifies it.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
-from agentgym.env.control import GIVE_UP, MESSAGE_USER, SUBMIT
-from agentgym.env.conversation import Conversation
-from agentgym.env.definition import Definition
+from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.dynamics import Dynamics
-from agentgym.env.ending import EndedEpisode, with_services
-from agentgym.env.foreign import ForeignEpisode, foreign_episode
-from agentgym.env.hosting import prepare_services
+from agentgym.env.ending import EndedEpisode
+from agentgym.env.parts import EpisodeParts, fork_parts, make_parts
 from agentgym.env.survival import survived
 from agentgym.errors import (
     ActionError,
@@ -29,7 +29,7 @@ from agentgym.errors import (
     SurfaceEndedError,
     SurfaceError,
 )
-from agentgym.protocols import Sandbox, Services, Site, Surface, UserWorld
+from agentgym.protocols import Sandbox, Surface, UserWorld
 from agentgym.records import (
     Action,
     Audit,
@@ -45,12 +45,12 @@ from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.setup import Prepared
 from agentgym.task.template import fill
 from agentgym.user.service_access import UserServiceAccess
 from agentgym.verify.grade import EpisodeEnd, failed
-from agentgym.verify.milestones import Milestones, open_milestones
-from agentgym.verify.worker.pool import WORKERS
+
+if TYPE_CHECKING:
+    from agentgym.env.environment import Environment
 
 OnEnd = Callable[[EndedEpisode, Verdict], Awaitable[None]]
 
@@ -74,158 +74,160 @@ class Transition:
     verdict: Verdict | None = None
 
 
-async def start_episode(definition: Definition, instance: Instance) -> Episode:
-    """Prepare what an instance needs, start its sandbox and fork its services.
-
-    Raises:
-        TaskError: The setup is broken.
-        SandboxError: No sandbox could be started.
-    """
-    WORKERS.warm()  # what judges loads while the world is made
-    prepared = await definition.prepare(instance)
-    begun = None
-    if definition.services is not None:
-        begun = prepare_services(definition.services, instance)
-        prepared = with_services(prepared, begun)
-    milestones = await open_milestones(instance, prepared, definition.provider)
-    started_s = time.perf_counter()
-    try:
-        sandbox = await definition.provider.start(definition.recipe, prepared.snapshot)
-    except BaseException:
-        if milestones is not None:
-            milestones.close()
-        raise
-    backend = None if begun is None else begun.fork()
-    return Episode(definition, instance, prepared, milestones, sandbox, backend, started_s)
-
-
 class Episode:
-    """One episode of an environment; made by `start_episode`, then begun.
+    """One episode of an environment, from its start to its verdict.
+
+    Made by `Environment.start`, or by `fork`. One thing is done at a time: a step, a fork or a
+    judgement waits for the one before. `close` waits for nothing.
 
     Args:
-        definition: What it has in common with the others.
-        instance: The task with its parameters.
-        prepared: What it starts from, and the gold for its checks.
-        milestones: What is looked at after every step, None where the rubric has none.
-        sandbox: Its own.
-        backend: Its own services, None where there are none.
+        parts: What lives for it alone.
         started_s: When its start began, as `time.perf_counter` tells.
 
     Attributes:
-        instance: The task with its parameters; once it has begun, with all that the agent is told.
-        sandbox: Where it happens.
-        backend: Its services, None where there are none.
-        world: What happens around the agent.
+        environment: What it shares with others.
+        instance: The task with its parameters and all that the agent is told at the start.
+        first: The first observation.
         steps: What the agent has done.
-        audit: What the sandbox's audit holds, once it is over.
+        audit: What the sandbox's audit holds, once the episode is over.
         reset_s: Seconds from the start until the agent could act.
         began_s: When its sandbox was started, in seconds since 1970.
         over: It is judged or closed; nothing can be done in it.
-        on_end: Called with what there was to judge and the verdict, while the files are there.
+        on_end: Called when it was judged, with what there was to judge and the verdict, while
+            the files are still there. Not called for foreign tasks, which are judged alive.
+        parent: The episode it was forked from, None if it was started.
+        forked_at: How many steps its parent had taken by then; 0 if it was started.
     """
 
-    def __init__(
-        self,
-        definition: Definition,
-        instance: Instance,
-        prepared: Prepared,
-        milestones: Milestones | None,
-        sandbox: Sandbox,
-        backend: Backend | None,
-        started_s: float,
-    ) -> None:
-        self.instance, self.sandbox, self.backend = instance, sandbox, backend
+    def __init__(self, parts: EpisodeParts, started_s: float) -> None:
+        self.environment, self.instance = parts.environment, parts.instance
+        self.first = Observation("")
         self.steps: list[Step] = []
         self.audit = Audit()
         self.reset_s = 0.0
         # A sandbox may have been started ahead, and its folders show when.
-        self.began_s = min(time.time(), getattr(sandbox, "began_s", time.time()))
+        self.began_s = min(time.time(), getattr(parts.sandbox, "began_s", time.time()))
         self.over = False
         self.on_end: OnEnd | None = None
-        self._definition, self._prepared, self._started_s = definition, prepared, started_s
-        provider, recipe = definition.provider, definition.recipe
-        self.dynamics = Dynamics(
-            instance, milestones, lambda: provider.start(recipe, prepared.snapshot), backend
-        )
+        self.parent: Episode | None = None
+        self.forked_at = 0
+        self._parts, self._started_s = parts, started_s
+        self._turn = asyncio.Lock()
         self._answer: str | None = None
         self._gave_up: str | None = None
-        self._owners: dict[str, Surface | Conversation] = {
-            tool.name: surface for surface in definition.surfaces for tool in surface.tools()
-        }
-        self._conversation: Conversation | None = None
-        if instance.task.user is not None:
-            self._conversation = Conversation(instance.task.user, definition.user)
-            self._owners[MESSAGE_USER.name] = self._conversation
-        self._foreign: ForeignEpisode | None = None
-        if instance.task.foreign is not None:
-            offline, judge = definition.offline, definition.judge
-            self._foreign = foreign_episode(
-                instance.task.foreign,
-                provider,
-                recipe,
-                lambda: provider.start(recipe, prepared.snapshot),
-                offline=offline,
-                judge=judge,
-            )
+        self.environment.live.add(self)
+
+    @classmethod
+    async def start(cls, environment: Environment, instance: Instance) -> Episode:
+        """Begin an episode of an instance; see `Environment.start`."""
+        started_s = time.perf_counter()
+        episode = cls(await make_parts(environment, instance), started_s)
+        try:
+            await episode._begin()
+        except BaseException:
+            await episode.close()
+            raise
+        return episode
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where it happens."""
+        return self._parts.sandbox
+
+    @property
+    def backend(self) -> Backend | None:
+        """Its services, None if there are none."""
+        return self._parts.backend
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """What happens around the agent."""
+        return self._parts.dynamics
+
+    @property
+    def surfaces(self) -> Sequence[Surface]:
+        """What the agent acts through, in the order of the environment's surface kinds."""
+        return tuple(self._parts.surfaces)
 
     @property
     def prepared(self) -> str:
         """Digest of what the setup left, 64 hex digits; empty if nothing is set up."""
-        return self._prepared.digest
+        return self._parts.prepared.digest
 
     @property
     def waited_s(self) -> float:
         """Seconds that the agent has waited for its user."""
-        return 0.0 if self._conversation is None else self._conversation.waited_s
+        talk = self._parts.conversation
+        return 0.0 if talk is None else talk.waited_s
 
-    async def begin(self) -> Observation:
-        """Let everything begin and return all that the agent is told.
-
-        Raises:
-            TaskError: What comes before the first step is broken.
-            SandboxError: The sandbox died.
-            UserError: The user failed.
-        """
-        own_words = "" if self._foreign is None else await self._foreign.begin(self.sandbox)
-        site = Site(self.sandbox, self._services_of_surfaces())
-        for surface in self._definition.surfaces:
-            await surface.open(site)
+    async def _begin(self) -> None:
+        """Let everything begin and set `first` to all that the agent is told and shown."""
+        parts, foreign = self._parts, self._parts.foreign
+        own_words = "" if foreign is None else await foreign.begin(parts.sandbox)
+        await parts.attach()
         self.reset_s = time.perf_counter() - self._started_s
-        told = await self.dynamics.begin(self.sandbox)
+        told = await parts.dynamics.begin(parts.sandbox)
         opening = await self._open_conversation()
         first = Observation(text=self.instance.instruction)
         for lines in (self._about(), own_words, told, opening):
             first = _with_lines(first, lines)
+        self.first = await self._with_views(first)
         # A policy may build on the instruction alone and never read the first observation.
-        self.instance = replace(self.instance, instruction=first.text)
+        self.instance = replace(self.instance, instruction=self.first.text)
+
+    async def _with_views(self, first: Observation) -> Observation:
+        """Return the first observation with what the surfaces show before the agent acts."""
+        for kind, surface in zip(self.environment.surface_kinds, self.surfaces, strict=True):
+            view = await surface.observe()
+            first = _with_lines(first, view.text)
+            data = {**first.data, kind.name: view.data} if view.data else first.data
+            image = view.image if first.image is None else first.image
+            first = replace(first, image=image, data=data)
         return first
 
     def _about(self) -> str:
         """Return where and when the agent is, as its environment tells it."""
-        about = self._definition.about
+        about = self.environment.about
         if not about:
             return ""
         filled = fill(about, {"now": self.dynamics.clock.spoken}, "about in env.toml")
         return f"\n{filled}"
 
-    def _services_of_surfaces(self) -> Services | None:
-        return self.dynamics.services if self._foreign is None else self._foreign.services
-
     async def _open_conversation(self) -> str:
-        reach: UserWorld | None = UserServiceAccess(self.backend)
-        if self._foreign is not None:
-            reach = self._foreign.customer
-        if self._conversation is None or reach is None:
+        parts = self._parts
+        reach: UserWorld | None = UserServiceAccess(parts.backend)
+        if parts.foreign is not None:
+            reach = parts.foreign.customer
+        if parts.conversation is None or reach is None:
             return ""
-        return await self._conversation.begin(self.instance, reach, self.dynamics.note)
+        return await parts.conversation.begin(self.instance, reach, parts.dynamics.note)
 
-    async def step(self, decision: object, recorded: Sequence[StepEvent]) -> Transition:
-        """Execute one action; see `Environment.step`."""
+    async def step(self, decision: object, *, recorded: Sequence[StepEvent] = ()) -> Transition:
+        """Execute one action.
+
+        Args:
+            decision: A `Decision`, an `Action` or an action as JSON. Anything else counts as an
+                illegal action: it costs a step and the observation says why.
+            recorded: What happened in this step, if it is executed again. A user who would not
+                surely answer the same again is not asked again.
+
+        Raises:
+            SurfaceError: The episode is over.
+            SandboxError: The sandbox died.
+            TaskError: The script of an event fails, whatever the agent has done.
+            UserError: The user failed.
+        """
+        async with self._turn:
+            self._must_be_live()
+            return await self._step(decision, recorded)
+
+    async def _step(self, decision: object, recorded: Sequence[StepEvent]) -> Transition:
+        parts = self._parts
         taken = bounded_decision(
             decision if isinstance(decision, Decision) else Decision(_read_action(decision))
         )
-        if self._conversation is not None:
-            self._conversation.expect(recorded)
+        if parts.conversation is not None:
+            parts.conversation.expect(recorded)
         started, alive, told = time.perf_counter(), True, ""
         try:
             seen, ended = await self._act(taken.action)
@@ -235,7 +237,7 @@ class Episode:
         except SurfaceEndedError as error:
             seen, ended = Observation(text=str(error), effect=Effect.ERROR), True
         step = Step(len(self.steps), taken, seen, time.perf_counter() - started)
-        over = ended or step.index + 1 >= self._definition.max_steps
+        over = ended or step.index + 1 >= self.environment.max_steps
         if alive:
             try:
                 told = await self._pass_time(step, over)
@@ -248,13 +250,13 @@ class Episode:
                 # is looked at is what the agent has left, and it is judged.
                 told, ended = f"the episode ends here: {error}", True
         observation = _with_lines(seen, told)
-        happened = self.dynamics.take_events()
+        happened = parts.dynamics.take_events()
         self.steps.append(replace(step, observation=observation, events=happened))
-        if self._foreign is not None:
-            self._foreign.note(self.steps[-1])
+        if parts.foreign is not None:
+            parts.foreign.note(self.steps[-1])
         if not ended and not over:
             return Transition(observation)
-        verdict = await self.finish()
+        verdict = await self._finish()
         return Transition(observation, verdict.score, ended, not ended, verdict)
 
     async def _act(self, action: Action) -> tuple[Observation, bool]:
@@ -262,7 +264,7 @@ class Episode:
         try:
             if action.tool == "" and action.arguments.keys() == {"malformed"}:
                 raise ActionError(str(action.arguments["malformed"])[:200])
-            check_call(action, self._definition.tools)
+            check_call(action, self.environment.tools)
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
         if action.tool == SUBMIT.name:
@@ -270,12 +272,13 @@ class Episode:
         if action.tool == GIVE_UP.name:
             self._gave_up = str(action.arguments["reason"])
             return Observation(text="gave up"), True
-        call = self._owners[action.tool].call
+        call = self._parts.calls[action.tool]
         return await self.dynamics.call(action, lambda legal: survived(call, legal)), False
 
     async def _submit(self, answer: str) -> tuple[Observation, bool]:
-        if self._foreign is not None:
-            following = await self._foreign.submit(self.sandbox, answer)
+        parts = self._parts
+        if parts.foreign is not None:
+            following = await parts.foreign.submit(parts.sandbox, answer)
             if following is not None:
                 return Observation(text=following), False
         self._answer = answer
@@ -286,33 +289,78 @@ class Episode:
             self.sandbox, self.steps, step, answer=self._answer, gave_up=self._gave_up, over=over
         )
 
+    async def fork(self) -> Episode:
+        """Return another episode that is where this one is; both go on.
+
+        Files, rows, clock, pending events, fault counters, milestones and the user's memory are
+        copied, so that equal actions lead to equal observations and verdicts in both, and neither
+        sees what the other does. Processes are not copied: what an agent left running in the
+        background is not there in the fork, and a shell keeps its working directory and exported
+        variables only. A step that runs is waited for.
+
+        Raises:
+            UnsupportedError: A part of the episode cannot be forked; the message names it.
+            SurfaceError: The episode is over.
+            SandboxError: The sandbox died, or another one cannot be started.
+        """
+        async with self._turn:
+            self._must_be_live()
+            started_s = time.perf_counter()
+            child = Episode(await fork_parts(self._parts), started_s)
+            child.parent, child.forked_at = self, len(self.steps)
+            child.instance, child.first = self.instance, self.first
+            child.steps = list(self.steps)
+            child._answer, child._gave_up = self._answer, self._gave_up
+            child.reset_s = time.perf_counter() - started_s
+            return child
+
     async def finish(self) -> Verdict:
-        """End the episode and judge what is there now."""
+        """End the episode and judge what is there now.
+
+        Raises:
+            SurfaceError: The episode is over.
+        """
+        async with self._turn:
+            self._must_be_live()
+            return await self._finish()
+
+    async def _finish(self) -> Verdict:
+        parts = self._parts
         self.over = True
         try:
             with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
-                self.audit = await self.sandbox.audit()
-            if self._foreign is not None:
+                self.audit = await parts.audit()
+            if parts.foreign is not None:
                 # Their tests meet what the agent left running, so nothing is ended before them.
-                return await self._foreign.finish(self.sandbox, gave_up=self._gave_up is not None)
-            return await self._judge(await self.sandbox.seal(), over=True)
+                gave_up = self._gave_up is not None
+                return await parts.foreign.finish(parts.sandbox, gave_up=gave_up)
+            return await self._judge(await parts.sandbox.seal(), over=True)
         finally:
             await self._release()
 
     async def judge_now(self) -> Verdict:
-        """Judge what is there now as if the episode ended here; see `Environment.judge_now`."""
-        if self._foreign is not None:
-            task = self._definition.task.id
-            raise SurfaceError(f"{task}: its own tests judge it, and only at the end")
-        self.audit = await self.sandbox.audit()
-        return await self._judge(await self.sandbox.snapshot())
+        """Judge what is there now as if the episode ended here; it goes on.
+
+        What is judged is a snapshot, so every check of the rubric can be asked.
+
+        Raises:
+            SurfaceError: The episode is over, or a foreign task's own tests judge it.
+            SandboxError: The sandbox died.
+        """
+        async with self._turn:
+            self._must_be_live()
+            if self._parts.foreign is not None:
+                task = self.environment.task.id
+                raise SurfaceError(f"{task}: its own tests judge it, and only at the end")
+            self.audit = await self._parts.audit()
+            return await self._judge(await self.sandbox.snapshot())
 
     async def _judge(self, after: Snapshot, *, over: bool = False) -> Verdict:
         """Judge these files, with what else is known of the episode, and drop them."""
-        provider = self._definition.provider
+        provider, prepared = self.environment.provider, self._parts.prepared
         try:
             try:
-                changes = await provider.compare(self._prepared.snapshot, after)
+                changes = await provider.compare(prepared.snapshot, after)
             except SandboxLimitError as error:
                 return failed(self.instance, f"what the episode left cannot be judged: {error}")
             end = EpisodeEnd(
@@ -325,7 +373,7 @@ class Episode:
                 services=self.dynamics.services_seen(),
             )
             ended = EndedEpisode(
-                self._definition, self.instance, self._prepared, end, self.dynamics.latched
+                self.environment, self.instance, prepared, end, self.dynamics.latched
             )
             verdict = await ended.judge()
             if over and self.on_end is not None:
@@ -335,23 +383,29 @@ class Episode:
             await provider.discard(after)
 
     async def close(self) -> None:
-        """End the episode unjudged where it is not over. Never raises."""
+        """End the episode unjudged if it is not over. Never raises."""
         if not self.over:
             self.over = True
             await self._release()
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
     async def _release(self) -> None:
-        for surface in self._definition.surfaces:
-            with contextlib.suppress(SandboxError):
-                await surface.close()
-        if self._conversation is not None:
-            await self._conversation.close()
-        await self.sandbox.close()
-        self.dynamics.close()
-        if self._foreign is not None:
-            self._foreign.close()
-        if self.backend is not None:
-            self.backend.close()
+        await self._parts.close()
+        self.environment.live.discard(self)
+
+    def _must_be_live(self) -> None:
+        if self.over:
+            raise SurfaceError("the episode is over; start another one")
 
 
 def _with_lines(observation: Observation, told: str) -> Observation:

@@ -119,6 +119,12 @@ class Faults:
         self._task, self._faults, self._seed = task, faults, seed
         self._calls: Counter[str] = Counter()
 
+    def fork(self) -> Faults:
+        """Return the faults of another episode, with as many calls counted."""
+        other = Faults(self._task, self._faults, self._seed)
+        other._calls = self._calls.copy()
+        return other
+
     def next_call(self, tool: str) -> InjectedFault | None:
         """Count one more call of a tool and return what strikes it."""
         self._calls[tool] += 1

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 
 from agentgym.env.resolved_task import (
     computer_plan,
@@ -26,6 +26,7 @@ from agentgym.errors import (
     SandboxEndedError,
     SandboxError,
     TaskError,
+    UnsupportedError,
     VerifierError,
 )
 from agentgym.protocols import FileTree, Judge, Sandbox, SandboxProvider, Services, UserWorld
@@ -72,6 +73,14 @@ class ForeignEpisode(Protocol):
 
     def note(self, step: Step) -> None:
         """Hear of a step that is done."""
+        ...
+
+    def fork(self) -> NoReturn:
+        """Refuse a fork.
+
+        Raises:
+            UnsupportedError: Always; the message says which rules cannot be forked.
+        """
         ...
 
     async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
@@ -207,6 +216,17 @@ class SandboxEpisode:
 
     def note(self, step: Step) -> None:
         """Take no note: what the agent left is judged, not how."""
+
+    def fork(self) -> NoReturn:
+        """Refuse a fork: the tests judge what runs in the sandbox, and a fork has no processes.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(
+            f"the rules of {self._rules.format} cannot be forked: the task's own tests judge what "
+            "runs in the sandbox, and processes are not copied; play the task again instead"
+        )
 
     def close(self) -> None:
         """Let go of nothing: the sandbox is its owner's."""

@@ -1,7 +1,7 @@
-"""The Gymnasium face of an environment: `reset` and `step` as plain synchronous calls.
+"""The Gymnasium class: one environment with one current episode, as plain synchronous calls.
 
 Follows the Gymnasium 1.x `Env` contract as its `check_env` tests it; what an episode is, and
-when it ends, is decided by `agentgym.env.environment`.
+when it ends, is decided by `agentgym.env.episode`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,12 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from agentgym.env.portal import portal
 from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
 from agentgym.errors import ConfigError, VerifierError
-from agentgym.records import Action, CheckStatus, Json, Limits, Observation, Verdict
+from agentgym.records import Action, CheckStatus, Json, Observation, Verdict
 from agentgym.surfaces.schemas import ToolForm, tool_schemas
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
-
-_VIEW_BYTES: Final = 4 * 32_000
-"""What `read_file` shows at most: 32,000 characters of up to four bytes."""
-
-_MARGIN_BYTES: Final = 4_096
-"""What the surfaces add in words: that something was cut, or the shell restarted."""
+    from agentgym.env.episode import Episode
 
 _SEEDS: Final = 2**31
 
@@ -49,7 +44,11 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         render_mode: ``"ansi"`` makes `render` return the last text.
 
     Raises:
-        ConfigError: `seed` or `render_mode` is none.
+        ConfigError: `seed` is negative or no integer, or `render_mode` is unknown.
+
+    Attributes:
+        environment: The environment.
+        episode: The current episode, None before the first reset.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
@@ -69,9 +68,8 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         self.environment = environment
         self.render_mode = render_mode
         self.action_space = ToolCallSpace(environment.tools)
-        self.observation_space = observation_space(
-            text_bytes(environment.limits), pictures=environment.shows_pictures
-        )
+        self.observation_space = observation_space(environment.observation_limits)
+        self.episode: Episode | None = None
         self._portal = portal()
         self._abandoned = weakref.finalize(self, self._portal.start, environment.close)
         self._abandoned.atexit = False  # the providers close all sandboxes then
@@ -104,10 +102,16 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         if seed is None:
             seed = int(self.np_random.integers(_SEEDS))
         self._running = False
-        first = self._portal.run(self.environment.reset(seed))
+        episode = self._portal.run(self._restart(seed))
         self._running = True
-        info = {**self._info(), "instruction": first.text}
-        return self._observe(first), info
+        info = {**self._info(episode), "instruction": episode.first.text}
+        return self._observe(episode.first), info
+
+    async def _restart(self, seed: int) -> Episode:
+        if self.episode is not None:
+            await self.episode.close()
+        self.episode = await self.environment.start(seed)
+        return self.episode
 
     def step(
         self, action: Mapping[str, Json] | Action
@@ -123,13 +127,14 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
             VerifierError: The task's own checks are broken: there is no reward to give, and
                 zero would be a lie.
         """
-        if not self._running:
+        episode = self.episode
+        if not self._running or episode is None:
             why = "the episode has ended" if self._text is not None else "none has begun"
             raise ResetNeeded(f"there is no episode to step, {why}: call reset() first")
         self._running = False  # a step that raises has broken the episode
-        done = self._portal.run(self.environment.step(action))
+        done = self._portal.run(episode.step(action))
         self._running = not (done.terminated or done.truncated)
-        info = {**self._info(), "effect": done.observation.effect.value}
+        info = {**self._info(episode), "effect": done.observation.effect.value}
         if done.verdict is not None:
             if not done.verdict.scored:
                 raise VerifierError(_complaint(done.verdict))
@@ -156,9 +161,8 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
             self._portal.run(self.environment.close())
         self._closed, self._running = True, False
 
-    def _info(self) -> dict[str, Any]:
-        instance = self.environment.instance
-        assert instance is not None
+    def _info(self, episode: Episode) -> dict[str, Any]:
+        instance = episode.instance
         return {
             "task": self.environment.task.id,
             "seed": instance.seed,
@@ -169,12 +173,6 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         self._text = observation.text
         image = np.zeros(NO_IMAGE, np.uint8) if observation.image is None else observation.image
         return {"text": observation.text, "image": image, "data": _plain(observation.data)}
-
-
-def text_bytes(limits: Limits) -> int:
-    """Return the most bytes of UTF-8 that one observation's text has under these limits."""
-    # Each byte of output may be shown as U+FFFD, which is three.
-    return max(3 * limits.output_bytes, _VIEW_BYTES) + _MARGIN_BYTES
 
 
 def _complaint(verdict: Verdict) -> str:

@@ -62,21 +62,14 @@ def make(
     """
     from agentgym.env.environment import Environment
     from agentgym.env.gym import GymEnv
+    from agentgym.env.opening import load_built
     from agentgym.env.portal import portal
-    from agentgym.env.resolved_task import build_task
-    from agentgym.sandbox.build.builder import Builds
-    from agentgym.task.load import find_task
 
     if task_id is None:
         task_id, mcp = str(_free_play(mcp, instruction, answer)), None
     elif instruction is not None or answer is not None:
         raise ConfigError("instruction and answer are the task's own; leave them out, or the task")
-    task = find_task(task_id)
-    if mcp is not None:
-        task = task.with_options({"mcp": _place(mcp)})
-    if task.foreign is not None:
-        with Builds(lambda line: None) as builds:
-            build_task(task, builds, lambda line: None)
+    task = load_built(task_id, mcp)
     env = GymEnv(
         Environment(task, _provider(portal(), sandbox), max_steps=max_steps, user=user),
         seed=seed,
@@ -98,6 +91,7 @@ def _free_play(
     mcp: str | Mapping[str, Any] | None, instruction: str | None, answer: str | None
 ) -> Path:
     """Lay down the folder of a task around an MCP server that nobody wrote one for."""
+    from agentgym.env.opening import mcp_options
     from agentgym.env.spec import load_env_spec
     from agentgym.task.adhoc import FREE, lay_down
 
@@ -105,18 +99,12 @@ def _free_play(
         raise ConfigError("make: expected a task id, or mcp='…' with the server to play with")
     if answer is not None and instruction is None:
         raise ConfigError("make: answer needs instruction, which asks for it")
-    options = {"mcp": _place(mcp)}
+    options = {"mcp": mcp_options(mcp)}
     if instruction is None:
-        (surface,) = load_env_spec("mcp").with_options(options).make_surfaces()
-        said: str = getattr(surface, "instructions", "")
+        (kind,) = load_env_spec("mcp").with_options(options).make_surface_kinds()
+        said: str = getattr(kind, "instructions", "")
         instruction = f"{FREE}\n{said}".strip()
     return lay_down("mcp", instruction=instruction, answer=answer, options=options)
-
-
-def _place(mcp: str | Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(mcp, str):
-        return dict(mcp)
-    return {"url" if mcp.startswith(("http://", "https://")) else "command": mcp}
 
 
 @functools.cache

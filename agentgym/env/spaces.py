@@ -23,11 +23,9 @@ from gymnasium.vector.utils import (
 from numpy.typing import NDArray
 
 from agentgym.errors import ActionError
-from agentgym.records import Action, Json, ToolSpec
+from agentgym.records import Action, Json, ObservationLimits, ToolSpec
 from agentgym.surfaces.calls import check_call, draw_value, sample_call
-from agentgym.surfaces.truncation import MAX_SIDE
 
-DATA_BYTES: Final = 65_536
 NO_IMAGE: Final = (1, 1, 3)
 _SIZE: Final = struct.Struct("<II")
 _DRAWN: Final = 16
@@ -35,18 +33,20 @@ _DRAWN: Final = 16
 T = TypeVar("T")
 
 
-def observation_space(text_bytes: int, *, pictures: bool = False) -> Dict:
+def observation_space(limits: ObservationLimits) -> Dict:
     """Return the space of observations.
 
     Its parts are ``text`` (str), ``image`` (``uint8[H, W, 3]``) and ``data`` (JSON). One black
     pixel, ``uint8[1, 1, 3]``, stands for "no picture".
 
     Args:
-        text_bytes: The longest text there can be, in bytes of UTF-8.
-        pictures: Whether there are pictures, of any size; else the image is that one pixel.
+        limits: How large an observation may be. Without images the image is that one pixel.
     """
-    image = PictureSpace(MAX_SIDE) if pictures else Box(0, 255, NO_IMAGE, np.uint8)
-    return Dict({"text": TextSpace(text_bytes), "image": image, "data": JsonSpace(DATA_BYTES)})
+    image: Space[Any] = Box(0, 255, NO_IMAGE, np.uint8)
+    if limits.pictures:
+        image = PictureSpace(limits.image_width, limits.image_height)
+    text, data = TextSpace(limits.text_bytes), JsonSpace(limits.data_bytes)
+    return Dict({"text": text, "image": image, "data": data})
 
 
 class ToolCallSpace(Space[dict[str, Json]]):
@@ -192,30 +192,38 @@ class JsonSpace(SlotSpace[Json]):
 
 
 class PictureSpace(SlotSpace[NDArray[np.uint8]]):
-    """Pictures of any size up to a square: ``uint8[H, W, 3]``, RGB.
+    """Pictures of any size up to a width and a height: ``uint8[H, W, 3]``, RGB.
 
     Example:
-        >>> PictureSpace(8).contains(np.zeros((8, 5, 3), np.uint8))
+        >>> PictureSpace(6, 8).contains(np.zeros((8, 5, 3), np.uint8))
         True
 
     Args:
-        max_side: Pixels of the longer side.
+        width: Pixels of the widest.
+        height: Pixels of the highest.
         seed: Seeds what `sample` draws.
     """
 
     blank = np.zeros(NO_IMAGE, np.uint8)
 
-    def __init__(self, max_side: int, seed: int | None = None) -> None:
-        self.max_side = max_side
-        super().__init__(_SIZE.size + 3 * max_side**2, seed)
+    def __init__(self, width: int, height: int, seed: int | None = None) -> None:
+        self.width, self.height = width, height
+        super().__init__(_SIZE.size + 3 * width * height, seed)
+
+    def __eq__(self, other: object) -> bool:
+        same_size = isinstance(other, PictureSpace) and other.width == self.width
+        return same_size and super().__eq__(other)
+
+    def __repr__(self) -> str:
+        return f"PictureSpace({self.width}, {self.height})"
 
     def encode(self, value: Any) -> bytes:
         """Return height, width and the bytes of the pixels."""
         if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 3:
             raise TypeError("expected uint8[H, W, 3]")
         height, width, colours = value.shape
-        if colours != 3 or not 0 < min(height, width) <= max(height, width) <= self.max_side:
-            raise ValueError(f"expected at most {self.max_side} pixels a side, got {value.shape}")
+        if colours != 3 or not (0 < width <= self.width and 0 < height <= self.height):
+            raise ValueError(f"expected at most {self.width}x{self.height}, got {value.shape}")
         return _SIZE.pack(height, width) + value.tobytes()
 
     def decode(self, data: bytes) -> NDArray[np.uint8]:
@@ -228,7 +236,8 @@ class PictureSpace(SlotSpace[NDArray[np.uint8]]):
     def sample(self, mask: None = None, probability: None = None) -> NDArray[np.uint8]:
         """Draw a small picture. Raises ValueError for a mask or probabilities."""
         _refuse_masks(self, mask, probability)
-        height, width = self.np_random.integers(1, min(self.max_side, _DRAWN) + 1, 2)
+        height = int(self.np_random.integers(1, min(self.height, _DRAWN) + 1))
+        width = int(self.np_random.integers(1, min(self.width, _DRAWN) + 1))
         return self.np_random.integers(0, 256, (height, width, 3), np.uint8)
 
     def to_jsonable(self, sample_n: Iterable[NDArray[np.uint8]]) -> list[Any]:

@@ -13,11 +13,13 @@ from pydantic import Field, JsonValue, model_validator
 from agentgym import catalogue, plugins
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
-from agentgym.protocols import Surface
-from agentgym.records import SurfaceConfig, ToolSpec
+from agentgym.protocols import SurfaceKind
+from agentgym.records import Limits, SurfaceConfig, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
 from agentgym.task.model import Task
+
+_LIMITS = Limits()
 
 
 class EnvSpec(Manifest):
@@ -72,34 +74,40 @@ class EnvSpec(Manifest):
         tools = () if services is None else services.tools
         return tuple(t for t in tools if not any(fnmatchcase(t.name, glob) for glob in withheld))
 
-    def make_surfaces(
-        self, brought: Sequence[ToolSpec] = (), *, withheld: Sequence[str] = ()
-    ) -> list[Surface]:
-        """Return its surfaces, unopened.
+    def make_surface_kinds(
+        self,
+        brought: Sequence[ToolSpec] = (),
+        *,
+        withheld: Sequence[str] = (),
+        limits: Limits = _LIMITS,
+    ) -> tuple[SurfaceKind, ...]:
+        """Return the kinds of its surfaces, unopened.
 
         Args:
             brought: Tools of services that a task brings with it.
             withheld: Globs of services' tools that no surface has: they are somebody else's.
+            limits: Of its sandbox.
 
         Raises:
             NotFoundError: There is no surface of a name.
             ConfigError: One cannot be made with these options, or two have a tool of one name.
         """
         tools, there = (*brought, *self.service_tools(withheld)), self.sandbox is not None
-        surfaces: list[Surface] = [
+        shown = limits.output_bytes
+        kinds: list[SurfaceKind] = [
             plugins.load("agentgym.surfaces", name)(
-                SurfaceConfig(tools, self.surface.get(name, {}), there)
+                SurfaceConfig(tools, self.surface.get(name, {}), there, shown)
             )
             for name in self.surfaces
         ]
-        names = [tool.name for surface in surfaces for tool in surface.tools()]
+        names = [tool.name for kind in kinds for tool in kind.tools()]
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(
                     f"{self.title}: two surfaces have a tool named {name!r}; those of a server "
                     "can have a prefix: [surface.mcp] prefix = '…'"
                 )
-        return surfaces
+        return tuple(kinds)
 
 
 def spec_of(task: Task) -> EnvSpec:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from agentgym.env.control import MESSAGE_USER
-from agentgym.errors import TaskError
+from agentgym.errors import TaskError, UnsupportedError
 from agentgym.protocols import Judge, Sandbox, Services, UserWorld
 from agentgym.records import Effect, Step, Verdict
 from agentgym.task.foreign.tau2.domain_services import CustomerWorld, TalkServices
@@ -83,6 +83,17 @@ class Tau2Episode:
             self._talk.say(step.observation.text, "user")
             self._ended |= bool((step.observation.data or {}).get("left"))
         self._noted = len(self._talk.messages)
+
+    def fork(self) -> NoReturn:
+        """Refuse a fork: the world lives in a process of its own.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(
+            "a tau2 world cannot be forked: it lives in a process of its own, which cannot be "
+            "copied; play the task again instead"
+        )
 
     async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
         """Judge the conversation.

@@ -21,11 +21,10 @@ from agentgym.eval.queue import Queue, StartingPoint
 from agentgym.eval.settings import Settings
 from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import Step, Verdict
-from agentgym.rollout.run import EpisodeResult, run_episode
+from agentgym.records import Step
+from agentgym.rollout.run import EpisodeResult, failed, record_unstarted, run_episode
 from agentgym.sandbox.pool import PooledProvider, PoolStatistics
 from agentgym.task.load import find_task
-from agentgym.task.model import Task
 from agentgym.verify.judge.opening import open_judge
 
 RunOne = Callable[[EpisodeRow, Callable[[Step], None]], Awaitable[EpisodeResult]]
@@ -72,11 +71,12 @@ async def evaluate(
         await run_all(rows, episodes.run, jobs=jobs, progress=progress, beside=look_ahead)
         return provider.statistics()
     finally:
+        await episodes.close()
         await provider.close()
 
 
 class _Episodes:
-    """The episodes of one run, each with an environment of its own and a shared provider."""
+    """The episodes of one run: those of one task share an environment."""
 
     def __init__(
         self,
@@ -89,54 +89,54 @@ class _Episodes:
         self._store, self._settings, self._create = store, settings, create
         self._provider, self._unrunnable = provider, unrunnable
         self._judge = open_judge(settings.judge) if settings.judge else None
-        self._tasks: dict[str, Task] = {}
-        self._preparing: dict[str, Environment] = {}
+        self._environments: dict[str, Environment] = {}
 
     async def run(self, row: EpisodeRow, on_step: Callable[[Step], None]) -> EpisodeResult:
         """Run an episode to its recorded end."""
         settings = self._settings
         try:
-            env = Environment(
-                self._task(row),
+            environment = self._environment(row)
+            agent = self._create(row.plan.agent)
+        except AgentGymError as error:
+            ending = failed(error)
+            record_unstarted(self._store, row, settings.sandbox, ending, 0.0)
+            return EpisodeResult(ending.verdict, row.steps, row.usage, 0.0, 0.0, ending.error)
+        return await run_episode(
+            environment,
+            agent,
+            seed=row.plan.seed,
+            store=self._store,
+            episode_id=row.id,
+            timeout_s=settings.timeout_s,
+            on_step=on_step,
+        )
+
+    async def prepare(self, row: EpisodeRow) -> StartingPoint | None:
+        """Run the setup of an episode ahead of it; None where that leads to no sandbox."""
+        environment = self._environment(row)
+        if environment.provider is not self._provider:
+            return None
+        return await environment.prepare(row.plan.seed)
+
+    async def close(self) -> None:
+        """Close all environments. Never raises."""
+        for environment in self._environments.values():
+            await environment.close()
+
+    def _environment(self, row: EpisodeRow) -> Environment:
+        name, settings = row.plan.task, self._settings
+        if why := self._unrunnable.get(name):
+            raise SandboxError(why)
+        if name not in self._environments:
+            self._environments[name] = Environment(
+                find_task(name),
                 self._provider,
                 max_steps=settings.max_steps,
                 judge=self._judge,
                 user=settings.user,
                 offline=settings.offline,
             )
-            agent = self._create(row.plan.agent)
-        except AgentGymError as error:
-            return _record_failure(self._store, row, settings.sandbox, error)
-        try:
-            return await run_episode(
-                env,
-                agent,
-                seed=row.plan.seed,
-                store=self._store,
-                episode_id=row.id,
-                timeout_s=settings.timeout_s,
-                on_step=on_step,
-            )
-        finally:
-            await env.close()
-
-    async def prepare(self, row: EpisodeRow) -> StartingPoint | None:
-        """Run the setup of an episode in advance; return None if it needs no sandbox of the run."""
-        task = self._task(row)
-        # This environment prepares episodes and runs none, so one for each task is enough.
-        if task.id not in self._preparing:
-            offline = self._settings.offline
-            self._preparing[task.id] = Environment(task, self._provider, offline=offline)
-        env = self._preparing[task.id]
-        return await env.prepare(row.plan.seed) if env.provider is self._provider else None
-
-    def _task(self, row: EpisodeRow) -> Task:
-        name = row.plan.task
-        if why := self._unrunnable.get(name):
-            raise SandboxError(why)
-        if name not in self._tasks:
-            self._tasks[name] = find_task(name)
-        return self._tasks[name]
+        return self._environments[name]
 
 
 async def run_all(
@@ -181,15 +181,3 @@ async def run_all(
 
 def _spare_memory_mb() -> float:
     return _SPARE_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def _record_failure(
-    store: RunStore, row: EpisodeRow, sandbox: str, error: AgentGymError
-) -> EpisodeResult:
-    """Record an episode whose setup failed."""
-    recorder = store.begin(
-        row.id, params={}, instruction="", sandbox=sandbox, reset_s=0.0, first=row.first
-    )
-    verdict = Verdict(f"error:{error.boundary}", outcome=False, score=0.0)
-    recorder.finish(verdict, duration_s=0.0, error=str(error))
-    return EpisodeResult(verdict, row.steps, row.usage, 0.0, 0.0, str(error))

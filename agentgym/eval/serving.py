@@ -116,16 +116,14 @@ async def serve(store: RunStore, options: ServeOptions, tell: Tell) -> None:
     provider: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
     judge = open_judge(settings.judge) if settings.judge else None
 
-    def make() -> Environment:
-        return Environment(
-            task, provider, max_steps=settings.max_steps, judge=judge, user=settings.user
-        )
-
-    config = SessionConfig(task_id, make, store, settings.seed, options.idle_s, settings.timeout_s)
+    environment = Environment(
+        task, provider, max_steps=settings.max_steps, judge=judge, user=settings.user
+    )
+    config = SessionConfig(
+        task_id, environment, store, settings.seed, options.idle_s, settings.timeout_s
+    )
     instruction = task.instance(settings.seed).instruction
-    looked_at = make()
-    sessions = SessionServer(config, instruction, looked_at.tools, tell=options.tell)
-    await looked_at.close()
+    sessions = SessionServer(config, instruction, environment.tools, tell=options.tell)
     ending = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
@@ -141,4 +139,5 @@ async def serve(store: RunStore, options: ServeOptions, tell: Tell) -> None:
                 options.token,
             )
     finally:
+        await environment.close()
         await provider.close()

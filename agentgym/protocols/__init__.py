@@ -16,8 +16,15 @@ from agentgym.protocols.sandboxes import (
     StateKeeper,
     state_keeper,
 )
-from agentgym.protocols.surfaces import Picture, Services, Site, Surface, SurfaceFactory
-from agentgym.protocols.users import User, UserWorld
+from agentgym.protocols.surfaces import (
+    Picture,
+    Services,
+    Site,
+    Surface,
+    SurfaceFactory,
+    SurfaceKind,
+)
+from agentgym.protocols.users import ForkableUser, User, UserWorld
 from agentgym.protocols.verification import (
     Check,
     Evidence,
@@ -36,6 +43,7 @@ __all__ = [
     "EpisodeRecorder",
     "Evidence",
     "FileTree",
+    "ForkableUser",
     "Judge",
     "Picture",
     "Room",
@@ -49,6 +57,7 @@ __all__ = [
     "StepGraderFactory",
     "Surface",
     "SurfaceFactory",
+    "SurfaceKind",
     "Tables",
     "User",
     "UserWorld",

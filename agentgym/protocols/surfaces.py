@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from agentgym.protocols.sandboxes import Sandbox
-from agentgym.records import Action, Actor, Json, Observation, Reply, SurfaceConfig, ToolSpec
+from agentgym.records import (
+    Action,
+    Actor,
+    Json,
+    Observation,
+    ObservationLimits,
+    Reply,
+    SurfaceConfig,
+    ToolSpec,
+)
 
 
 class Picture(Protocol):
@@ -65,44 +74,68 @@ class Site:
 
 
 class Surface(Protocol):
-    """A set of tools and observations. The entry points `agentgym.surfaces` offer implementations.
-
-    Attributes:
-        name: Name of its entry point.
-        pictures: Whether its observations may have an image.
-    """
-
-    name: str
-    pictures: bool
-
-    async def open(self, site: Site) -> None:
-        """Attach to the episode's site."""
-        ...
-
-    def tools(self) -> Sequence[ToolSpec]:
-        """Return the tools in a stable order."""
-        ...
+    """What one agent does and sees in one episode. Made by `SurfaceKind.attach`."""
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call. Failures of the guest are observations, not errors."""
         ...
 
     async def observe(self) -> Observation:
-        """Return the present view without acting."""
+        """Return the present view without acting.
+
+        It stands below the instruction in the first observation. A surface that has nothing to
+        show before the agent acts returns an empty observation.
+        """
         ...
 
     async def save(self) -> Mapping[str, Json]:
-        """Return the surface's state for a fork."""
+        """Return the surface's part of a fork.
+
+        Raises:
+            UnsupportedError: The surface cannot be forked; the message says why.
+        """
         ...
 
     async def load(self, state: Mapping[str, Json]) -> None:
-        """Restore a saved state after `open`."""
+        """Take over what another surface of this kind has saved."""
         ...
 
     async def close(self) -> None:
-        """Detach from the site. Never raises."""
+        """Let go of the site. Never raises; may be called twice."""
         ...
 
 
-SurfaceFactory: TypeAlias = Callable[[SurfaceConfig], Surface]
-"""Creates a surface, whose tools are then known."""
+class SurfaceKind(Protocol):
+    """A way to act, shared by all episodes of an environment.
+
+    Offered by the entry points `agentgym.surfaces`, which make one from a `SurfaceConfig`. The
+    kind holds what episodes share, such as a warm browser; what belongs to one episode is in the
+    `Surface` that `attach` returns.
+
+    Attributes:
+        name: Under which it is offered.
+        limits: How large an observation of its surfaces may be.
+    """
+
+    name: str
+    limits: ObservationLimits
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """Return the tools in a stable order; known before `open`."""
+        ...
+
+    async def open(self) -> None:
+        """Start what the episodes share; called once, before the first `attach`."""
+        ...
+
+    async def attach(self, site: Site) -> Surface:
+        """Return a new surface that acts on the site of one episode."""
+        ...
+
+    async def close(self) -> None:
+        """End what the episodes share; all surfaces are closed by then. Never raises."""
+        ...
+
+
+SurfaceFactory: TypeAlias = Callable[[SurfaceConfig], SurfaceKind]
+"""What an entry point of `agentgym.surfaces` holds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agentgym.records import AuditEntry, Json, Problem, Reply, ToolSpec, UserTurn
 
@@ -68,4 +68,20 @@ class User(Protocol):
 
     async def close(self) -> None:
         """Release connections. Never raises."""
+        ...
+
+
+@runtime_checkable
+class ForkableUser(Protocol):
+    """What a user can do beside: go on in two episodes.
+
+    Episodes with a user that lacks this cannot be forked.
+    """
+
+    def fork(self, world: UserWorld) -> User:
+        """Return another user who remembers the same; neither sees what the other does later.
+
+        Args:
+            world: What the other user can see and do.
+        """
         ...

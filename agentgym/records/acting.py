@@ -83,11 +83,44 @@ class SurfaceConfig:
         service_tools: Tools of the environment's services.
         options: The `[surface.NAME]` table of its `env.toml`.
         sandbox: Whether the environment has a computer.
+        output_bytes: How much of one command's output the agent is shown at most.
     """
 
     service_tools: tuple[ToolSpec, ...] = ()
     options: Mapping[str, Json] = field(default_factory=dict)
     sandbox: bool = True
+    output_bytes: int = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationLimits:
+    """How large an observation may be.
+
+    Attributes:
+        text_bytes: Bytes of its text in UTF-8.
+        data_bytes: Bytes of its structured part as ASCII JSON.
+        image_width: Pixels of its image; 0 if it never has one.
+        image_height: Pixels, likewise.
+    """
+
+    text_bytes: int
+    data_bytes: int
+    image_width: int = 0
+    image_height: int = 0
+
+    @property
+    def pictures(self) -> bool:
+        """Whether there may be an image."""
+        return self.image_width > 0 and self.image_height > 0
+
+    def __add__(self, other: ObservationLimits) -> ObservationLimits:
+        """Return the limits of an observation that shows two others, and the image of one."""
+        return ObservationLimits(
+            self.text_bytes + other.text_bytes,
+            self.data_bytes + other.data_bytes,
+            max(self.image_width, other.image_width),
+            max(self.image_height, other.image_height),
+        )
 
 
 class Effect(StrEnum):

@@ -235,6 +235,15 @@ class Audit:
     connections: tuple[Connection, ...] = ()
     killed_for_memory: int | None = None
 
+    def following(self, earlier: Audit) -> Audit:
+        """Return it as that of a fork: what happened before the fork stands before it."""
+        killed = [n for n in (earlier.killed_for_memory, self.killed_for_memory) if n is not None]
+        return Audit(
+            self.processes,
+            (*earlier.connections, *self.connections),
+            sum(killed) if killed else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -1,6 +1,6 @@
-"""What a model generated for a decision, as a trainer needs it: tokens, probabilities, sampling.
+"""The generation behind a decision, in the form a trainer needs: tokens, probabilities, sampling.
 
-Everything may be unknown: None means that nobody told, which differs from zero and from empty.
+Everything may be unknown: None means that the value is unknown, which differs from 0 and empty.
 """
 
 from __future__ import annotations

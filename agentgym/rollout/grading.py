@@ -106,8 +106,8 @@ def offered_tools(task: Task) -> list[ToolSpec]:
     """
     resolved = resolve_task(task)
     own = () if task.user is None else task.user.own
-    surfaces = resolved.spec.make_surfaces(resolved.tools, withheld=own)
-    offered = [tool for surface in surfaces for tool in surface.tools()]
+    kinds = resolved.spec.make_surface_kinds(resolved.tools, withheld=own)
+    offered = [tool for kind in kinds for tool in kind.tools()]
     return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
 
 from agentgym.agents.registry import is_privileged
-from agentgym.env.environment import Environment
+from agentgym.env.episode import Episode
 from agentgym.errors import PolicyError
 from agentgym.protocols import Agent
 from agentgym.record import codec
@@ -28,19 +28,19 @@ class OutOfTimeError(Exception):
 
 
 class Policy:
-    """An agent that acts in an environment until a deadline.
+    """An agent that acts in an episode until a deadline.
 
     Args:
         agent: Who acts.
-        env: Where; it was reset.
+        episode: Where.
         timeout_s: Wall time the agent has from now on, for `start` and all decisions together; what
             it waits for its user is not counted.
     """
 
-    def __init__(self, agent: Agent, env: Environment, timeout_s: float) -> None:
+    def __init__(self, agent: Agent, episode: Episode, timeout_s: float) -> None:
         self._agent = agent
-        self._env = env
-        self._end = asyncio.get_running_loop().time() + timeout_s - env.waited_s
+        self._episode = episode
+        self._end = asyncio.get_running_loop().time() + timeout_s - episode.waited_s
         self._timeout_s = timeout_s
 
     async def start(self) -> None:
@@ -52,14 +52,13 @@ class Policy:
             OutOfTimeError: The deadline passed.
             TaskError: The reference actions is broken.
         """
-        env = self._env
-        assert env.instance is not None, "the environment was reset"
+        environment, instance = self._episode.environment, self._episode.instance
         briefing = Briefing(
-            task=env.task.id,
-            instruction=env.instance.instruction,
-            seed=env.instance.seed,
-            max_steps=env.max_steps,
-            reference_actions=oracle(env.instance) if is_privileged(self._agent) else (),
+            task=environment.task.id,
+            instruction=instance.instruction,
+            seed=instance.seed,
+            max_steps=environment.max_steps,
+            reference_actions=oracle(instance) if is_privileged(self._agent) else (),
         )
         await self._bounded(lambda: self._agent.start(briefing))
 
@@ -75,8 +74,8 @@ class Policy:
         """
 
         async def ask() -> Decision:
-            history = tuple(self._env.steps)
-            decision = await self._agent.act(observation, self._env.tools, history)
+            history, tools = tuple(self._episode.steps), self._episode.environment.tools
+            decision = await self._agent.act(observation, tools, history)
             if not isinstance(decision, Decision):
                 raise PolicyError(f"act() must return a Decision, not {type(decision).__name__}")
             if flaw := flaw_of_decision(decision):
@@ -89,7 +88,7 @@ class Policy:
 
     @property
     def _deadline(self) -> float:
-        return self._end + self._env.waited_s
+        return self._end + self._episode.waited_s
 
     @property
     def _had(self) -> str:

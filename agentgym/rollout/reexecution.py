@@ -1,4 +1,4 @@
-"""Brings an environment to step k of a recorded episode by executing its actions again.
+"""Brings a new episode to step k of a recorded one by executing its actions again.
 
 Resume, verification and branches all stand on this one mechanism. A sandbox's memory cannot be
 stored, its inputs can: equal actions in an equal world give equal observations. Text that a
@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agentgym.env.environment import Environment
-from agentgym.env.episode import Transition
+from agentgym.env.episode import Episode, Transition
 from agentgym.record import codec
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.record.volatile.masking import Masking, command_of
@@ -84,36 +83,34 @@ class Reexecution:
 
 
 async def reexecute(
-    env: Environment,
-    first: Observation,
+    episode: Episode,
     row: EpisodeRow,
     steps: Sequence[Step],
     *,
     recorded_in: Sequence[Period],
     strict: bool,
 ) -> Reexecution:
-    """Execute recorded actions in an environment that was just reset.
+    """Execute recorded actions in an episode that was just started.
 
     Args:
-        env: Reset with the episode's seed.
-        first: What the reset showed.
+        episode: Started with the seed of the recorded one.
         row: The recorded episode.
         steps: Its steps, from the first to where the environment shall be brought.
         recorded_in: When the episode was recorded: times within are volatile.
         strict: Stop at the first divergence that is not in text alone instead of going on.
     """
-    masking = Masking((), tuple(env.task.manifest.replay.volatile_text))
-    trail = Reexecution(first, None, _differs_at_start(row, env, first, masking))
+    masking = Masking((), tuple(episode.environment.task.manifest.replay.volatile_text))
+    trail = Reexecution(episode.first, None, _differs_at_start(row, episode, masking))
     for step in steps:
         if strict and trail.divergence:
             break
-        transition = await env.step(step.decision, recorded=step.events)
+        transition = await episode.step(step.decision, recorded=step.events)
         seen = transition.observation
-        now = Period(env.began_s, time.time())
+        now = Period(episode.began_s, time.time())
         masking = replace(masking.after(command_of(step.action)), periods=(*recorded_in, now))
         difference = compare(step.index, step.observation, seen, masking, step.action)
         texts = trail.texts if difference is None else (*trail.texts, difference)
-        divergence = trail.divergence or _happened_otherwise(step, env.steps[-1])
+        divergence = trail.divergence or _happened_otherwise(step, episode.steps[-1])
         over = transition.verdict is not None
         if over and step is not steps[-1]:
             divergence = divergence or Divergence(step.index, "end", "goes on", "over")
@@ -161,19 +158,17 @@ def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:
     return Divergence(recorded.index, "events", *_excerpts(was, now))
 
 
-def _differs_at_start(
-    row: EpisodeRow, env: Environment, first: Observation, masking: Masking
-) -> Divergence | None:
-    if row.first is None or env.instance is None:
+def _differs_at_start(row: EpisodeRow, episode: Episode, masking: Masking) -> Divergence | None:
+    if row.first is None:
         return None
-    if row.prepared and row.prepared != env.prepared:
+    if row.prepared and row.prepared != episode.prepared:
         # Another version of the task or of the programs it was set up with, or a setup that differs
         # from run to run.
-        return Divergence(-1, "prepared setup", row.prepared[:12], env.prepared[:12])
-    was, now = codec.canonical(row.params), codec.canonical(env.instance.params)
+        return Divergence(-1, "prepared setup", row.prepared[:12], episode.prepared[:12])
+    was, now = codec.canonical(row.params), codec.canonical(episode.instance.params)
     if was != now:
         return Divergence(-1, "params", *_excerpts(was, now))
-    difference = compare(-1, row.first, first, masking, Action(""))
+    difference = compare(-1, row.first, episode.first, masking, Action(""))
     return difference and replace(difference, field=f"first.{difference.field}")
 
 

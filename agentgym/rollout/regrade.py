@@ -17,7 +17,7 @@ from agentgym.record import codec
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Audit, Verdict
 from agentgym.rollout.reexecution import Divergence, recorded_periods, reexecute
-from agentgym.rollout.replay import SeenEnd, compare_ends, open_environment
+from agentgym.rollout.replay import SeenEnd, compare_ends, recorded_environment
 from agentgym.rollout.run import failed
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
@@ -129,8 +129,8 @@ async def _judge_kept(
             f"its final state was not kept ({why}); to execute its actions again and judge what "
             f"they leave, run: agentgym regrade {store.folder} --episode {row.id} --rerun"
         )
-    async with open_environment(store, row, provider, named) as env:
-        params = env.task.instance(row.plan.seed).params
+    async with recorded_environment(store, row, provider, named) as environment:
+        params = environment.task.instance(row.plan.seed).params
         if codec.canonical(params) != codec.canonical(row.params):
             raise ReplayError(
                 f"the task fills its slots otherwise today: {codec.canonical(params)[:200]}, "
@@ -138,7 +138,7 @@ async def _judge_kept(
             )
         audit, state = row.audit or Audit(), store.endings.state(kept)
         steps = store.steps(row.id)
-        return await env.judge_kept(row.plan.seed, steps, audit, kept.evidence, state)
+        return await environment.judge_kept(row.plan.seed, steps, audit, kept.evidence, state)
 
 
 async def _judge_rerun(
@@ -146,17 +146,17 @@ async def _judge_rerun(
 ) -> Verdict | Divergence:
     """Execute an episode's actions again and judge what they leave."""
     assert row.verdict is not None, "regrade_episode has seen to it"
-    async with open_environment(store, row, provider, named) as env:
-        end = SeenEnd(recorded_periods(store, row), env)
-        env.on_end = end
-        first = await env.reset(row.plan.seed)
+    async with recorded_environment(store, row, provider, named) as environment:
+        episode = await environment.start(row.plan.seed)
+        end = SeenEnd(recorded_periods(store, row), episode)
+        episode.on_end = end
         trail = await reexecute(
-            *(env, first, row, store.steps(row.id)), recorded_in=end.recorded_in, strict=True
+            *(episode, row, store.steps(row.id)), recorded_in=end.recorded_in, strict=True
         )
         if trail.first is not None and trail.divergence is not None:
             return trail.first
         seen = trail.transition.verdict if trail.transition else None
-        judged = seen or await env.finish()
+        judged = seen or await episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
         fields = ("state_hash",) if row.verdict.state_hash and judged.state_hash else ()

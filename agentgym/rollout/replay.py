@@ -7,14 +7,14 @@ verdicts and the state hashes, a branch hands over to another agent.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from agentgym.agents.registry import create
 from agentgym.env.ending import EndedEpisode
 from agentgym.env.environment import Environment
+from agentgym.env.episode import Episode
 from agentgym.errors import ReplayError
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
@@ -35,7 +35,7 @@ __all__ = [
     "Verification",
     "branch_episode",
     "compare_ends",
-    "open_environment",
+    "recorded_environment",
     "verify_episode",
 ]
 
@@ -102,18 +102,18 @@ async def verify_episode(
     row = store.episode(episode_id)
     if row.first is None:
         raise ReplayError(f"episode {episode_id} cannot be verified: it has not begun")
-    async with open_environment(store, row, provider, named) as env:
-        first = await env.reset(row.plan.seed)
-        end = SeenEnd(recorded_periods(store, row), env)
-        env.on_end = end
+    async with recorded_environment(store, row, provider, named) as environment:
+        episode = await environment.start(row.plan.seed)
+        end = SeenEnd(recorded_periods(store, row), episode)
+        episode.on_end = end
         steps = store.steps(episode_id)
-        trail = await reexecute(env, first, row, steps, recorded_in=end.recorded_in, strict=True)
+        trail = await reexecute(episode, row, steps, recorded_in=end.recorded_in, strict=True)
         if trail.divergence:
             return Verification(trail.first, trail.texts)
         if row.verdict is None or not row.verdict.scored:
             return Verification(trail.first, trail.texts)
         seen = trail.transition.verdict if trail.transition else None
-        seen = seen or await env.finish()
+        seen = seen or await episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
         # Another judge may decide otherwise, or there was none: only the state is the same.
@@ -126,16 +126,16 @@ class SeenEnd:
 
     Args:
         recorded_in: When it was recorded.
-        env: Where it is executed again.
+        episode: Where it is executed again.
     """
 
-    def __init__(self, recorded_in: tuple[Period, ...], env: Environment) -> None:
-        self.recorded_in, self._env = recorded_in, env
+    def __init__(self, recorded_in: tuple[Period, ...], episode: Episode) -> None:
+        self.recorded_in, self._episode = recorded_in, episode
         self.evidence: Mapping[str, Json] = {}
 
     async def __call__(self, ended: EndedEpisode, verdict: Verdict) -> None:
         """Take down what the judgement was about."""
-        now = Period(self._env.began_s, time.time())
+        now = Period(self._episode.began_s, time.time())
         self.evidence = await ended.evidence(Masking((*self.recorded_in, now)))
 
 
@@ -214,22 +214,26 @@ async def branch_episode(
     if not 0 <= k <= len(steps):
         raise ReplayError(f"{refusal}: it has {len(steps)} steps, counted from 0")
     policy = create(agent)
-    async with releasing(policy), open_environment(store, row, provider, named) as env:
-        rollout = Rollout(env, policy, timeout_s=timeout_s, on_step=on_step)
-        first = await env.reset(row.plan.seed)
+    async with (
+        releasing(policy),
+        recorded_environment(store, row, provider, named) as environment,
+    ):
+        began_s = time.monotonic()
+        episode = await environment.start(row.plan.seed)
+        rollout = Rollout(episode, policy, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
         periods = recorded_periods(store, row)
         trail = await reexecute(
-            env, first, row, steps[:k], recorded_in=periods, strict=not allow_divergence
+            episode, row, steps[:k], recorded_in=periods, strict=not allow_divergence
         )
         if not allow_divergence:
             await _check_state(store, row, provider, trail, refusal, named)
         if trail.transition and trail.transition.verdict:
             raise ReplayError(f"{refusal}: it is over by then; choose an earlier step")
         branch = store.add(replace(row.plan, agent=agent), parent=(episode_id, k))
-        recorder = rollout.record(store, branch, first)
+        recorder = rollout.record(store, branch)
         for line in _remarks(trail, checked=not allow_divergence):
             recorder.note(line)
-        for step in env.steps:
+        for step in episode.steps:
             recorder.step(step)
         await rollout.complete(trail)
     return branch
@@ -266,11 +270,10 @@ def _remarks(trail: Reexecution, *, checked: bool) -> list[str]:
     return [f"text differs in {count} kept steps, state agrees; the first: {trail.texts[0]}"]
 
 
-@asynccontextmanager
-async def open_environment(
+def recorded_environment(
     store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named = NOTHING_NAMED
-) -> AsyncIterator[Environment]:
-    """Open the environment of a recorded episode with the run's own bound and user.
+) -> Environment:
+    """Return the environment of a recorded episode with the run's own bound and user.
 
     Raises:
         UnnamedError: The record names a task that only the user may name.
@@ -279,14 +282,10 @@ async def open_environment(
     task = find_task(named.task(row.plan.task))
     named.admit(row.plan.task, task)
     bound, user = store.settings.get("max_steps"), store.settings.get("user")
-    env = Environment(
+    return Environment(
         task,
         provider,
         max_steps=bound if isinstance(bound, int) else None,
         offline=store.settings.get("offline") is True,
         user=user if isinstance(user, str) else "",
     )
-    try:
-        yield env
-    finally:
-        await env.close()

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentgym.env.environment import Environment
+from agentgym.env.episode import Episode
 from agentgym.errors import AgentError, AgentGymError, PolicyError, RecordError
 from agentgym.protocols import Agent
 from agentgym.record.recorder import Recorder
-from agentgym.record.store import RunStore
-from agentgym.records import CheckStatus, Generation, Observation, Step, TokenUsage, Verdict
+from agentgym.record.store import EpisodeRow, RunStore
+from agentgym.records import CheckStatus, Generation, Step, TokenUsage, Verdict
 from agentgym.rollout.keeping import StateKeeping
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
@@ -34,7 +35,7 @@ class EpisodeResult:
         verdict: How it was judged.
         steps: Steps taken, those of before a resume included.
         usage: Tokens of all steps, and of replies that ended the episode without one.
-        reset_s: Wall time of the reset.
+        reset_s: Wall time of the start.
         duration_s: Wall time of the whole.
         error: Why it has no score, or how its policy failed; else empty.
         truncated: A bound on its steps or its wall time ended it.
@@ -50,7 +51,7 @@ class EpisodeResult:
 
 
 async def run_episode(
-    env: Environment,
+    environment: Environment,
     agent: Agent,
     *,
     seed: int,
@@ -62,9 +63,9 @@ async def run_episode(
     """Run one episode, or the rest of one whose steps are recorded already.
 
     Args:
-        env: Where it happens; it stays open.
+        environment: Where it happens; it stays open, and other episodes may be live in it.
         agent: Made for this episode; it is closed.
-        seed: Seed of the reset.
+        seed: Seed of the episode.
         store: Where it is recorded, or None.
         episode_id: Which episode of the store it is.
         timeout_s: Wall time the agent has, counted from when it starts. An episode that is not
@@ -74,76 +75,102 @@ async def run_episode(
     Raises:
         RecordError: It cannot be recorded. Every other failure is a verdict.
     """
-    rollout = Rollout(env, agent, timeout_s=timeout_s, on_step=on_step)
+    began_s = time.monotonic()
     row = None if store is None or episode_id is None else store.episode(episode_id)
     async with releasing(agent):
         try:
-            first = await env.reset(seed)
-            trail = Reexecution(first)
-            if store is not None and row is not None:
-                recorder = rollout.record(store, row.id, first)
-                trail = await reexecute(
-                    *(env, first, row, store.steps(row.id)),
-                    recorded_in=recorded_periods(store, row),
-                    strict=False,
-                )
-                if trail.first:
-                    recorder.note(f"resume diverged at {trail.first}")
+            episode = await environment.start(seed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
-            ending = failed(error)
-            if store is not None and row is not None and rollout.recorder is None:
-                rollout.record(store, row.id, row.first)
-            return rollout.conclude(ending)
-        return await rollout.complete(trail)
+            ending, spent_s = failed(error), time.monotonic() - began_s
+            if store is not None and row is not None:
+                record_unstarted(store, row, environment.provider.name, ending, spent_s)
+            return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.error)
+        async with episode:
+            rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
+            trail = Reexecution(episode.first)
+            try:
+                if store is not None and row is not None:
+                    recorder = rollout.record(store, row.id)
+                    trail = await reexecute(
+                        *(episode, row, store.steps(row.id)),
+                        recorded_in=recorded_periods(store, row),
+                        strict=False,
+                    )
+                    if trail.first:
+                        recorder.note(f"resume diverged at {trail.first}")
+            except Exception as error:  # noqa: BLE001 - the boundary that classifies it
+                return rollout.conclude(failed(error))
+            return await rollout.complete(trail)
+
+
+def record_unstarted(
+    store: RunStore, row: EpisodeRow, sandbox: str, ending: Ending, spent_s: float
+) -> None:
+    """Record the end of an episode that could not be started; its earlier steps stay.
+
+    Raises:
+        RecordError: It cannot be recorded.
+    """
+    recorder = store.begin(
+        row.id,
+        params=row.params,
+        instruction=row.instruction,
+        sandbox=sandbox,
+        reset_s=0.0,
+        first=row.first,
+    )
+    recorder.finish(ending.verdict, duration_s=spent_s, error=ending.error)
 
 
 class Rollout:
-    """One agent in one environment, with the record of it where there is one.
+    """One agent in one episode, with the record of it if there is one.
 
     Args:
-        env: Where it happens.
+        episode: Where it acts.
         agent: Who acts.
         timeout_s: Wall time of the agent, None for the task's own.
         on_step: Called with every new step.
+        began_s: When it all began, as `time.monotonic` tells; None: now.
     """
 
     def __init__(
         self,
-        env: Environment,
+        episode: Episode,
         agent: Agent,
         *,
         timeout_s: float | None,
         on_step: Callable[[Step], None] | None,
+        began_s: float | None = None,
     ) -> None:
         self.recorder: Recorder | None = None
-        self._env = env
+        self._episode = episode
         self._agent = agent
-        wall_s = env.task.manifest.limits.wall_s or LONGEST_S
+        wall_s = episode.environment.task.manifest.limits.wall_s or LONGEST_S
         self._timeout_s = wall_s if timeout_s is None else timeout_s
         self._on_step = on_step
-        self._began = time.monotonic()
+        self._began = time.monotonic() if began_s is None else began_s
         self._refused = TokenUsage()
         self._refused_generations: tuple[Generation, ...] | None = ()
 
-    def record(self, store: RunStore, episode_id: int, first: Observation | None) -> Recorder:
-        """Mark an episode as running in what the environment was reset to."""
-        instance = self._env.instance
-        store.endings.begin(episode_id, self._env.began_s)
-        self._env.on_end = StateKeeping(store, episode_id)
-        if self._env.prepared:
-            store.setups.note(episode_id, self._env.prepared)
+    def record(self, store: RunStore, episode_id: int) -> Recorder:
+        """Mark an episode of the store as running in this one."""
+        episode = self._episode
+        store.endings.begin(episode_id, episode.began_s)
+        episode.on_end = StateKeeping(store, episode_id)
+        if episode.prepared:
+            store.setups.note(episode_id, episode.prepared)
         self.recorder = store.begin(
             episode_id,
-            params={} if instance is None else instance.params,
-            instruction="" if instance is None else instance.instruction,
-            sandbox=self._env.provider.name,
-            reset_s=self._env.reset_s,
-            first=first,
+            params=episode.instance.params,
+            instruction=episode.instance.instruction,
+            sandbox=episode.environment.provider.name,
+            reset_s=episode.reset_s,
+            first=episode.first,
         )
         return self.recorder
 
     async def complete(self, trail: Reexecution) -> EpisodeResult:
-        """Let the agent act from where the environment is until the episode is over."""
+        """Let the agent act from where the episode is until it is over."""
         try:
             ending = await self._play(trail)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
@@ -152,12 +179,12 @@ class Rollout:
 
     def conclude(self, ending: Ending) -> EpisodeResult:
         """Record how the episode ended and sum it up."""
-        steps = self._env.steps
+        steps = self._episode.steps
         result = EpisodeResult(
             verdict=ending.verdict,
             steps=len(steps),
             usage=sum((step.decision.usage for step in steps), self._refused),
-            reset_s=self._env.reset_s,
+            reset_s=self._episode.reset_s,
             duration_s=time.monotonic() - self._began,
             error=ending.error or _complaint(ending.verdict),
             truncated=ending.truncated,
@@ -167,7 +194,7 @@ class Rollout:
                 result.verdict,
                 duration_s=result.duration_s,
                 error=result.error,
-                audit=self._env.audit,
+                audit=self._episode.audit,
                 refused=self._refused,
                 generations=self._refused_generations,
             )
@@ -177,17 +204,19 @@ class Rollout:
         try:
             return await self._act(trail)
         except OutOfTimeError as end:
-            self._note(f"truncated after {len(self._env.steps)} steps: {end}")
-            return Ending(await self._env.finish(), truncated=True)
+            self._note(f"truncated after {len(self._episode.steps)} steps: {end}")
+            return Ending(await self._episode.finish(), truncated=True)
         except PolicyError as end:
             self._refuse(end)
-            self._note(f"the policy failed after {len(self._env.steps)} steps: {end}", end.detail)
-            verdict = await self._env.finish()
+            self._note(
+                f"the policy failed after {len(self._episode.steps)} steps: {end}", end.detail
+            )
+            verdict = await self._episode.finish()
             return Ending(verdict, str(end) if verdict.scored else "")
         except AgentError as end:
             self._refuse(end)
             if end.detail:
-                self._note(f"the agent failed after {len(self._env.steps)} steps", end.detail)
+                self._note(f"the agent failed after {len(self._episode.steps)} steps", end.detail)
             raise
 
     def _refuse(self, end: AgentError) -> None:
@@ -201,17 +230,17 @@ class Rollout:
             self.recorder.note("\n".join(part for part in parts if part))
 
     async def _act(self, trail: Reexecution) -> Ending:
-        env, observation, last = self._env, trail.observation, trail.transition
-        policy = Policy(self._agent, env, self._timeout_s)
+        episode, observation, last = self._episode, trail.observation, trail.transition
+        policy = Policy(self._agent, episode, self._timeout_s)
         if last is None or last.verdict is None:
             await policy.start()
         while last is None or last.verdict is None:
-            last = await env.step(await policy.decide(observation))
+            last = await episode.step(await policy.decide(observation))
             observation = last.observation
             if self.recorder is not None:
-                self.recorder.step(env.steps[-1])
+                self.recorder.step(episode.steps[-1])
             if self._on_step is not None:
-                self._on_step(env.steps[-1])
+                self._on_step(episode.steps[-1])
         return Ending(last.verdict, truncated=last.truncated)
 
 

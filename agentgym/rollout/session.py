@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -57,7 +57,7 @@ class SessionConfig:
 
     Attributes:
         task: Id of the task, or the path of its folder.
-        make: Makes an environment of it; every episode has its own.
+        environment: Where all guests play, each an episode of their own.
         store: Where the episodes are recorded.
         seed: Seed of every episode: all guests are told the same.
         idle_s: Seconds between two calls after which an episode is judged as it stands.
@@ -65,7 +65,7 @@ class SessionConfig:
     """
 
     task: str
-    make: Callable[[], Environment]
+    environment: Environment
     store: RunStore
     seed: int = 0
     idle_s: float = 600.0
@@ -169,7 +169,7 @@ class Session:
         self._config, self._told = config, told
         self._visitor = RemoteAgent(config.idle_s)
         self._playing: asyncio.Task[EpisodeResult] | None = None
-        self._env: Environment | None = None
+        self._last: Step | None = None
 
     @property
     def is_playing(self) -> bool:
@@ -223,19 +223,18 @@ class Session:
 
     async def _play(self, guest: str) -> EpisodeResult:
         config = self._config
-        episode = config.plan(guest)
-        self._env = config.make()
-        try:
-            return await run_episode(
-                self._env,
-                self._visitor,
-                seed=config.seed,
-                store=config.store,
-                episode_id=episode,
-                timeout_s=config.timeout_s,
-            )
-        finally:
-            await self._env.close()
+        return await run_episode(
+            config.environment,
+            self._visitor,
+            seed=config.seed,
+            store=config.store,
+            episode_id=config.plan(guest),
+            timeout_s=config.timeout_s,
+            on_step=self._note,
+        )
+
+    def _note(self, step: Step) -> None:
+        self._last = step
 
     def _ended(self, why: str) -> Answer:
         """Return what is to be said once the episode is over: of its last call, or of another."""
@@ -248,9 +247,9 @@ class Session:
             # What a broken check says may give away what it looks for.
             told = "" if result.verdict.status == "error:verifier" else f": {result.error}"
             return Answer(_complaint(f"{result.verdict.status}{told}"), over=True)
-        if why or self._env is None or not self._env.steps:
+        if why or self._last is None:
             return Answer(_complaint(why), over=True, verdict=result.verdict)
-        return Answer(self._env.steps[-1].observation, over=True, verdict=result.verdict)
+        return Answer(self._last.observation, over=True, verdict=result.verdict)
 
     def _with_news(self, observation: Observation) -> Observation:
         news = self._visitor.instruction.removeprefix(self._told).strip()

@@ -117,7 +117,7 @@ class ForkServer:
         """
         passed = array.array("i", [channel.fileno(), *groups])
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)]
-        data = marshal.dumps(dict(request), _MARSHAL_VERSION)
+        data = marshal.dumps(dict(request, groups=len(groups)), _MARSHAL_VERSION)
         async with self._sending:
             while True:
                 try:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import _socket
 import contextlib
+import errno
+import fcntl
 import gc
 import marshal
 import os
@@ -65,10 +67,14 @@ class ForkServer:
             # The host is gone. As PID 1 this process takes every sandbox with it.
             os._exit(0)
         passed = b"".join(content for _, _, content in ancillary)
-        channel, *groups = [
+        descriptors = [
             int.from_bytes(passed[at : at + _INT_BYTES], sys.byteorder)
             for at in range(0, len(passed), _INT_BYTES)
         ]
+        if not descriptors:
+            # There was room for none; the host sees its end of the channel close.
+            return
+        channel, *groups = descriptors
         try:
             self._fork(marshal.loads(data), channel, groups)
         # Whatever stands in the way of one sandbox is told to whoever wants it.
@@ -78,21 +84,31 @@ class ForkServer:
             os.close(fd)
 
     def _fork(self, request: Request, channel: int, groups: list[int]) -> None:
+        if len(groups) != request["groups"]:
+            # The kernel drops those that there is no room for: the limits would go with them.
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "join the control groups")
         waiting, going = os.pipe()
+        pid = 0
         try:
             pid = syscalls.clone(_ALWAYS | (_ISOLATED if request["isolated"] else 0))
             if pid == 0:
                 self.control.close()
                 _live(request, channel, groups, waiting, going)
-            process = os.pidfd_open(pid)
-            self.children[process] = pid
-            self.poll.register(process, select.EPOLLIN)
             _map_ids(pid, request["ids"])
+            process = os.pidfd_open(pid)
             os.write(going, _GO)
-        finally:
-            # Without the go-ahead the child ends by itself.
-            os.close(waiting)
+        except Exception:
             os.close(going)
+            if pid:
+                # Without the go-ahead it ends by itself.
+                os.waitpid(pid, 0)
+            raise
+        else:
+            os.close(going)
+        finally:
+            os.close(waiting)
+        self.children[process] = pid
+        self.poll.register(process, select.EPOLLIN)
 
 
 def _map_ids(pid: int, count: int) -> None:
@@ -117,13 +133,15 @@ def _live(request: Request, channel: int, groups: list[int], waiting: int, going
         os.close(going)
         if os.read(waiting, 1) != _GO:
             os._exit(1)
-        # Where the supervisor keeps it, out of the way of a command's first descriptors.
-        os.dup2(channel, _CHANNEL, inheritable=False)
         confine.confine(request, groups)
         for name in os.listdir("/proc/self/fd"):
-            if int(name) not in (0, 1, 2, _CHANNEL):
+            if int(name) not in (0, 1, 2, channel):
                 _close(int(name))
-        supervisor.serve(_CHANNEL, os.pidfd_open(os.getpid()))
+        # Where the supervisor keeps it, out of the way of a command's first descriptors.
+        kept = fcntl.fcntl(channel, fcntl.F_DUPFD_CLOEXEC, _CHANNEL)
+        os.close(channel)
+        channel = kept
+        supervisor.serve(channel, os.pidfd_open(os.getpid()))
     # There is nobody above who could take it: this process is a copy of the fork server.
     except BaseException as error:  # noqa: BLE001
         _complain(channel, error)

@@ -11,8 +11,9 @@ request carries ``id`` and ``op``; its reply carries the same ``id`` and either 
 ``error``. Every request is answered; long ones (``exec``, ``shell.run``) do not delay the others.
 A reply with ``descriptor`` brings one: it travels with the first bytes of the frame (SCM_RIGHTS).
 
-It starts once per sandbox, so imports are counted: `json`, `re` and `enum` (which `signal`
-pulls in) would double its start-up time.
+Where it starts by itself it does so once per sandbox, so imports are counted: `json`, `re` and
+`enum` (which `signal` pulls in) would double its start-up time. A fork server (`forking.py`)
+imports it once.
 """
 
 from __future__ import annotations

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
-from agentgym.protocols import Site
+from agentgym.protocols import Sandbox, Services, Site
 from agentgym.records import Action, Effect, ExecResult, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.surfaces.program import MAX_CALLS, Conversation, run_program
 from agentgym.surfaces.service_tools import chosen_tools, first_picture
-from agentgym.surfaces.truncation import MAX_TEXT, bounded, bounded_data, readable
+from agentgym.surfaces.truncation import LIMITS, MAX_TEXT, bounded, bounded_data, readable
 
 DEFAULT_TIMEOUT_S = 60.0
 MAX_TIMEOUT_S = 600.0
@@ -27,8 +27,8 @@ _TELL = (
 )
 
 
-class CodeSurface:
-    """A Surface that runs programs over live services.
+class CodeKind:
+    """The SurfaceKind `code`; episodes share nothing.
 
     Args:
         config: The tools; the option `tools` picks some of them by globs.
@@ -39,34 +39,58 @@ class CodeSurface:
     """
 
     name = "code"
-    pictures = True
+    limits = LIMITS
 
     def __init__(self, config: SurfaceConfig) -> None:
         self._callable = chosen_tools(config, self.name)
         if not config.sandbox:
             raise ConfigError("surface 'code' needs a computer: add sandbox = '…' to env.toml")
         self._tools = (_run_python(self._callable),)
-        self._site: Site | None = None
-
-    async def open(self, site: Site) -> None:
-        """Attach to the sandbox and the services of a site."""
-        self._site = site
 
     def tools(self) -> Sequence[ToolSpec]:
         """Return `run_python`."""
         return self._tools
 
+    async def open(self) -> None:
+        """Start nothing."""
+
+    async def attach(self, site: Site) -> CodeSurface:
+        """Return a surface over the sandbox and the services of a site.
+
+        Raises:
+            SurfaceError: The site has no services.
+        """
+        if site.services is None:
+            raise SurfaceError("surface 'code': the site has no services")
+        return CodeSurface(site.sandbox, site.services, self._callable)
+
+    async def close(self) -> None:
+        """End nothing."""
+
+
+class CodeSurface:
+    """A Surface that runs programs over live services.
+
+    Args:
+        sandbox: Where the programs run.
+        services: What they call.
+        tools: Which tools of the services are functions in them.
+    """
+
+    def __init__(self, sandbox: Sandbox, services: Services, tools: Sequence[ToolSpec]) -> None:
+        self._sandbox, self._callable = sandbox, tools
+        self._services: Services | None = services
+
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call; what the program does wrong is an observation."""
-        site, arguments = self._open(), action.arguments
-        assert site.services is not None
+        services, arguments = self._live(), action.arguments
         timeout_s = arguments.get("timeout_s", DEFAULT_TIMEOUT_S)
         assert isinstance(timeout_s, (int, float))
-        before = site.services.hash
+        before = services.hash
         try:
             result, talk = await run_program(
-                site.sandbox,
-                site.services,
+                self._sandbox,
+                services,
                 self._callable,
                 str(arguments["code"]),
                 timeout_s=timeout_s,
@@ -77,21 +101,20 @@ class CodeSurface:
         named = (name for name in talk.pictures if name in text)
         return Observation(
             text + _remarks(text, result, talk, timeout_s),
-            image=first_picture(named, site.services),
+            image=first_picture(named, services),
             data={
                 **bounded_data("value", talk.value),
                 "calls": talk.calls,
                 "exit_code": result.exit_code,
                 "timed_out": result.timed_out,
             },
-            effect=_effect_of(result, changed=site.services.hash != before),
+            effect=_effect_of(result, changed=services.hash != before),
         )
 
     async def observe(self) -> Observation:
-        """Return the logical time."""
-        services = self._open().services
-        assert services is not None
-        return Observation(services.now)
+        """Return nothing: a program shows something once it has run."""
+        self._live()
+        return Observation("")
 
     async def save(self) -> Mapping[str, Json]:
         """Return nothing: no program is left when its call ends."""
@@ -101,13 +124,13 @@ class CodeSurface:
         """Take over nothing."""
 
     async def close(self) -> None:
-        """Let go of the site."""
-        self._site = None
+        """Let go of the services."""
+        self._services = None
 
-    def _open(self) -> Site:
-        if self._site is None or self._site.services is None:
-            raise SurfaceError("nothing is attached; expected an open site that has services")
-        return self._site
+    def _live(self) -> Services:
+        if self._services is None:
+            raise SurfaceError("the code surface is closed; attach another one to the site")
+        return self._services
 
 
 def _run_python(tools: Sequence[ToolSpec]) -> ToolSpec:

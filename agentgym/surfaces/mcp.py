@@ -15,14 +15,14 @@ from typing import Final
 
 from pydantic import Field, ValidationError
 
-from agentgym.errors import ConfigError, NotFoundError, SurfaceError
+from agentgym.errors import ConfigError, NotFoundError, SurfaceError, UnsupportedError
 from agentgym.manifest import Manifest
 from agentgym.protocols import Site
 from agentgym.records import Action, Effect, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.services.image import Image
 from agentgym.surfaces.mcp_client import Address, Refusal, Session, offer_of, read_place, types
 from agentgym.surfaces.mcp_schema import adapt
-from agentgym.surfaces.truncation import bounded, bounded_data, pixels, readable
+from agentgym.surfaces.truncation import LIMITS, bounded, bounded_data, pixels, readable
 
 _NAME_CHARS: Final = 64
 _DESCRIPTION_CHARS: Final = 8_000
@@ -55,10 +55,12 @@ class Options(Manifest):
     prefix: str = Field(default="", pattern=r"^[A-Za-z0-9_-]{0,32}$")
 
 
-class McpSurface:
-    """A Surface over a server of the Model Context Protocol.
+class McpKind:
+    """The SurfaceKind `mcp`: a server of the Model Context Protocol.
 
-    Making one starts the server once in a process, to ask for its tools, and ends it again.
+    Making one starts the server once in a process, to ask for its tools, and ends it again. A
+    command is started anew for every episode, since its memory is the episode's own; what a URL
+    leads to is shared, and each episode has a session of its own there.
 
     Args:
         config: The options say where the server is.
@@ -72,7 +74,7 @@ class McpSurface:
     """
 
     name = "mcp"
-    pictures = True
+    limits = LIMITS
     reaches_out = True
 
     def __init__(self, config: SurfaceConfig) -> None:
@@ -82,22 +84,50 @@ class McpSurface:
         if not offer.tools:
             raise SurfaceError(f"MCP server {self._address}: it offers no tools")
         self.instructions = bounded(offer.instructions)
-        self._server = offer.name[:200] or str(self._address)
         self._theirs = _named(offer.tools, options.prefix)
         self._tools = tuple(_described(name, tool) for name, tool in self._theirs.items())
-        self._session: Session | None = None
-
-    async def open(self, site: Site) -> None:
-        """Begin a new session; nothing of the site is the server's business."""
-        await self.close()
-        self._session = Session(self._address)
-        await self._session.open()
-        # What a tool promises of its results is checked, so it has to be known.
-        await self._session.offer()
 
     def tools(self) -> Sequence[ToolSpec]:
         """Return the server's tools in its order."""
         return self._tools
+
+    async def open(self) -> None:
+        """Start nothing: no process of a server is shared."""
+
+    async def attach(self, site: Site) -> McpSurface:
+        """Begin a session with the server, which learns nothing of the site.
+
+        Raises:
+            SurfaceError: The server cannot be started or does not answer.
+        """
+        session = Session(self._address)
+        try:
+            await session.open()
+            # What a tool promises of its results is checked, so it has to be known.
+            await session.offer()
+        except BaseException:
+            await session.close()
+            raise
+        return McpSurface(self._address, session, self._theirs)
+
+    async def close(self) -> None:
+        """End nothing."""
+
+
+class McpSurface:
+    """A Surface over one session with a server.
+
+    Args:
+        address: Where the server is.
+        session: The session, closed with the surface.
+        theirs: The server's tools, by the names that the agent calls them.
+    """
+
+    def __init__(
+        self, address: Address, session: Session, theirs: Mapping[str, types.Tool]
+    ) -> None:
+        self._address, self._theirs = address, theirs
+        self._session: Session | None = session
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call.
@@ -120,16 +150,28 @@ class McpSurface:
         return observation_of(result, Effect.NO_CHANGE if reads else Effect.CHANGED)
 
     async def observe(self) -> Observation:
-        """Return which server it is and what it says of its use."""
+        """Return nothing: a server shows something once a tool is called."""
         self._live()
-        return Observation(bounded(f"MCP server {self._server}\n{self.instructions}".strip()))
+        return Observation("")
 
     async def save(self) -> Mapping[str, Json]:
-        """Return nothing: nobody but the server knows its state, so a fork begins anew."""
-        return {}
+        """Refuse: only the server knows its state.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(
+            f"surface 'mcp': the state of the server {self._address} is its own, and the protocol "
+            "has no way to copy it"
+        )
 
     async def load(self, state: Mapping[str, Json]) -> None:
-        """Take over nothing."""
+        """Refuse, as `save` does.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        await self.save()
 
     async def close(self) -> None:
         """End the session, and with it the server where it was started here."""
@@ -139,7 +181,7 @@ class McpSurface:
 
     def _live(self) -> Session:
         if self._session is None:
-            raise SurfaceError("the mcp surface is not open; call open(site) first")
+            raise SurfaceError("the mcp surface is closed; attach another one")
         return self._session
 
 

@@ -19,11 +19,11 @@ from agentgym.records import (
     ToolSpec,
 )
 from agentgym.surfaces.aside import aside
-from agentgym.surfaces.truncation import bounded, bounded_data, pixels, readable
+from agentgym.surfaces.truncation import LIMITS, bounded, bounded_data, pixels, readable
 
 
-class ServicesSurface:
-    """A Surface over live services.
+class ServicesKind:
+    """The SurfaceKind `services`; episodes share nothing.
 
     Args:
         config: The tools; the option `tools` picks some of them by globs.
@@ -33,19 +33,41 @@ class ServicesSurface:
     """
 
     name = "services"
-    pictures = True
+    limits = LIMITS
 
     def __init__(self, config: SurfaceConfig) -> None:
         self._tools = chosen_tools(config, self.name)
-        self._services: Services | None = None
-
-    async def open(self, site: Site) -> None:
-        """Attach to the services of a site."""
-        self._services = site.services
 
     def tools(self) -> Sequence[ToolSpec]:
         """Return the tools of the services, in their order."""
         return self._tools
+
+    async def open(self) -> None:
+        """Start nothing."""
+
+    async def attach(self, site: Site) -> ServicesSurface:
+        """Return a surface over the services of a site.
+
+        Raises:
+            SurfaceError: The site has no services.
+        """
+        if site.services is None:
+            raise SurfaceError("surface 'services': the site has no services")
+        return ServicesSurface(site.services)
+
+    async def close(self) -> None:
+        """End nothing."""
+
+
+class ServicesSurface:
+    """A Surface over live services.
+
+    Args:
+        services: Those of one episode.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services: Services | None = services
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call; what the service refuses is an observation."""
@@ -54,8 +76,9 @@ class ServicesSurface:
         return await aside(lambda: _called(services, action))
 
     async def observe(self) -> Observation:
-        """Return the logical time."""
-        return Observation(self._live().now)
+        """Return nothing: services show something once they are called."""
+        self._live()
+        return Observation("")
 
     async def save(self) -> Mapping[str, Json]:
         """Return nothing: all that is known stands in the services."""
@@ -70,7 +93,7 @@ class ServicesSurface:
 
     def _live(self) -> Services:
         if self._services is None:
-            raise SurfaceError("no services are attached; expected an open site that has some")
+            raise SurfaceError("the services surface is closed; attach another one to the site")
         return self._services
 
 

@@ -10,7 +10,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
 from agentgym.protocols import Sandbox, Shell, Site
-from agentgym.records import Action, Effect, Json, Observation, ShellResult, SurfaceConfig, ToolSpec
+from agentgym.records import (
+    Action,
+    Effect,
+    Json,
+    Observation,
+    ObservationLimits,
+    ShellResult,
+    SurfaceConfig,
+    ToolSpec,
+)
 from agentgym.surfaces.truncation import MAX_MESSAGE, bounded
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -18,6 +27,8 @@ MAX_TIMEOUT_S = 600.0
 _NONE = SurfaceConfig()
 _MAX_FILE_BYTES = 8 * 2**20
 _MAX_VIEW_CHARS = 32_000
+_REMARKS_BYTES = 4_096
+_DATA_BYTES = 65_536
 
 
 def _schema(required: Sequence[str], **properties: Json) -> dict[str, Json]:
@@ -83,34 +94,59 @@ TOOLS = (
 )
 
 
-class ShellSurface:
-    """A Surface over one shell session of a sandbox."""
+class ShellKind:
+    """The SurfaceKind `shell`; episodes share nothing.
+
+    Args:
+        config: There are no options.
+
+    Raises:
+        ConfigError: There is an option, or the environment has no sandbox.
+    """
 
     name = "shell"
-    pictures = False
 
     def __init__(self, config: SurfaceConfig = _NONE) -> None:
         if config.options:
             raise ConfigError(f"surface 'shell' has no options, got {', '.join(config.options)}")
         if not config.sandbox:
             raise ConfigError("surface 'shell' needs a computer: add sandbox = '…' to env.toml")
-        self._sandbox: Sandbox | None = None
-        self._shell: Shell | None = None
+        # Each byte of output may be shown as U+FFFD, which has three bytes.
+        shown = max(3 * config.output_bytes, 4 * _MAX_VIEW_CHARS)
+        self.limits = ObservationLimits(shown + _REMARKS_BYTES, _DATA_BYTES)
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """Return `bash`, `read_file`, `write_file` and `edit_file`."""
+        return TOOLS
+
+    async def open(self) -> None:
+        """Start nothing."""
+
+    async def attach(self, site: Site) -> ShellSurface:
+        """Start a session in the sandbox of a site."""
+        return ShellSurface(site.sandbox, await site.sandbox.open_shell())
+
+    async def close(self) -> None:
+        """End nothing."""
+
+
+class ShellSurface:
+    """A Surface over one shell session of a sandbox.
+
+    Args:
+        sandbox: Where files are read and written.
+        shell: The session, closed with the surface.
+    """
+
+    def __init__(self, sandbox: Sandbox, shell: Shell) -> None:
+        self._sandbox = sandbox
+        self._shell: Shell | None = shell
         self._calls: dict[str, Callable[..., Awaitable[Observation]]] = {
             "bash": self._bash,
             "read_file": self._read,
             "write_file": self._write,
             "edit_file": self._edit,
         }
-
-    async def open(self, site: Site) -> None:
-        """Attach to the sandbox of a site and start the session."""
-        self._sandbox = site.sandbox
-        self._shell = await site.sandbox.open_shell()
-
-    def tools(self) -> Sequence[ToolSpec]:
-        """Return `bash`, `read_file`, `write_file` and `edit_file`."""
-        return TOOLS
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call."""
@@ -120,9 +156,9 @@ class ShellSurface:
             return _failure(bounded(str(error), most=MAX_MESSAGE))
 
     async def observe(self) -> Observation:
-        """Return the working directory."""
-        cwd = self._session().cwd
-        return Observation(text=f"working directory: {cwd}", data={"cwd": cwd})
+        """Return nothing: a shell shows something once a command has run."""
+        self._session()
+        return Observation("")
 
     async def save(self) -> Mapping[str, Json]:
         """Return the working directory and exported variables; processes are not part of it."""
@@ -131,8 +167,8 @@ class ShellSurface:
     async def load(self, state: Mapping[str, Json]) -> None:
         """Go on in the saved working directory with the saved exported variables."""
         cwd, env = state.get("cwd"), state.get("env")
-        if self._sandbox is None or not isinstance(cwd, str) or not isinstance(env, Mapping):
-            raise SurfaceError("load: open the surface first, and pass what `save` returned")
+        if not isinstance(cwd, str) or not isinstance(env, Mapping):
+            raise SurfaceError(f"load: expected what `save` returned, got {sorted(state)}")
         await self._session().close()
         exported = {name: str(value) for name, value in env.items()}
         try:
@@ -142,8 +178,8 @@ class ShellSurface:
             self._shell = await self._sandbox.open_shell(cwd="/", env=exported)
 
     async def close(self) -> None:
-        """Let go of the sandbox, and of the session with it."""
-        shell, self._shell, self._sandbox = self._shell, None, None
+        """End the session."""
+        shell, self._shell = self._shell, None
         if shell is not None:
             await shell.close()
 
@@ -151,12 +187,11 @@ class ShellSurface:
 
     def _session(self) -> Shell:
         if self._shell is None:
-            raise SurfaceError("the shell surface is not open; call open(sandbox) first")
+            raise SurfaceError("the shell surface is closed; attach another one to the sandbox")
         return self._shell
 
     def _files(self) -> Sandbox:
-        if self._sandbox is None:
-            raise SurfaceError("the shell surface is not open; call open(sandbox) first")
+        self._session()
         return self._sandbox
 
     async def _bash(self, command: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> Observation:

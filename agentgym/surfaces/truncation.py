@@ -1,4 +1,7 @@
-"""What an agent is shown of results: texts, structured parts and pictures, none without bound."""
+"""What an agent is shown of results: texts, structured parts and pictures of bounded size.
+
+The bounds are arguments. A surface kind that needs no others takes the defaults, `LIMITS`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Final
 import numpy as np
 from PIL import Image as Pictures
 
-from agentgym.records import Image, Json
+from agentgym.records import Image, Json, ObservationLimits
 from agentgym.records.bounds import flaw_of
 
 MAX_TEXT: Final = 32_000
@@ -23,6 +26,14 @@ MAX_DATA: Final = 60_000
 
 MAX_SIDE: Final = 1024
 """Pixels of a picture's longer side; a larger one is shown smaller."""
+
+LIMITS: Final = ObservationLimits(
+    text_bytes=4 * MAX_TEXT + 4_096,
+    data_bytes=65_536,
+    image_width=MAX_SIDE,
+    image_height=MAX_SIDE,
+)
+"""Of an observation whose parts were cut to the bounds above: 4 bytes a character, and a remark."""
 
 _MOST_PIXELS: Final = 40_000_000
 """Of a picture that is decoded."""
@@ -62,26 +73,37 @@ def bounded(text: str, tail: int = 0, most: int = MAX_TEXT) -> str:
     return f"{text[: most - tail]}\n{cut}{end}"
 
 
-def bounded_data(name: str, value: Json) -> dict[str, Json]:
-    """Return a value under a name, or why it is left out where it is too large to show."""
+def bounded_data(name: str, value: Json, most: int = MAX_DATA) -> dict[str, Json]:
+    """Return a value under a name, or why it is left out where it is too large to show.
+
+    Args:
+        name: Its key.
+        value: The value.
+        most: Bytes as ASCII JSON, the key included.
+    """
     if flaw := flaw_of(value):
         return {"omitted": flaw}
     data: dict[str, Json] = {name: value}
     size = len(json.dumps(data))
-    return data if size <= MAX_DATA else {"omitted_bytes": size}
+    return data if size <= most else {"omitted_bytes": size}
 
 
-def pixels(data: bytes) -> Image | None:
+def pixels(data: bytes, width: int = MAX_SIDE, height: int = MAX_SIDE) -> Image | None:
     """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB.
 
     None if there is none, if it cannot be decoded, or if it has more than 40 million pixels.
+
+    Args:
+        data: The file.
+        width: Pixels; a wider picture is shown smaller.
+        height: Likewise.
     """
     try:
         with Pictures.open(io.BytesIO(data)) as image:
             if image.width * image.height > _MOST_PIXELS:
                 return None
             shown = image.convert("RGB")
-            shown.thumbnail((MAX_SIDE, MAX_SIDE))
+            shown.thumbnail((width, height))
             return np.asarray(shown)
     except Exception:  # noqa: BLE001 - decoders raise what they like at odd files
         return None

@@ -167,7 +167,7 @@ def _user(folder: Path, manifest: TaskManifest) -> UserScript | None:
     if manifest.user is not None:
         return load_user(folder / manifest.user.script, draw(manifest.params, 0))
     if (folder / FILE).exists():
-        raise TaskError(f"{show_path(folder / FILE)}: nobody; expected [user] in task.toml")
+        raise TaskError(f"{show_path(folder / FILE)}: unused; expected [user] in task.toml")
     return None
 
 

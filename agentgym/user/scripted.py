@@ -8,6 +8,7 @@ back. A message without progress costs patience.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -99,6 +100,14 @@ class ScriptedUser:
         if not spoken:
             spoken.append(self._puzzled(heard))
         return UserTurn(" ".join(spoken), left, tuple(self._calls), self.state, understood)
+
+    def fork(self, world: UserWorld) -> ScriptedUser:
+        """Return another user who remembers the same."""
+        other = copy.copy(self)
+        other._world = world
+        other._told, other._applied = self._told.copy(), self._applied.copy()
+        other._lost, other._calls = self._lost.copy(), []
+        return other
 
     async def close(self) -> None:
         """Do nothing; the user holds no resources."""

@@ -170,6 +170,17 @@ class Milestones:
         self._before, self._gold, self._deadline_s = before, gold, deadline_s
         self._results: dict[str, CheckResult] = {}
         self._sound: set[str] = set()
+        self._earlier = Audit()
+
+    def follow(self, other: Milestones, earlier: Audit) -> None:
+        """Take over what another episode's milestones have come to, of which this is a fork.
+
+        Args:
+            other: Those of the other episode.
+            earlier: What the audit of its sandbox holds.
+        """
+        self.reached, self._results = dict(other.reached), dict(other._results)
+        self._sound, self._earlier = set(other._sound), earlier
 
     def results(self) -> dict[str, CheckResult]:
         """Return the present results: passed with a step, broken, or not passed yet."""
@@ -262,7 +273,8 @@ class Milestones:
         # Few checks ask for it, and it takes a request to the supervisor.
         @functools.cache
         def audit() -> Audit:
-            return asyncio.run_coroutine_threadsafe(sandbox.audit(), loop).result()
+            now = asyncio.run_coroutine_threadsafe(sandbox.audit(), loop).result()
+            return now.following(self._earlier)
 
         return LiveEvidence(
             task=self._instance.task.id,

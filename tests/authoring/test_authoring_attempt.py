@@ -26,19 +26,19 @@ class Kept:
 
 async def test_judging_now_changes_nothing_and_ends_nothing(write, stage):
     env = Environment(load_task(write({})), stage.provider)
-    with pytest.raises(SurfaceError, match="call reset first"):
-        await env.judge_now()
-    await env.reset(0)
+    episode = await env.start(0)
     try:
-        before = await env.judge_now()
-        await env.step(Action("bash", {"command": "sleep 100 & echo 1 > count.txt"}))
-        seen = await env.judge_now()
-        assert await env.judge_now() == seen
-        assert (before.state_hash != seen.state_hash) and len(env.steps) == 1
-        running = await env.sandbox.processes()
+        before = await episode.judge_now()
+        await episode.step(Action("bash", {"command": "sleep 100 & echo 1 > count.txt"}))
+        seen = await episode.judge_now()
+        assert await episode.judge_now() == seen
+        assert (before.state_hash != seen.state_hash) and len(episode.steps) == 1
+        running = await episode.sandbox.processes()
         assert any("sleep" in process.argv[0] for process in running)
-        last = await env.step(Action("submit"))
+        last = await episode.step(Action("submit"))
         assert last.verdict == seen
+        with pytest.raises(SurfaceError, match="the episode is over"):
+            await episode.judge_now()
     finally:
         await env.close()
 

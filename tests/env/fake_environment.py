@@ -1,7 +1,7 @@
 """An environment without a computer: says things back, and is won by submitting its word.
 
-Stands in for `agentgym.env.environment.Environment` where only the Gymnasium side is tested;
-`test_env_fake.py` holds it to the same rules.
+Stands in for `agentgym.env.environment.Environment` and its episodes where only the Gymnasium
+side is tested; `test_env_fake.py` holds it to the same rules.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from agentgym.records import (
     Action,
     Decision,
     Effect,
-    Limits,
     Observation,
+    ObservationLimits,
     Step,
     ToolSpec,
     Verdict,
@@ -58,22 +58,14 @@ class Transition:
     verdict: Verdict | None
 
 
-class FakeEnvironment:
-    def __init__(self, max_steps=20):
-        self.task = SimpleNamespace(id="fake/echo-v1")
-        self.tools = TOOLS
-        self.limits = Limits()
-        self.shows_pictures = False
-        self.max_steps = max_steps
-        self.instance = None
-        self.steps = []
-        self.closed = 0
-
-    async def reset(self, seed):
+class FakeEpisode:
+    def __init__(self, environment, seed):
+        self.environment = environment
         params = {"word": WORDS[seed % len(WORDS)], "seed": seed}
         self.instance = SimpleNamespace(seed=seed, params=params)
+        self.first = Observation(f"Submit {params['word']}.", data={"cwd": "/root", "step": 0})
         self.steps = []
-        return Observation(f"Submit {params['word']}.", data={"cwd": "/root", "step": 0})
+        self.closed = 0
 
     async def step(self, decision):
         try:
@@ -84,7 +76,7 @@ class FakeEnvironment:
             observation = Observation(f"error: {error}", effect=Effect.ERROR)
         self.steps.append(Step(len(self.steps), Decision(action), observation))
         terminated = action.tool == "submit" and observation.effect is not Effect.ERROR
-        truncated = not terminated and len(self.steps) >= self.max_steps
+        truncated = not terminated and len(self.steps) >= self.environment.max_steps
         verdict = None
         if terminated or truncated:
             won = action == Action("submit", {"answer": self.instance.params["word"]})
@@ -104,6 +96,23 @@ class FakeEnvironment:
         if action.tool == "fill":
             return Observation(arguments["character"] * arguments["times"], data=data)
         return Observation("submitted", data=data)
+
+    async def close(self):
+        self.closed += 1
+
+
+class FakeEnvironment:
+    episode_type = FakeEpisode
+
+    def __init__(self, max_steps=20):
+        self.task = SimpleNamespace(id="fake/echo-v1")
+        self.tools = TOOLS
+        self.observation_limits = ObservationLimits(text_bytes=132_096, data_bytes=65_536)
+        self.max_steps = max_steps
+        self.closed = 0
+
+    async def start(self, seed):
+        return self.episode_type(self, seed)
 
     async def close(self):
         self.closed += 1

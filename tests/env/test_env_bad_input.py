@@ -36,23 +36,23 @@ HOSTILE = [
 
 
 @pytest.fixture
-async def env(tmp_path, monkeypatch):
+async def episode(tmp_path, monkeypatch):
     monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path / "catalogue"))
     write_desk(tmp_path / "catalogue", CALM_TASK)
     provider = BubblewrapProvider()
     env = Environment(find_task("demo/both-v1"), provider, max_steps=500)
-    await env.reset(0)
-    yield env
+    episode = await env.start(0)
+    yield episode
     await env.close()
     await provider.close()
 
 
-def seen_of(env):
-    return env.dynamics.services_seen()
+def seen_of(episode):
+    return episode.dynamics.services_seen()
 
 
-async def see(env, tool, **arguments):
-    return (await env.step(Action(tool, arguments))).observation
+async def see(episode, tool, **arguments):
+    return (await episode.step(Action(tool, arguments))).observation
 
 
 @pytest.mark.parametrize(
@@ -84,48 +84,48 @@ async def see(env, tool, **arguments):
         ("run_python", {"cmd": "1"}, "missing 'code'"),
     ],
 )
-async def test_what_no_tool_asked_for_is_told_and_changes_nothing(env, tool, arguments, words):
-    before = seen_of(env).hash
-    seen = await see(env, tool, **arguments)
+async def test_what_no_tool_asked_for_is_told_and_changes_nothing(episode, tool, arguments, words):
+    before = seen_of(episode).hash
+    seen = await see(episode, tool, **arguments)
     assert seen.effect is Effect.ERROR and seen.text.startswith("error: "), seen.text[:300]
     assert words in seen.text and len(seen.text) < 1500, seen.text[:300]
-    assert seen_of(env).hash == before
+    assert seen_of(episode).hash == before
     # A reply of the service itself has a code; what never reached it is not in its audit.
-    assert all(entry.code in ("", "invalid", "not_found") for entry in seen_of(env).calls)
+    assert all(entry.code in ("", "invalid", "not_found") for entry in seen_of(episode).calls)
 
 
 @pytest.mark.parametrize("odd", [None, 7, "shelf_list_items", [], {"tool": None}, {"name": "x"}])
-async def test_what_is_no_call_at_all_costs_a_step_and_nothing_else(env, odd):
-    before = seen_of(env).hash
-    transition = await env.step(odd)
+async def test_what_is_no_call_at_all_costs_a_step_and_nothing_else(episode, odd):
+    before = seen_of(episode).hash
+    transition = await episode.step(odd)
     assert transition.observation.effect is Effect.ERROR and not transition.terminated
-    assert seen_of(env).hash == before
+    assert seen_of(episode).hash == before
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-async def test_hostile_text_is_data_wherever_it_goes(env, text):
-    added = await see(env, "shelf_add", title=text)
+async def test_hostile_text_is_data_wherever_it_goes(episode, text):
+    added = await see(episode, "shelf_add", title=text)
     assert added.effect is Effect.CHANGED
     assert added.data.get("omitted_bytes") or added.data["result"]["title"] == text
-    listed = (await see(env, "shelf_list_items")).data
+    listed = (await see(episode, "shelf_list_items")).data
     assert listed.get("omitted_bytes") or listed["result"][-1]["title"] == text
-    told = await see(env, "run_python", code=f"shelf_list_items()[-1]['title'] == {text!r}")
+    told = await see(episode, "run_python", code=f"shelf_list_items()[-1]['title'] == {text!r}")
     assert told.text == "true"
-    again = await see(env, "run_python", code=f"shelf_add({text!r})['id']")
+    again = await see(episode, "run_python", code=f"shelf_add({text!r})['id']")
     assert again.text == "5"
-    tables = seen_of(env).tables_after
+    tables = seen_of(episode).tables_after
     assert [row["title"] for row in tables.rows("shelf_item")] == [
         *("amber", "cedar", "lilac", text, text),
     ]
-    changes = {(change.table, change.kind) for change in seen_of(env).row_changes}
+    changes = {(change.table, change.kind) for change in seen_of(episode).row_changes}
     assert changes == {("shelf_item", "added")}
-    verdict = (await env.step(Action("submit", {"answer": text}))).verdict
+    verdict = (await episode.step(Action("submit", {"answer": text}))).verdict
     assert (verdict.status, verdict.outcome) == ("scored", False)
 
 
-async def test_callers_over_http_and_mcp_lose_nothing_while_the_environment_steps(env):
+async def test_callers_over_http_and_mcp_lose_nothing_while_the_environment_steps(episode):
     """Threads of other processes' clients, one more of programs, and the agent itself."""
-    backend = env.episode.backend
+    backend = episode.backend
     failed = []
 
     def over_http(url, who):
@@ -159,13 +159,13 @@ async def test_callers_over_http_and_mcp_lose_nothing_while_the_environment_step
         for thread in threads:
             thread.start()
         for k in range(15):
-            assert (await see(env, "shelf_add", title=f"agent {k}")).effect is Effect.CHANGED
+            assert (await see(episode, "shelf_add", title=f"agent {k}")).effect is Effect.CHANGED
         code = "for k in range(15): shelf_add(f'program {k}')"
-        assert (await see(env, "run_python", code=code)).effect is Effect.CHANGED
+        assert (await see(episode, "run_python", code=code)).effect is Effect.CHANGED
         for thread in threads:
             thread.join(60)
     assert not failed and not any(thread.is_alive() for thread in threads)
-    seen = seen_of(env)
+    seen = seen_of(episode)
     added = [c.after["title"] for c in seen.row_changes if c.kind == "added"]
     wanted = [
         f"{kind} {who} {k}" for kind in ("http", "mcp") for who in range(3) for k in range(15)
@@ -183,8 +183,8 @@ async def test_callers_over_http_and_mcp_lose_nothing_while_the_environment_step
     ]
 
 
-async def test_a_service_that_fails_halfway_is_told_and_undone(env, monkeypatch):
-    shelf = env.episode.backend.instances["shelf"]
+async def test_a_service_that_fails_halfway_is_told_and_undone(episode, monkeypatch):
+    shelf = episode.backend.instances["shelf"]
 
     def torn(self, title):
         self.db.insert("shelf_item", title=title, done=0)
@@ -192,13 +192,13 @@ async def test_a_service_that_fails_halfway_is_told_and_undone(env, monkeypatch)
         raise KeyError("a defect")
 
     monkeypatch.setattr(type(shelf), "add", torn)
-    before = seen_of(env).hash
-    direct = await see(env, "shelf_add", title="x")
-    by_program = await see(env, "run_python", code="shelf_add('x')")
+    before = seen_of(episode).hash
+    direct = await see(episode, "shelf_add", title="x")
+    by_program = await see(episode, "run_python", code="shelf_add('x')")
     for seen in (direct, by_program):
         assert seen.effect is Effect.ERROR and "nothing was changed" in seen.text
         assert "KeyError" not in seen.text and "a defect" not in seen.text
     assert direct.data["error"]["code"] == "internal"
-    assert seen_of(env).hash == before and not seen_of(env).row_changes
-    assert [entry.raised for entry in seen_of(env).calls] == ["KeyError: 'a defect'"] * 2
-    json.dumps([entry.to_json() for entry in seen_of(env).calls])
+    assert seen_of(episode).hash == before and not seen_of(episode).row_changes
+    assert [entry.raised for entry in seen_of(episode).calls] == ["KeyError: 'a defect'"] * 2
+    json.dumps([entry.to_json() for entry in seen_of(episode).calls])

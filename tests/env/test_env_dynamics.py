@@ -36,11 +36,11 @@ def changed(files, **changes):
 
 
 async def play(env, actions, seed=0):
-    first = await env.reset(seed)
+    episode = await env.start(seed)
     transition = None
     for action in actions:
-        transition = await env.step(action)
-    return first, transition
+        transition = await episode.step(action)
+    return episode, transition
 
 
 def bash(command):
@@ -50,10 +50,10 @@ def bash(command):
 async def test_events_change_the_world_and_tell_of_it(tmp_path, provider):
     task = load_task(write_living(tmp_path, "relay", RELAY))
     env = Environment(task, provider)
-    first, last = await play(env, oracle(task.instance(0)))
-    word = env.instance.params["word"]
-    steps = env.steps
-    assert "[notification]" not in first.text
+    episode, last = await play(env, oracle(task.instance(0)))
+    word = episode.instance.params["word"]
+    steps = episode.steps
+    assert "[notification]" not in episode.first.text
     assert [step.events for step in steps] == [
         (
             StepEvent(EVENT, "dawn", "2026-03-02T09:00:00Z, ran events/dawn.sh"),
@@ -83,8 +83,8 @@ async def test_the_same_actions_meet_the_same_world(tmp_path, provider):
     seen = []
     for _ in range(2):
         env = Environment(task, provider)
-        _, last = await play(env, oracle(task.instance(1)), seed=1)
-        steps = [(s.observation.text, s.observation.effect, s.events) for s in env.steps]
+        episode, last = await play(env, oracle(task.instance(1)), seed=1)
+        steps = [(s.observation.text, s.observation.effect, s.events) for s in episode.steps]
         seen.append((steps, last.verdict))
     assert seen[0] == seen[1]
 
@@ -92,24 +92,26 @@ async def test_the_same_actions_meet_the_same_world(tmp_path, provider):
 async def test_a_milestone_that_never_held_fails_with_what_was_seen_last(tmp_path, provider):
     task = load_task(write_living(tmp_path, "relay", RELAY))
     env = Environment(task, provider)
-    _, last = await play(env, [bash("echo wrong > /srv/out"), Action("submit")])
+    episode, last = await play(env, [bash("echo wrong > /srv/out"), Action("submit")])
     handed = next(c for c in last.verdict.checkpoints if c.id == "handed")
     assert (handed.status, handed.step, handed.score) == (CheckStatus.FAIL, None, 0.0)
     assert handed.message.startswith("never held; at the last look: ") and "wrong" in handed.message
     assert last.verdict.status == "scored"
     # `handed` never held, so its event never fired, nor did what was due after the last step.
-    assert [h.id for step in env.steps for h in step.events] == ["dawn"]
+    assert [h.id for step in episode.steps for h in step.events] == ["dawn"]
 
 
 async def test_what_holds_from_the_start_is_reached_before_the_first_step(tmp_path, provider):
     files = {**RELAY, "setup/setup.sh": 'echo "$PARAM_WORD" | tee /srv/in > /srv/out\n'}
     task = load_task(write_living(tmp_path, "relay", files))
     env = Environment(task, provider)
-    first, last = await play(env, [Action("submit")])
-    assert first.text.endswith(f"\n[notification] the word is now {env.instance.params['word']}-2")
+    episode, last = await play(env, [Action("submit")])
+    assert episode.first.text.endswith(
+        f"\n[notification] the word is now {episode.instance.params['word']}-2"
+    )
     # What a policy is briefed with says it too.
-    assert env.instance.instruction == first.text
-    assert [h.id for h in env.steps[0].events] == ["dawn", "handed"]
+    assert episode.instance.instruction == episode.first.text
+    assert [h.id for h in episode.steps[0].events] == ["dawn", "handed"]
     assert next(c for c in last.verdict.checkpoints if c.id == "handed").step == -1
 
 
@@ -117,8 +119,8 @@ async def test_every_kind_of_fault(tmp_path, provider):
     task = load_task(write_living(tmp_path, "flaky", FLAKY))
     env = Environment(task, provider)
     count = "echo x >> /srv/log; wc -l < /srv/log; seq 100"
-    _, last = await play(env, [bash(count)] * 6 + [Action("submit")])
-    seen = [step.observation for step in env.steps]
+    episode, last = await play(env, [bash(count)] * 6 + [Action("submit")])
+    seen = [step.observation for step in episode.steps]
     numbers = "\n".join(map(str, range(1, 101)))
     assert seen[0].text == "error: the gateway is being restarted"
     assert (seen[0].effect, dict(seen[0].data)) == (Effect.ERROR, {})
@@ -131,7 +133,7 @@ async def test_every_kind_of_fault(tmp_path, provider):
     assert len(garbled) == len(f"3\n{numbers}\n") and garbled != f"3\n{numbers}\n"
     assert f"4\n{numbers}\n".startswith(seen[4].text) and 0 < len(seen[4].text) < 250
     assert seen[5].text == f"5\n{numbers}\n"
-    details = [h.detail for step in env.steps for h in step.events if h.kind is FAULT]
+    details = [h.detail for step in episode.steps for h in step.events if h.kind is FAULT]
     assert details == [
         "bash call 1: error before commit",
         "bash call 2: timeout after commit",
@@ -145,8 +147,8 @@ async def test_every_kind_of_fault(tmp_path, provider):
 async def test_an_illegal_call_is_no_call_and_handing_in_never_fails(tmp_path, provider):
     task = load_task(write_living(tmp_path, "flaky", FLAKY))
     env = Environment(task, provider)
-    _, last = await play(env, [Action("bash", {"cmd": "ls"}), bash("ls"), Action("submit")])
-    assert [[h.id for h in step.events] for step in env.steps] == [[], ["down"], []]
+    episode, last = await play(env, [Action("bash", {"cmd": "ls"}), bash("ls"), Action("submit")])
+    assert [[h.id for h in step.events] for step in episode.steps] == [[], ["down"], []]
     assert last.terminated and last.verdict.status == "scored"
 
 
@@ -155,11 +157,11 @@ async def test_a_failing_event_is_the_tasks_error(tmp_path, provider):
     files["events/rotate.sh"] = "echo cannot rotate >&2; exit 3\n"
     task = load_task(write_living(tmp_path, "relay", files))
     env = Environment(task, provider)
-    await env.reset(0)
+    episode = await env.start(0)
     with pytest.raises(TaskError, match=r"rotate.sh of event 'handed', run in the world as") as e:
-        await env.step(bash("cp /srv/in /srv/out"))
+        await episode.step(bash("cp /srv/in /srv/out"))
     assert str(e.value).endswith("ended with exit code 3; its last lines:\ncannot rotate")
-    assert env.steps == []
+    assert episode.steps == []
     await env.close()
 
 
@@ -194,13 +196,13 @@ async def test_who_sabotages_an_event_is_judged_all_the_same(tmp_path, provider,
     files["events/rotate.sh"] = script
     task = load_task(write_living(tmp_path, "relay", files))
     env = Environment(task, provider)
-    await env.reset(0)
-    await env.step(bash(f"cp /srv/in /srv/out; {sabotage}"))
-    dawn, handed = env.steps[0].events
+    episode = await env.start(0)
+    await episode.step(bash(f"cp /srv/in /srv/out; {sabotage}"))
+    dawn, handed = episode.steps[0].events
     assert handed.detail == (
         "2026-03-02T09:01:00Z, events/rotate.sh failed in what the agent had left, announced"
     )
-    transition = await env.step(Action("submit"))
+    transition = await episode.step(Action("submit"))
     assert (transition.verdict.status, transition.verdict.outcome) == ("scored", False)
 
 
@@ -218,10 +220,10 @@ async def test_an_event_that_builds_on_another_or_on_the_agent_unscores_nothing(
     files["events/dawn.sh"] += "\ntouch /srv/dawned\n"
     files["events/rotate.sh"] = script
     env = Environment(load_task(write_living(tmp_path, "relay", files)), provider)
-    await env.reset(0)
-    await env.step(bash("rm -f /srv/dawned; cp /srv/in /srv/out"))
-    assert "rotate.sh failed in what the agent had left" in env.steps[0].events[1].detail
-    transition = await env.step(Action("submit"))
+    episode = await env.start(0)
+    await episode.step(bash("rm -f /srv/dawned; cp /srv/in /srv/out"))
+    assert "rotate.sh failed in what the agent had left" in episode.steps[0].events[1].detail
+    transition = await episode.step(Action("submit"))
     assert (transition.verdict.status, transition.verdict.outcome) == ("scored", False)
 
 
@@ -230,10 +232,10 @@ async def test_a_sandbox_that_ends_under_an_event_ends_the_episode_judged(tmp_pa
     files["events/rotate.sh"] = "sleep 20\n"
     task = load_task(write_living(tmp_path, "relay", files))
     env = Environment(task, provider)
-    _, last = await play(env, [bash("cp /srv/in /srv/out")])
+    episode, last = await play(env, [bash("cp /srv/in /srv/out")])
     assert last.terminated and last.verdict.status == "scored"
-    assert "wall" in env.steps[0].observation.text
-    assert [h.id for h in env.steps[0].events] == ["dawn"]
+    assert "wall" in episode.steps[0].observation.text
+    assert [h.id for h in episode.steps[0].events] == ["dawn"]
     assert next(c for c in last.verdict.checkpoints if c.id == "handed").step == 0
 
 
@@ -276,7 +278,7 @@ async def test_a_broken_milestone_leaves_the_episode_unscored(tmp_path, provider
     files["checks/checks.py"] = CHECKS[name]
     task = load_task(write_living(tmp_path, "relay", files))
     env = Environment(task, provider)
-    _, last = await play(env, [bash("true"), Action("submit")])
+    episode, last = await play(env, [bash("true"), Action("submit")])
     assert last.verdict.status == "error:verifier"
     handed = next(c for c in last.verdict.checkpoints if c.id == "handed")
     assert handed.status is CheckStatus.ERROR
@@ -304,6 +306,6 @@ async def test_live_evidence_has_trace_state_gold_and_processes(tmp_path, provid
     listen = "python3 -m http.server 8123 > /dev/null 2>&1 & sleep 0.2;"
     wait = "until python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 8123))'"
     actions = [bash(f"{listen} {wait}; do sleep 0.1; done"), bash("touch /srv/new"), bash("ls")]
-    _, last = await play(env, [*actions, Action("submit")])
+    episode, last = await play(env, [*actions, Action("submit")])
     handed = next(c for c in last.verdict.checkpoints if c.id == "handed")
     assert (handed.status, handed.step) == (CheckStatus.PASS, 1), handed

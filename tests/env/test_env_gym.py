@@ -11,7 +11,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from fake_environment import WORDS, FakeEnvironment, Transition, make_fake
+from fake_environment import WORDS, FakeEnvironment, FakeEpisode, Transition, make_fake
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.passive_env_checker import data_shares_objects
@@ -22,8 +22,8 @@ from agentgym.records import (
     Action,
     CheckpointResult,
     CheckStatus,
-    Limits,
     Observation,
+    ObservationLimits,
     Phase,
     Verdict,
 )
@@ -58,7 +58,7 @@ def test_an_episode_that_cannot_be_scored_gives_no_reward(env, monkeypatch):
         return Transition(Observation("submitted"), 0.0, True, False, verdict)
 
     env.reset(seed=0)
-    monkeypatch.setattr(env.environment, "step", step)
+    monkeypatch.setattr(env.episode, "step", step)
     with pytest.raises(VerifierError, match="cannot be scored: checkpoint 'rows': KeyError: x"):
         env.step({"tool": "submit", "arguments": {}})
     with pytest.raises(ResetNeeded):
@@ -131,7 +131,7 @@ def test_an_illegal_action_costs_a_step_and_says_why(env, action, said):
     assert (reward, terminated, truncated) == (0.0, False, False)
     assert info["effect"] == "error"
     assert observation in env.observation_space
-    assert len(env.environment.steps) == 1
+    assert len(env.episode.steps) == 1
 
 
 @pytest.mark.parametrize(
@@ -198,14 +198,16 @@ def test_a_seed_that_is_none_is_refused(seed):
         make_fake(seed=seed)
 
 
-@pytest.mark.parametrize(("output_bytes", "slot"), [(65_536, 196_608), (1_024, 128_000)])
-def test_the_text_slot_follows_the_limits(output_bytes, slot):
+def test_the_slots_are_as_large_as_the_environment_says():
     environment = FakeEnvironment()
-    environment.limits = Limits(output_bytes=output_bytes)
-    space = GymEnv(environment).observation_space["text"]
-    assert "\ufffd" * output_bytes in space
-    assert "\U0001f600" * 32_000 in space
-    assert slot < space.max_bytes < slot + 10_000
+    environment.observation_limits = ObservationLimits(100_000, 90_000, 1_920, 1_080)
+    space = GymEnv(environment).observation_space
+    assert "\U0001f600" * 25_000 in space["text"]
+    assert "\U0001f600" * 25_000 + "x" not in space["text"]
+    assert np.zeros((1_080, 1_920, 3), np.uint8) in space["image"]
+    assert np.zeros((1_081, 1_920, 3), np.uint8) not in space["image"]
+    assert {"tree": "x" * 80_000} in space["data"]
+    assert {"tree": "x" * 90_000} not in space["data"]
 
 
 def test_nothing_returned_is_shared_with_a_later_step(env):
@@ -231,10 +233,10 @@ def test_steps_outside_an_episode_are_refused(env):
 
 def test_a_reset_that_fails_leaves_no_episode():
     class Broken(FakeEnvironment):
-        async def reset(self, seed):
-            if self.instance is not None:
+        async def start(self, seed):
+            if seed == 1:
                 raise OSError("no space left")
-            return await super().reset(seed)
+            return await super().start(seed)
 
     env = GymEnv(Broken())
     env.reset(seed=0)
@@ -246,11 +248,13 @@ def test_a_reset_that_fails_leaves_no_episode():
 
 
 def test_a_step_that_fails_ends_the_episode():
-    class Dying(FakeEnvironment):
+    class Dying(FakeEpisode):
         async def step(self, decision):
             raise SandboxDiedError("the sandbox is gone")
 
-    env = GymEnv(Dying())
+    environment = FakeEnvironment()
+    environment.episode_type = Dying
+    env = GymEnv(environment)
     env.reset(seed=0)
     with pytest.raises(SandboxDiedError):
         env.step(say("a"))
@@ -273,6 +277,13 @@ def test_rendering():
     assert silent.render() is None
     with pytest.raises(ConfigError, match="'human'.*'ansi'"):
         make_fake(render_mode="human")
+
+
+def test_a_reset_closes_the_episode_before(env):
+    env.reset(seed=0)
+    first = env.episode
+    env.reset(seed=0)
+    assert (first.closed, env.episode.closed) == (1, 0)
 
 
 def test_options_are_refused_not_ignored(env):

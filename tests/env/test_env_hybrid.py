@@ -49,8 +49,8 @@ async def desk(root, provider):
     """An episode of a task without events and faults."""
     write_desk(root, CALM_TASK)
     env = Environment(find_task(TASK_ID), provider)
-    await env.reset(0)
-    yield env
+    episode = await env.start(0)
+    yield episode
     await env.close()
 
 
@@ -58,19 +58,21 @@ def program(code, **arguments):
     return Action("run_python", {"code": code, **arguments})
 
 
-async def see(env, tool, **arguments):
-    return (await env.step(Action(tool, arguments))).observation
+async def see(episode, tool, **arguments):
+    return (await episode.step(Action(tool, arguments))).observation
 
 
-def calls_of(env):
-    return [(entry.actor, entry.tool, entry.code) for entry in env.dynamics.services_seen().calls]
+def calls_of(episode):
+    return [
+        (entry.actor, entry.tool, entry.code) for entry in episode.dynamics.services_seen().calls
+    ]
 
 
 async def play(env, actions, seed=0):
-    await env.reset(seed)
+    episode = await env.start(seed)
     for action in actions:
-        transition = await env.step(action)
-    return transition
+        transition = await episode.step(action)
+    return episode, transition
 
 
 async def recorded(tmp_path, provider, actions):
@@ -92,15 +94,15 @@ async def recorded(tmp_path, provider, actions):
 
 async def test_one_task_of_a_computer_and_services(root, provider):
     env = Environment(find_task(write_desk(root).name and TASK_ID), provider)
-    last = await play(env, SOLUTION)
-    word = env.instance.params["word"]
-    texts = [step.observation.text for step in env.steps]
+    episode, last = await play(env, SOLUTION)
+    word = episode.instance.params["word"]
+    texts = [step.observation.text for step in episode.steps]
     assert texts[0] == (
         "unavailable shelf_add: no answer in time; it is not known whether the call was carried "
         "out\nunavailable\n1\n[notification] somebody has looked at the shelf"
     )
     assert texts[1] == "begun 2026-03-02T09:00:00Z\n"
-    assert [h.detail for step in env.steps for h in step.events] == [
+    assert [h.detail for step in episode.steps for h in step.events] == [
         "2026-03-02T09:00:00Z, ran events/file.sh",
         "shelf_add call 2: timeout after commit",
         "shelf_finish call 1: error before commit",
@@ -112,12 +114,14 @@ async def test_one_task_of_a_computer_and_services(root, provider):
     assert found["carried"].step == 0
     assert {"state", "audit"} <= set(found["report"].channels)
     # The fault kept the first call of shelf_finish from the service, so the audit has one.
-    agent = [tool for actor, tool, _ in calls_of(env) if actor == "agent"]
+    agent = [tool for actor, tool, _ in calls_of(episode) if actor == "agent"]
     assert agent == [
         *("shelf_list_items", "shelf_add", "shelf_add", "shelf_list_items", "shelf_finish"),
         *("board_post", "shelf_list_items"),
     ]
-    times = [entry.now for entry in env.dynamics.services_seen().calls if entry.actor == "agent"]
+    times = [
+        entry.now for entry in episode.dynamics.services_seen().calls if entry.actor == "agent"
+    ]
     assert times == [*["2026-03-02T09:00:00Z"] * 6, "2026-03-02T09:02:00Z"]
     assert word in texts[2]
 
@@ -134,7 +138,7 @@ async def test_the_state_hash_is_of_files_and_rows(root, provider):
         [program("shelf_add('x'); open('/srv/x', 'w').write('x\\n')")],
         [Action("shelf_add", {"title": "x"}), Action("bash", {"command": "echo x > /srv/x"})],
     ):
-        hashes.append((await play(env, [*actions, Action("submit")])).verdict.state_hash)
+        hashes.append((await play(env, [*actions, Action("submit")]))[1].verdict.state_hash)
     nothing, again, file, row, by_program, by_tools = hashes
     assert nothing == again and by_program == by_tools
     assert len({nothing, file, row, by_program}) == 4
@@ -157,8 +161,9 @@ async def test_an_interrupted_episode_is_resumed(root, tmp_path, provider):
     run, whole = await recorded(tmp_path, provider, SOLUTION)
     number = run.add(run.episode(1).plan)
     env = Environment(find_task(TASK_ID), provider)
-    first = await env.reset(0)
-    instance = env.instance
+    episode = await env.start(0)
+    first = episode.first
+    instance = episode.instance
     recorder = run.begin(
         number,
         params=instance.params,
@@ -167,6 +172,7 @@ async def test_an_interrupted_episode_is_resumed(root, tmp_path, provider):
         reset_s=0.0,
         first=first,
     )
+    await episode.close()
     for step in run.steps(1)[:2]:
         recorder.step(step)
     agent = ScriptedAgent(run.episode(1).plan.agent.partition(":")[2])
@@ -186,7 +192,7 @@ async def test_a_broken_event_of_either_kind_is_the_tasks_own_fault(root, provid
     write_desk(root, files)
     env = Environment(find_task(TASK_ID), provider)
     with pytest.raises(TaskError, match=f"events/{script}"):
-        await play(env, SOLUTION)
+        episode, _ = await play(env, SOLUTION)
     await env.close()
 
 
@@ -199,10 +205,10 @@ async def test_an_event_that_fails_in_what_the_agent_left_goes_on_the_record(roo
     )
     write_desk(root, {**TASK, "events/late.py": script})
     env = Environment(find_task(TASK_ID), provider)
-    await play(env, SOLUTION[:-1])
-    posted = env.dynamics.services_seen().tables_after.rows("board_note")
-    last = await env.step(SOLUTION[-1])
-    assert "events/late.py failed in what the agent had left" in str(env.steps[2].events)
+    episode, _ = await play(env, SOLUTION[:-1])
+    posted = episode.dynamics.services_seen().tables_after.rows("board_note")
+    last = await episode.step(SOLUTION[-1])
+    assert "events/late.py failed in what the agent had left" in str(episode.steps[2].events)
     assert last.verdict.score == 1.0
     assert "half" not in str(posted)
 
@@ -214,24 +220,24 @@ async def test_slow_and_damaged_answers_reach_programs_too(root, provider):
     faults += fault.format(4, "finish", 2, "error") + 'message = "the {{word}} broke"\n'
     write_desk(root, {**CALM_TASK, "task.toml": f"{CALM_TOML}\n{faults}"})
     env = Environment(find_task(TASK_ID), provider)
-    await env.reset(0)
+    episode = await env.start(0)
     code = (
         "for title in 'ab':\n    try:\n        shelf_add(title)\n"
         "    except ServiceError as error:\n        print(error.code, error.message[:31])\n"
         "shelf_finish(1)\nprint(board_post('x')['at'])\nshelf_finish(2)"
     )
-    seen = await see(env, "run_python", code=code)
+    seen = await see(episode, "run_python", code=code)
     lines = seen.text.splitlines()
     assert lines[:3] == ["unavailable the answer came through damaged"] * 2 + [
         "2026-03-02T09:10:00Z"
     ]
-    word = env.instance.params["word"]
+    word = episode.instance.params["word"]
     assert f"services.ServiceError: unavailable: the {word} broke" in lines
-    rows = env.dynamics.services_seen().tables_after.rows("shelf_item")
+    rows = episode.dynamics.services_seen().tables_after.rows("shelf_item")
     assert {"a", "b"} <= {row["title"] for row in rows}
-    assert [h.id for h in env.steps[0].events] == ["f1", "f2", "f3", "f4"]
+    assert [h.id for h in episode.steps[0].events] == ["f1", "f2", "f3", "f4"]
     # The direct call of a tool is the third: programs and agent are counted together.
-    assert (await see(env, "shelf_add", title="c")).effect is Effect.CHANGED
+    assert (await see(episode, "shelf_add", title="c")).effect is Effect.CHANGED
     await env.close()
 
 
@@ -266,8 +272,8 @@ async def test_a_record_holds_a_picture_once_and_repeats_it(root, tmp_path, prov
     name = "{item}"
     look = [Action("shelf_look", {"item": 1})]
     env = Environment(find_task(TASK_ID), provider)
-    await play(env, look)
-    name = env.steps[0].observation.text
+    episode, _ = await play(env, look)
+    name = episode.steps[0].observation.text
     await env.close()
     actions = [
         *look,
@@ -375,7 +381,7 @@ def test_pictures_travel_between_processes(root):
 def test_an_environment_that_cannot_be_is_told(root, old, new, words):
     write_desk(root, CALM_TASK, **{"env.toml": ENV_TOML.replace(old, new).replace('"shell", ', "")})
     with pytest.raises(ConfigError, match=words):
-        load_env_spec("desk").make_surfaces()
+        load_env_spec("desk").make_surface_kinds()
 
 
 async def test_a_program_may_be_the_only_way_to_some_tools(root, provider):
@@ -388,11 +394,11 @@ async def test_a_program_may_be_the_only_way_to_some_tools(root, provider):
     assert [tool.name for tool in env.tools if "_" in tool.name] == [
         *("read_file", "write_file", "edit_file", "run_python", "give_up"),
     ]
-    await env.reset(0)
-    assert (await see(env, "shelf_add", title="x")).text.startswith("error: no tool named")
-    seen = await see(env, "run_python", code="shelf_add('x')")
+    episode = await env.start(0)
+    assert (await see(episode, "shelf_add", title="x")).text.startswith("error: no tool named")
+    seen = await see(episode, "run_python", code="shelf_add('x')")
     assert "temporarily unavailable" in seen.text
-    assert "NameError" in (await see(env, "run_python", code="board_read()")).text
+    assert "NameError" in (await see(episode, "run_python", code="board_read()")).text
     await env.close()
 
 
@@ -406,16 +412,16 @@ async def test_a_users_own_tools_are_out_of_reach_of_programs(root, provider):
     env = Environment(find_task(TASK_ID), provider)
     (run_python,) = [tool for tool in env.tools if tool.name == "run_python"]
     assert "shelf_add" in run_python.description and "board_" not in run_python.description
-    await env.reset(0)
-    assert "NameError" in (await see(env, "run_python", code="board_post('x')")).text
+    episode = await env.start(0)
+    assert "NameError" in (await see(episode, "run_python", code="board_post('x')")).text
     code = (
         "import gc, _io\n"
         "line = [o for o in gc.get_objects() if isinstance(o, _io.BufferedRWPair)][0]\n"
         """line.write(b'{"tool": "board_post", "arguments": {"text": "x"}}\\n')\n"""
         "line.flush()\nprint(line.readline())"
     )
-    assert "no tool named" in (await see(env, "run_python", code=code)).text
-    assert not env.dynamics.services_seen().row_changes
+    assert "no tool named" in (await see(episode, "run_python", code=code)).text
+    assert not episode.dynamics.services_seen().row_changes
     await env.close()
 
 
@@ -426,8 +432,8 @@ async def test_in_containers_it_goes_the_same_way(root, provider):
     seen = []
     for place in (provider, docker):
         env = Environment(find_task(TASK_ID), place)
-        last = await play(env, SOLUTION)
-        steps = [(s.observation.text, s.observation.effect, s.events) for s in env.steps]
-        seen.append((steps, last.verdict.score, calls_of(env)))
+        episode, last = await play(env, SOLUTION)
+        steps = [(s.observation.text, s.observation.effect, s.events) for s in episode.steps]
+        seen.append((steps, last.verdict.score, calls_of(episode)))
     await docker.close()
     assert seen[0] == seen[1] and seen[0][1] == 1.0

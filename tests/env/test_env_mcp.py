@@ -80,9 +80,9 @@ async def test_faults_strike_the_tools_of_a_server(tmp_path):
         manifest.write('[[fault]]\nid = "f"\ntool = "count"\ncalls = [1]\nkind = "error"\n')
         manifest.write('point = "after"\n')
     env = Environment(load_task(folder), NoSandboxProvider())
-    await env.reset(0)
-    first = (await env.step(Action("count"))).observation
-    again = (await env.step(Action("count"))).observation
+    episode = await env.start(0)
+    first = (await episode.step(Action("count"))).observation
+    again = (await episode.step(Action("count"))).observation
     await env.close()
     assert (first.effect, again.text) == (Effect.ERROR, "2"), "it struck after the call"
 
@@ -91,9 +91,9 @@ async def test_a_server_that_its_agent_ends_leaves_an_episode_that_is_judged():
     env = Environment(
         load_task(lay_down("mcp", options={"mcp": {"command": COMMAND}})), NoSandboxProvider()
     )
-    await env.reset(0)
-    await env.step(Action("count"))
-    last = await env.step(Action("crash"))
+    episode = await env.start(0)
+    await episode.step(Action("count"))
+    last = await episode.step(Action("crash"))
     assert last.terminated and "is gone" in last.observation.text
     assert last.observation.effect is Effect.ERROR
     assert last.verdict.status == "scored" and last.verdict.score == 0.0
@@ -116,13 +116,13 @@ async def test_what_cannot_be_looked_at_after_a_step_is_judged_as_it_stands(erro
     env = Environment(
         load_task(lay_down("mcp", options={"mcp": {"command": COMMAND}})), NoSandboxProvider()
     )
-    await env.reset(0)
-    env.episode.dynamics.advance = advance
+    episode = await env.start(0)
+    episode.dynamics.advance = advance
     if judged:
-        last = await env.step(Action("count"))
+        last = await episode.step(Action("count"))
         assert last.terminated and last.verdict.status == "scored"
         assert str(error) in last.observation.text
     else:
         with pytest.raises(SandboxDiedError):
-            await env.step(Action("count"))
+            await episode.step(Action("count"))
     await env.close()

@@ -44,15 +44,15 @@ def test_the_example_in_the_documentation():
 async def test_what_is_no_action_is_recorded_and_replays_as_it_was():
     provider = BubblewrapProvider()
     env = Environment(find_task(TASK_ID), provider, max_steps=20)
-    await env.reset(0)
+    episode = await env.start(0)
     junk = [None, "ls", {}, {"tool": 5}, {"\ud800" * 10_000: "\0"}, {"tool": "x", "arguments": 1}]
-    seen = [(await env.step(action)).observation for action in junk]
+    seen = [(await episode.step(action)).observation for action in junk]
     recorded = [
         codec.decision_from_json(codec.loads(codec.decision_to_text(step.decision)), TokenUsage())
-        for step in env.steps
+        for step in episode.steps
     ]
-    await env.reset(0)
-    again = [(await env.step(decision)).observation for decision in recorded]
+    episode = await env.start(0)
+    again = [(await episode.step(decision)).observation for decision in recorded]
     await env.close()
     await provider.close()
     assert seen[0].text == "error: an action is an object with 'tool' and 'arguments', not NoneType"
@@ -116,8 +116,8 @@ async def test_more_changes_than_are_looked_through_are_a_fail(monkeypatch):
     provider = BubblewrapProvider()
     env = Environment(find_task(TASK_ID), provider)
     try:
-        await env.reset(0)
-        verdict = (await env.step({"tool": "submit", "arguments": {}})).verdict
+        episode = await env.start(0)
+        verdict = (await episode.step({"tool": "submit", "arguments": {}})).verdict
     finally:
         await env.close()
         await provider.close()

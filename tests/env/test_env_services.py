@@ -100,10 +100,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def _play(env: Environment, seed: int = 0):
-    await env.reset(seed)
-    number = env.instance.params["case"]["ticket"]
-    seen = await env.step(Action("tickets_get", {"ticket": number}))
-    return seen, await env.step(Action("submit", {}))
+    episode = await env.start(seed)
+    number = episode.instance.params["case"]["ticket"]
+    seen = await episode.step(Action("tickets_get", {"ticket": number}))
+    return seen, await episode.step(Action("submit", {}))
 
 
 async def test_an_episode_without_a_sandbox(folder):
@@ -121,10 +121,10 @@ async def test_faults_and_refusals_are_observations(folder):
     fault = '[[fault]]\nid = "down"\ntool = "tickets_get"\ncalls = [2]\nkind = "error"\n'
     (folder / "task.toml").write_text(TASK + fault)
     env = Environment(load_task(folder), NoSandboxProvider())
-    await env.reset(0)
-    there = await env.step(Action("tickets_get", {"ticket": 1}))
-    down = await env.step(Action("tickets_get", {"ticket": 1}))
-    absent = await env.step(Action("tickets_get", {"ticket": 10**9}))
+    episode = await env.start(0)
+    there = await episode.step(Action("tickets_get", {"ticket": 1}))
+    down = await episode.step(Action("tickets_get", {"ticket": 1}))
+    absent = await episode.step(Action("tickets_get", {"ticket": 10**9}))
     assert [t.observation.effect for t in (there, down, absent)] == [
         Effect.NO_CHANGE,
         Effect.ERROR,
@@ -163,11 +163,11 @@ async def test_what_the_agent_broke_is_not_the_scripts_fault(folder):
     text = (folder / "task.toml").read_text().replace("at_step = 1", 'when = "renamed"')
     (folder / "task.toml").write_text(text)
     env = Environment(load_task(folder), NoSandboxProvider())
-    await env.reset(0)
-    number = env.instance.params["case"]["ticket"]
+    episode = await env.start(0)
+    number = episode.instance.params["case"]["ticket"]
     for _ in range(2):
-        await env.step(Action("tickets_get", {"ticket": number}))
-    last = await env.step(Action("submit", {}))
+        await episode.step(Action("tickets_get", {"ticket": number}))
+    last = await episode.step(Action("submit", {}))
     assert last.verdict is not None
     assert {c.status for c in last.verdict.checkpoints} == {CheckStatus.FAIL}
 

@@ -28,7 +28,7 @@ from agentgym.env.spaces import (
     ToolCallSpace,
     observation_space,
 )
-from agentgym.records import Action, ToolSpec
+from agentgym.records import Action, ObservationLimits, ToolSpec
 
 TEXTS = [
     "",
@@ -159,7 +159,7 @@ def test_spaces_of_other_sizes_differ():
 
 
 def test_the_observation_space_has_three_parts():
-    space = observation_space(100)
+    space = observation_space(ObservationLimits(100, 1_000))
     assert sorted(space) == ["data", "image", "text"]
     space.seed(0)
     assert all(space.sample() in space for _ in range(20))
@@ -168,8 +168,8 @@ def test_the_observation_space_has_three_parts():
     assert {"text": "x" * 101, "image": black, "data": {}} not in space
 
 
-def test_pictures_have_any_size_up_to_a_square():
-    space = PictureSpace(8)
+def test_pictures_have_any_size_up_to_a_width_and_a_height():
+    space = PictureSpace(12, 8)
     space.seed(1)
     drawn = [space.sample() for _ in range(50)]
     assert all(picture in space for picture in drawn)
@@ -178,6 +178,7 @@ def test_pictures_have_any_size_up_to_a_square():
     assert all(np.array_equal(a, b) and b in space for a, b in zip(drawn, back, strict=True))
     for odd in (
         np.zeros((9, 1, 3), np.uint8),
+        np.zeros((1, 13, 3), np.uint8),
         np.zeros((0, 1, 3), np.uint8),
         np.zeros((1, 1, 4), np.uint8),
         np.zeros((1, 1), np.uint8),
@@ -186,14 +187,15 @@ def test_pictures_have_any_size_up_to_a_square():
         None,
     ):
         assert odd not in space
-    assert space == PictureSpace(8) != PictureSpace(9)
-    admitting = observation_space(10, pictures=True)
+    assert space == PictureSpace(12, 8) != PictureSpace(12, 9)
+    assert space != PictureSpace(8, 12)
+    admitting = observation_space(ObservationLimits(10, 100, 64, 48))
     assert {"text": "", "image": np.zeros((30, 40, 3), np.uint8), "data": {}} in admitting
     assert {"text": "", "image": space.blank, "data": {}} in admitting
 
 
 def test_pictures_survive_shared_memory_exactly():
-    space = PictureSpace(8)
+    space = PictureSpace(8, 8)
     pictures = [np.full((height, 3, 3), height, np.uint8) for height in (2, 8)]
     seen, memory = through_shared_memory(space, *pictures)
     assert all(np.array_equal(a, b) for a, b in zip(seen, pictures, strict=True))

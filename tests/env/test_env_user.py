@@ -44,10 +44,11 @@ async def test_the_agent_can_write_to_the_user_and_lacks_their_tools(make):
     assert names[-3:] == ["message_user", "submit", "give_up"]
     assert "orders_refund" in names and "orders_inbox" not in names
     assert [tool.name for tool in offered_tools(env.task)] == names
-    first = await env.reset(0)
+    episode = await env.start(0)
+    first = episode.first
     assert first.text.endswith("they say.\n[user] Hi, I'd like my money back, please.")
-    assert env.instance.instruction == first.text
-    refused = await env.step(Action("orders_inbox", {}))
+    assert episode.instance.instruction == first.text
+    refused = await episode.step(Action("orders_inbox", {}))
     assert "no tool named 'orders_inbox'" in refused.observation.text
 
 
@@ -59,37 +60,37 @@ async def test_without_a_user_there_is_nobody_to_write_to(make, tmp_path):
     (folder / "solution/actions.jsonl").write_text(text)
     env = Environment(load_task(folder), NoSandboxProvider())
     assert "message_user" not in [tool.name for tool in env.tools]
-    assert "[user]" not in (await env.reset(0)).text
+    assert "[user]" not in (await env.start(0)).first.text
     await env.close()
 
 
 async def test_turns_are_recorded_with_the_step(make):
     env = make()
-    await env.reset(0)
-    seen = (await env.step(say("Which order?"))).observation
+    episode = await env.start(0)
+    seen = (await episode.step(say("Which order?"))).observation
     assert (seen.text, seen.data, seen.effect) == ("It's 23.", {"left": False}, Effect.CHANGED)
-    (event,) = env.steps[0].events
+    (event,) = episode.steps[0].events
     assert event.kind is StepEventKind.USER and event.id == "asking"
     assert event.turn == UserTurn("It's 23.", state="asking")
 
 
 async def test_nobody_answers_once_they_have_left(make):
     env = make()
-    await env.reset(0)
-    seen = (await env.step(say("Goodbye"))).observation
+    episode = await env.start(0)
+    seen = (await episode.step(say("Goodbye"))).observation
     assert seen.text == "Bye.\n[the user has left the conversation]" and seen.data == {"left": True}
-    gone = (await env.step(say("Hello?"))).observation
+    gone = (await episode.step(say("Hello?"))).observation
     assert gone.effect is Effect.ERROR and "the user has left" in gone.text
-    assert env.steps[1].events == ()
-    await env.reset(0)
-    assert (await env.step(say("Which order?"))).observation.text == "It's 23."
+    assert episode.steps[1].events == ()
+    episode = await env.start(0)
+    assert (await episode.step(say("Which order?"))).observation.text == "It's 23."
 
 
 async def test_the_solution_talks_and_checks_see_both_channels(make):
     env = make()
-    await env.reset(1)
-    for action in oracle(env.instance):
-        transition = await env.step(action)
+    episode = await env.start(1)
+    for action in oracle(episode.instance):
+        transition = await episode.step(action)
     assert transition.verdict.score == 1.0
     assert {c.id: c.status for c in transition.verdict.checkpoints} == {
         "paid-back": "pass",
@@ -120,11 +121,11 @@ kind = "{kind}"
 )
 async def test_a_message_can_be_lost_like_any_call(make, fault, seen, reached):
     env = make(**{"task.toml": TASK + fault})
-    await env.reset(0)
-    assert (await env.step(say("Which order?"))).observation.text.startswith(seen)
-    kinds = [event.kind for event in env.steps[0].events]
+    episode = await env.start(0)
+    assert (await episode.step(say("Which order?"))).observation.text.startswith(seen)
+    kinds = [event.kind for event in episode.steps[0].events]
     assert (StepEventKind.USER in kinds) is reached and StepEventKind.FAULT in kinds
-    text = (await env.step(say("Which order?"))).observation.text
+    text = (await episode.step(say("Which order?"))).observation.text
     assert text == ("As I said: It's 23." if reached else "It's 23.")
 
 
@@ -219,18 +220,24 @@ class Slow(Broken):
 
 async def test_the_agent_is_not_charged_for_waiting(make, monkeypatch):
     monkeypatch.setattr("agentgym.env.conversation.create", lambda *_: Slow(None))
-    env = make()
+    env, played = make(), []
+
+    async def start(seed):
+        played.append(await Environment.start(env, seed))
+        return played[-1]
+
+    monkeypatch.setattr(env, "start", start)
     result = await run_episode(env, Talker(), seed=0, store=None, episode_id=None, timeout_s=2.0)
     assert not result.truncated and result.steps == 3
-    assert env.waited_s > 2.0
+    assert played[0].waited_s > 2.0
 
 
 async def test_who_plays_the_user_is_a_name_like_any_other(make, monkeypatch):
     with pytest.raises(NotFoundError, match="no user named 'scriptd'; did you mean 'scripted'"):
-        await make("scriptd").reset(0)
+        await make("scriptd").start(0)
     monkeypatch.setenv("AGENTGYM_USER", "openai:")
     with pytest.raises(ConfigError, match="user 'openai' needs a model"):
-        await make().reset(0)
+        await make().start(0)
 
 
 class Patient(Broken):
@@ -243,9 +250,9 @@ class Patient(Broken):
 async def test_what_an_agent_may_write_to_its_user_is_bounded(make, monkeypatch):
     monkeypatch.setattr("agentgym.env.conversation.create", lambda *_: Patient(None))
     env = make()
-    await env.reset(0)
-    seen = [(await env.step(say("x" * 19_000))).observation for _ in range(7)]
+    episode = await env.start(0)
+    seen = [(await episode.step(say("x" * 19_000))).observation for _ in range(7)]
     assert [o.text for o in seen[:5]] == ["19000?"] * 5
     assert all("not sent" in o.text and "at most 100,000" in o.text for o in seen[5:])
-    assert seen[-1].effect is Effect.ERROR and env.steps[-1].events == ()
-    assert (await env.step(say("x" * 5_000))).observation.text == "5000?"
+    assert seen[-1].effect is Effect.ERROR and episode.steps[-1].events == ()
+    assert (await episode.step(say("x" * 5_000))).observation.text == "5000?"

@@ -4,11 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from fake_environment import WORDS, make_fake
+from fake_environment import WORDS, FakeEnvironment, make_fake
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
-
-from agentgym.env.gym import text_bytes
-from agentgym.records import Limits
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
@@ -93,7 +90,7 @@ def test_text_beyond_its_slot_is_an_error_and_never_garbage(kind):
     fill = {"tool": "fill", "arguments": {"character": "\U0001f600", "times": 10_000}}
     observations, *_ = envs.step((fill, say("b")))
     assert observations["text"] == ("\U0001f600" * 10_000, "b")
-    too_long = text_bytes(Limits()) + 1
+    too_long = FakeEnvironment().observation_limits.text_bytes + 1
     with pytest.raises(ValueError, match=f"{too_long} bytes"):
         envs.step((say("x" * too_long), say("b")))
     envs.close(terminate=True)

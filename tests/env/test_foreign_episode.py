@@ -50,14 +50,14 @@ async def play(provider):
         task = find_task(str(folder))
         env = Environment(task, provider, offline=True)
         opened.append(env)
-        await env.reset(0)
+        episode = await env.start(0)
         transition = None
-        for action in oracle(env.instance) if actions is None else actions:
-            transition = await env.step(action)
+        for action in oracle(episode.instance) if actions is None else actions:
+            transition = await episode.step(action)
             run.seen.append(transition.observation.text)
         if transition is not None and transition.verdict is not None:
             return transition.verdict
-        return await env.finish()
+        return await episode.finish()
 
     run.seen = []
     yield run

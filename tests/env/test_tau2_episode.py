@@ -46,9 +46,9 @@ async def play(
     task = find_task(f"tau2-library/{name}-v1")
     env = Environment(task, NoSandboxProvider(), max_steps=max_steps, judge=judge)
     try:
-        await env.reset(0)
+        episode = await env.start(0)
         for action in actions:
-            transition = await env.step(action)
+            transition = await episode.step(action)
         assert transition.verdict is not None
         return transition.verdict
     finally:
@@ -117,7 +117,8 @@ def test_a_task_that_is_gone_says_how_to_import_again() -> None:
 async def test_the_first_observation_has_policy_and_earlier_messages() -> None:
     env = Environment(find_task("tau2-library/begun-before-v1"), NoSandboxProvider())
     try:
-        first = await env.reset(0)
+        episode = await env.start(0)
+        first = episode.first
     finally:
         await env.close()
     assert "A reader who owes a fine pays it first." in first.text
@@ -202,14 +203,14 @@ async def test_a_judge_decides_sentences_over_the_conversation() -> None:
 async def test_failing_calls_are_observations() -> None:
     env = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
     try:
-        await env.reset(0)
-        refused = await env.step(Action("lend", {"title": "Flint", "reader": "Ben"}))
+        episode = await env.start(0)
+        refused = await episode.step(Action("lend", {"title": "Flint", "reader": "Ben"}))
         assert refused.observation.text == "error: invalid: Flint is lent"
-        wrong = await env.step(Action("lend", {"title": "Tides"}))
+        wrong = await episode.step(Action("lend", {"title": "Tides"}))
         assert wrong.observation.text.startswith("error: ")
-        right = await env.step(Action("lend", {"title": "Tides", "reader": "Ben"}))
+        right = await episode.step(Action("lend", {"title": "Tides", "reader": "Ben"}))
         assert (right.observation.text, str(right.observation.effect)) == ("lent", "changed")
-        looked = await env.step(Action("find", {"title": "Tides"}))
+        looked = await episode.step(Action("find", {"title": "Tides"}))
         assert str(looked.observation.effect) == "no_change"
         assert looked.observation.data == {"result": {"title": "Tides", "reader": "Ben"}}
     finally:
@@ -229,11 +230,10 @@ async def test_a_call_that_hangs_scores_nothing_and_others_go_on(
     hung = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
     other = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
     try:
-        await hung.reset(0)
-        await other.reset(0)
-        waiting = asyncio.create_task(hung.step(Action("wait")))
+        stuck, free = await hung.start(0), await other.start(0)
+        waiting = asyncio.create_task(stuck.step(Action("wait")))
         await asyncio.sleep(0.1)
-        assert (await other.step(solution("lend")[1])).observation.text == "lent"
+        assert (await free.step(solution("lend")[1])).observation.text == "lent"
         assert not waiting.done()
         over = await waiting
         assert over.terminated and "'wait' did not end within 3 s" in over.observation.text
@@ -254,10 +254,10 @@ async def test_an_episode_that_ends_while_a_call_hangs_is_judged_after_it(
     allow(monkeypatch, 2.0)
     env = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
     try:
-        await env.reset(0)
+        episode = await env.start(0)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(env.step(Action("wait")), 0.5)
-        verdict = await env.finish()
+            await asyncio.wait_for(episode.step(Action("wait")), 0.5)
+        verdict = await episode.finish()
         assert (verdict.status, verdict.checkpoints[0].id) == ("scored", "world")
     finally:
         await env.close()
@@ -265,33 +265,29 @@ async def test_an_episode_that_ends_while_a_call_hangs_is_judged_after_it(
 
 async def test_an_episode_is_closed_while_a_call_hangs() -> None:
     env = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
-    await env.reset(0)
+    episode = await env.start(0)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(env.step(Action("wait")), 0.5)
+        await asyncio.wait_for(episode.step(Action("wait")), 0.5)
     await asyncio.wait_for(env.close(), 20)
 
 
 async def test_episodes_have_worlds_of_their_own() -> None:
-    first = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
-    other = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
+    env = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
     lend = Action("lend", {"title": "Tides", "reader": "Ben"})
     try:
-        await first.reset(0)
-        await other.reset(0)
-        for env in (first, other):
-            assert (await env.step(lend)).observation.text == "lent"
-        await first.reset(0)
-        assert (await first.step(lend)).observation.text == "lent"
+        for episode in (await env.start(0), await env.start(0)):
+            assert (await episode.step(lend)).observation.text == "lent"
+        assert len(env.live) == 2
     finally:
-        await first.close()
-        await other.close()
+        await env.close()
+    assert not env.live
 
 
 async def test_the_customer_tells_their_case() -> None:
     env = Environment(find_task("tau2-library/lend-v1"), NoSandboxProvider())
     try:
-        await env.reset(0)
-        answer = await env.step(Action("message_user", {"text": "How can I help?"}))
+        episode = await env.start(0)
+        answer = await episode.step(Action("message_user", {"text": "How can I help?"}))
         assert answer.observation.text == "You want a book."
     finally:
         await env.close()

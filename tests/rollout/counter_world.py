@@ -1,7 +1,7 @@
 """A small honest environment for the tests of the rollout layer: a world that is one number.
 
-It keeps the contract of `agentgym.env.environment.Environment` and needs no sandbox. Its
-provider can be told to misbehave at a given moment.
+It keeps the contract of `agentgym.env.environment.Environment` and of its episodes and needs no
+sandbox. Its provider can be told to misbehave at a given moment.
 """
 
 from __future__ import annotations
@@ -72,65 +72,57 @@ def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), para
     )
 
 
-class CounterEnvironment:
-    """Counts with ``add``, hands in with ``submit``; reaching `TARGET` is the task."""
+def raise_trouble(provider, moment):
+    if moment in provider.trouble:
+        raise provider.trouble[moment]
 
-    opened: list[CounterEnvironment] = []
 
-    def __init__(self, task, provider, *, max_steps=None, offline=False, user=""):
-        self.task = task
-        self.provider = provider
-        self.max_steps = max_steps or task.manifest.max_steps
-        self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
-        self.instance = None
-        self.reset_s = 0.0
-        self.began_s = time.time()
-        self.prepared = ""
+class CounterEpisode:
+    """One number; keeps the contract of `agentgym.env.episode.Episode`."""
+
+    def __init__(self, environment, seed):
+        self.environment, self._provider = environment, environment.provider
+        task = environment.task
+        told = f"Count to {task.params['to']}."
+        self.first = Observation(told)
+        self.instance = SimpleNamespace(task=task, seed=seed, params=task.params, instruction=told)
         self.steps = []
         self.audit = Audit()
-        self.waited_s = 0.0
+        self.reset_s, self.began_s, self.waited_s = 0.125, time.time(), 0.0
+        self.prepared = environment.prepared
+        self.on_end = None
         self.closed = False
-        CounterEnvironment.opened.append(self)
-
-    async def reset(self, seed):
-        self.steps = []
-        self._raise("reset")
         self._number = 0
-        self.reset_s = 0.125
-        params = self.task.params
-        told = f"Count to {params['to']}."
-        self.instance = SimpleNamespace(task=self.task, seed=seed, params=params, instruction=told)
-        return Observation(told)
 
     async def step(self, decision, *, recorded=()):
         assert isinstance(decision, Decision)
         index = len(self.steps)
-        assert index < self.max_steps, "a step after the end"
-        self._raise(index)
-        self._number += self.provider.drift.get(index, 0)
+        assert index < self.environment.max_steps, "a step after the end"
+        raise_trouble(self._provider, index)
+        self._number += self._provider.drift.get(index, 0)
         action = decision.action
         if action.tool == "add" and isinstance(action.arguments.get("n"), int):
             self._number += action.arguments["n"]
-            text, effect = f"it is {self._number} (pid {self.provider.process_id})", Effect.CHANGED
+            text, effect = f"it is {self._number} (pid {self._provider.process_id})", Effect.CHANGED
         elif action.tool == "submit":
             text, effect = "handed in", Effect.NO_CHANGE
         else:
             text, effect = f"no tool {action.tool!r}", Effect.ERROR
-        text += self.provider.murmur.get(index, "")
+        text += self._provider.murmur.get(index, "")
         observation = Observation(text, None, {"number": self._number}, effect)
         self.steps.append(Step(index, decision, observation, 0.001))
         terminated = action.tool == "submit"
-        truncated = not terminated and len(self.steps) == self.max_steps
+        truncated = not terminated and len(self.steps) == self.environment.max_steps
         verdict = await self.finish() if terminated or truncated else None
         return Transition(
             observation, verdict.score if verdict else 0.0, terminated, truncated, verdict
         )
 
     async def finish(self):
-        self._raise("grade")
+        raise_trouble(self._provider, "grade")
         reached = min(self._number, TARGET) / TARGET
-        state = hashlib.sha256(str(self._number + self.provider.hidden).encode()).hexdigest()
-        if "check" in self.provider.trouble:
+        state = hashlib.sha256(str(self._number + self._provider.hidden).encode()).hexdigest()
+        if "check" in self._provider.trouble:
             broken = CheckpointResult(
                 "n", Phase.OUTCOME, CheckStatus.ERROR, 0.0, 1.0, "ZeroDivisionError in n"
             )
@@ -141,9 +133,48 @@ class CounterEnvironment:
     async def close(self):
         self.closed = True
 
-    def _raise(self, moment):
-        if moment in self.provider.trouble:
-            raise self.provider.trouble[moment]
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *failure):
+        await self.close()
+
+
+class CounterEnvironment:
+    """Counts with ``add``, hands in with ``submit``; reaching `TARGET` is the task.
+
+    Attributes:
+        episodes: Every episode that was started, the last one last.
+        prepared: What its episodes say that their setup left.
+        closed: Whether it was closed.
+    """
+
+    opened: list[CounterEnvironment] = []
+    episode_type = CounterEpisode
+
+    def __init__(self, task, provider, *, max_steps=None, offline=False, user=""):
+        self.task = task
+        self.provider = provider
+        self.max_steps = max_steps or task.manifest.max_steps
+        self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
+        self.prepared = ""
+        self.episodes = []
+        self.closed = False
+        CounterEnvironment.opened.append(self)
+
+    async def start(self, seed):
+        raise_trouble(self.provider, "reset")
+        self.episodes.append(self.episode_type(self, seed))
+        return self.episodes[-1]
+
+    async def close(self):
+        self.closed = True
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *failure):
+        await self.close()
 
 
 class Counter:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from counter_world import Counter, CounterEnvironment, CounterProvider, Unreachable, counter_task
+from counter_world import (
+    Counter,
+    CounterEnvironment,
+    CounterEpisode,
+    CounterProvider,
+    Unreachable,
+    counter_task,
+)
 
 from agentgym.errors import NotFoundError, SandboxDiedError
 from agentgym.record.store import EpisodePlan, RunStore
@@ -16,13 +23,16 @@ from agentgym.rollout.run import run_episode
 PLAN = EpisodePlan("counter/count-v1", seed=3, trial=0, agent="ones")
 
 
+class JudgedEpisode(CounterEpisode):
+    async def finish(self):
+        return replace(await super().finish(), verifier=Judged.verifier)
+
+
 class Judged(CounterEnvironment):
     """A counter world whose verdicts name their verifier."""
 
+    episode_type = JudgedEpisode
     verifier = "old"
-
-    async def finish(self):
-        return replace(await super().finish(), verifier=self.verifier)
 
 
 @pytest.fixture(autouse=True)

@@ -120,7 +120,7 @@ def model_roles(before):
 
 async def test_a_resumed_episode_goes_on_with_what_was_said(run, model, monkeypatch):
     store = run("openai:parrot")
-    monkeypatch.setattr("agentgym.env.episode.Episode.finish", _die)
+    monkeypatch.setattr("agentgym.env.episode.Episode._finish", _die)
     with pytest.raises(asyncio.CancelledError):
         await play(store, "openai:parrot")
     monkeypatch.undo()

@@ -115,7 +115,7 @@ async def test_what_is_executed_is_what_is_recorded(store):
 
     env = world()
     await run(store, env, Streaming())
-    executed, recorded = env.steps[0].action, store.steps(1)[0].action
+    executed, recorded = env.episodes[-1].steps[0].action, store.steps(1)[0].action
     assert executed == recorded == Action("say", {"words": ["😀", 1]})
 
 

@@ -3,12 +3,11 @@
 import asyncio
 import contextlib
 import json
-from dataclasses import replace
 
 import httpx
 import numpy as np
 import pytest
-from counter_world import CounterEnvironment, CounterProvider, counter_task
+from counter_world import CounterEnvironment, CounterEpisode, CounterProvider, counter_task
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
@@ -21,7 +20,7 @@ from agentgym.rollout.mcp import INSTRUCTION, SessionServer, result_of
 from agentgym.rollout.serve import serve_http, take_port
 from agentgym.rollout.session import Answer, Session, SessionConfig
 from agentgym.sandbox.absent import NoSandbox
-from agentgym.surfaces.mcp import McpSurface
+from agentgym.surfaces.mcp import McpKind
 
 ADD = Action("add", {"n": 2})
 SUBMIT = Action("submit")
@@ -36,11 +35,9 @@ def store(tmp_path):
 
 
 def config_of(store, *, idle_s=20.0, timeout_s=None, max_steps=20, **trouble):
-    def make():
-        return CounterEnvironment(counter_task(max_steps=max_steps), CounterProvider(**trouble))
-
+    environment = CounterEnvironment(counter_task(max_steps=max_steps), CounterProvider(**trouble))
     return SessionConfig(
-        "counter/count-v1", make, store, seed=5, idle_s=idle_s, timeout_s=timeout_s
+        "counter/count-v1", environment, store, seed=5, idle_s=idle_s, timeout_s=timeout_s
     )
 
 
@@ -93,12 +90,12 @@ async def test_steps_run_out(store):
     assert last.verdict.score == 1.0
 
 
-class Slow(CounterEnvironment):
+class Slow(CounterEpisode):
     """Does not come to the end of a step before it is let go on."""
 
-    def __init__(self):
-        super().__init__(counter_task(), CounterProvider())
-        self.began, self.go_on = asyncio.Event(), asyncio.Event()
+    def __init__(self, environment, seed):
+        super().__init__(environment, seed)
+        self.began, self.go_on = environment.began, environment.go_on
 
     async def step(self, decision, *, recorded=()):
         self.began.set()
@@ -109,8 +106,10 @@ class Slow(CounterEnvironment):
 @pytest.mark.parametrize("stopped", [False, True])
 async def test_who_leaves_in_the_middle_of_a_call_is_judged_after_it(store, monkeypatch, stopped):
     monkeypatch.setattr(session_module, "_END_S", 0.01)
-    env = Slow()
-    session = Session(replace(config_of(store), make=lambda: env), TOLD)
+    config = config_of(store)
+    env = config.environment
+    env.episode_type, env.began, env.go_on = Slow, asyncio.Event(), asyncio.Event()
+    session = Session(config, TOLD)
     calling = asyncio.create_task(session.call(ADD, "x"))
     await env.began.wait()
     calling.cancel()
@@ -179,14 +178,10 @@ async def test_a_call_after_the_last_is_told_so(store):
 async def test_a_call_that_was_given_up_before_its_turn_is_not_done(store):
     gate = asyncio.Event()
 
-    class SlowEnvironment(CounterEnvironment):
-        async def step(self, decision):
-            await gate.wait()
-            return await super().step(decision)
-
     config = config_of(store)
-    slow = replace(config, make=lambda: SlowEnvironment(counter_task(), CounterProvider()))
-    session = Session(slow, TOLD)
+    env = config.environment
+    env.episode_type, env.began, env.go_on = Slow, asyncio.Event(), gate
+    session = Session(config, TOLD)
     first, second, third = (asyncio.create_task(session.call(ADD, "x")) for _ in range(3))
     await asyncio.sleep(0.1)
     first.cancel()  # under way: it is done all the same
@@ -223,7 +218,7 @@ async def test_what_the_world_adds_at_the_start_comes_with_the_first_answer(stor
 
 def reception_of(store, *, tell=False, **options):
     config = config_of(store, **options)
-    return SessionServer(config, TOLD, config.make().tools, tell=tell)
+    return SessionServer(config, TOLD, config.environment.tools, tell=tell)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -343,13 +338,14 @@ async def test_our_own_surface_tells_a_session_that_was_forgotten(store):
     async with _served(reception_of(store)) as url:
         config = SurfaceConfig(options={"url": url, "call_s": 10.0})
         # Making one waits for the server, which is served by this very loop.
-        surface = await asyncio.to_thread(McpSurface, config)
-        await surface.open(site)
+        kind = await asyncio.to_thread(McpKind, config)
+        surface = await kind.attach(site)
         assert (await surface.call(ADD)).data == {"structured": {"number": 2}}
     async with _served(reception_of(store), int(url.split(":")[2].removesuffix("/mcp"))):
         with pytest.raises(SurfaceError, match="is gone"):
             await surface.call(ADD)
-        await surface.open(site)
+        await surface.close()
+        surface = await kind.attach(site)
         assert (await surface.call(ADD)).data == {"structured": {"number": 2}}
         await surface.close()
 

@@ -17,10 +17,10 @@ async def test_both_providers_have_the_same_world(docker_root, tmp_path, monkeyp
     seen = []
     for provider in (BubblewrapProvider(), DockerProvider(docker_root)):
         env = Environment(task, provider)
-        await env.reset(2)
+        episode = await env.start(2)
         for action in oracle(task.instance(2)):
-            transition = await env.step(action)
-        steps = [(s.observation.text, s.observation.effect, s.events) for s in env.steps]
+            transition = await episode.step(action)
+        steps = [(s.observation.text, s.observation.effect, s.events) for s in episode.steps]
         seen.append((steps, transition.verdict))
         await provider.close()
     assert seen[0] == seen[1]

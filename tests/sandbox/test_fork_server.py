@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import re
+import resource
 import signal
 from pathlib import Path
 
@@ -139,6 +140,34 @@ async def test_a_start_that_is_called_off_leaves_nothing(provider, recipe, tmp_p
     assert folders == {"lock", kept.id.rpartition("/")[2]}
 
 
+async def test_without_room_for_its_descriptors_there_is_no_sandbox(provider, recipe):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A supervisor keeps its channel at 100 or above.
+    room = max(104, len(os.listdir("/proc/self/fd")) + 16)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (room, hard))
+    try:
+        boxes = [await provider.start(recipe())]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    boxes += await asyncio.gather(*(provider.start(recipe()) for _ in range(room - 20)))
+    refused = 0
+    # Each takes one descriptor for as long as it lives, and some more while it starts.
+    while refused < 3:
+        assert len(boxes) < room
+        try:
+            boxes.append(await provider.start(recipe()))
+        except SandboxError:
+            refused += 1
+    for box in boxes:
+        joined = Path(f"/proc/{box.host_pid}/cgroup").read_text()
+        assert box._group is None or joined.count("/agentgym/") == len(box._group.folders)
+    server = server_of(boxes[0])
+    children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    assert {int(child) for child in children} == {box.host_pid for box in boxes}
+    await asyncio.gather(*(box.close() for box in boxes[:8]))
+    assert (await (await provider.start(recipe())).exec(["true"])).exit_code == 0
+
+
 async def test_what_it_cannot_do_is_told(provider, recipe, monkeypatch):
     monkeypatch.setattr(launch, "FIRST_PROCESS", ("/proc/1/no-such-file",))
     with pytest.raises(SandboxError, match="did not start: .*no-such-file: No such file"):
@@ -159,3 +188,34 @@ async def test_a_link_is_no_place_to_mount_on(provider, recipe, tmp_path, path):
     layer.symlink_to("/store")
     with pytest.raises(SandboxError, match="did not start: .*Not a directory"):
         await provider.start(recipe(), snapshot)
+
+
+AS_SOMEBODY = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from agentgym.errors import SandboxDiedError, SandboxEndedError
+from agentgym.records import Recipe
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
+
+async def main():
+    provider = BubblewrapProvider(Path(sys.argv[1]))
+    box = await provider.start(Recipe("host"))
+    ids = Path(f"/proc/{box.host_pid}/uid_map").read_text().split()
+    stat = Path(f"/proc/{box.host_pid}/stat").read_text()
+    os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
+    try:
+        await box.exec(["true"])
+    except SandboxEndedError:
+        print("its own doing")
+    except SandboxDiedError as error:
+        print("the fork server ended" in str(error))
+    again = await provider.start(Recipe("host"))
+    print((await again.exec(["id", "-u"])).stdout.decode().strip(), ids[2])
+    await provider.close()
+
+asyncio.run(main())
+"""
+
+
+def test_an_ordinary_user_has_one_too(as_somebody):
+    assert as_somebody(AS_SOMEBODY).split() == ["True", "0", "1"]

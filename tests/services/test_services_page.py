@@ -88,10 +88,10 @@ async def test_the_environment_goes_as_it_is_told(hall, tmp_path, monkeypatch):
         (folder / path).write_text(text)
     provider = BubblewrapProvider()
     env = Environment(load_task(folder), provider)
-    await env.reset(0)
-    done = await env.step(Action("run_python", {"code": blocks("python")[5]}))
+    episode = await env.start(0)
+    done = await episode.step(Action("run_python", {"code": blocks("python")[5]}))
     assert done.observation.text == 'Fir conflict\n[\n "Birch",\n "Cedar"\n]'
-    assert (await env.step(Action("submit"))).verdict.outcome
+    assert (await episode.step(Action("submit"))).verdict.outcome
     await provider.close()
 
 

@@ -15,7 +15,7 @@ from agentgym.sandbox.docker import DockerProvider
 from agentgym.sandbox.recipe import load_recipe
 from agentgym.services import Backend, find_services
 from agentgym.surfaces import program
-from agentgym.surfaces.code import CodeSurface
+from agentgym.surfaces.code import CodeKind
 from agentgym.surfaces.truncation import MAX_TEXT
 
 PROBLEMS = BubblewrapProvider().problems()
@@ -46,8 +46,7 @@ async def computer(tmp_path):
 
 @pytest.fixture
 async def run(backend, computer):
-    surface = load_env_spec("desk").make_surfaces()[2]
-    await surface.open(Site(computer, backend))
+    surface = await load_env_spec("desk").make_surface_kinds()[2].attach(Site(computer, backend))
     yield lambda code, **arguments: surface.call(Action("run_python", {"code": code, **arguments}))
     await surface.close()
     assert not list(await computer.processes())
@@ -278,8 +277,7 @@ async def test_a_child_that_outlives_the_program_has_no_line(run, backend):
 async def test_one_that_ends_its_sandbox_ends_the_episode(backend, tmp_path):
     provider = BubblewrapProvider(tmp_path / "small")
     box = await provider.start(Recipe("host", limits=Limits(disk_mb=20)))
-    surface = load_env_spec("desk").make_surfaces()[2]
-    await surface.open(Site(box, backend))
+    surface = await load_env_spec("desk").make_surface_kinds()[2].attach(Site(box, backend))
     code = "shelf_add('x')\nwith open('/srv/f', 'wb') as f:\n    while True: f.write(b'0' * 10**6)"
     try:
         seen = await surface.call(Action("run_python", {"code": code, "timeout_s": 30}))
@@ -314,7 +312,7 @@ async def test_services_that_raise_are_typed_in_programs_too(run, backend, monke
 
 
 async def test_a_guest_without_python_is_given_one(backend, computer):
-    surface = load_env_spec("desk").make_surfaces()[2]
+    kind = load_env_spec("desk").make_surface_kinds()[2]
 
     class WithoutPython:
         def __getattr__(self, name):
@@ -324,7 +322,7 @@ async def test_a_guest_without_python_is_given_one(backend, computer):
             argv = ["no-such-python", *argv[1:]] if argv[0] == "python3" else argv
             return await computer.exec(argv, **arguments)
 
-    await surface.open(Site(WithoutPython(), backend))
+    surface = await kind.attach(Site(WithoutPython(), backend))
     code = (
         "import csv, datetime, json, re, math, collections, statistics, sys\n"
         "print(sys.prefix)\nshelf_add(re.sub('x', 'y', 'x'))['title']"
@@ -336,8 +334,7 @@ async def test_a_guest_without_python_is_given_one(backend, computer):
 async def test_one_program_over_services_of_the_office(computer):
     office = find_services("office")
     live = Backend(office, office.template(1))
-    surface = load_env_spec("workbench").make_surfaces()[2]
-    await surface.open(Site(computer, live))
+    surface = await load_env_spec("workbench").make_surface_kinds()[2].attach(Site(computer, live))
     code = (
         "page = tickets_search(status='open', limit=1)\n"
         "ticket = tickets_get(page['tickets'][0]['id'])\n"
@@ -356,10 +353,10 @@ async def test_one_program_over_services_of_the_office(computer):
 async def test_in_a_container(backend):
     provider = DockerProvider()
     box = await provider.start(load_recipe("host"))
-    surface = load_env_spec("desk").make_surfaces()[2]
-    assert isinstance(surface, CodeSurface)
+    kind = load_env_spec("desk").make_surface_kinds()[2]
+    assert isinstance(kind, CodeKind)
     try:
-        await surface.open(Site(box, backend))
+        surface = await kind.attach(Site(box, backend))
         code = "shelf_add('x')\nprint(open('/etc/hostname').read() != '')\nlen(shelf_list_items())"
         seen = await surface.call(Action("run_python", {"code": code}))
         assert (seen.text, seen.effect) == ("True\n4", Effect.CHANGED)

@@ -23,7 +23,7 @@ from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandbox, NoSandboxProvider
-from agentgym.surfaces.mcp import McpSurface, Options
+from agentgym.surfaces.mcp import McpKind, Options
 from agentgym.task.load import load_task
 from agentgym.task.model import TaskManifest
 from agentgym.testing.surface import CHECKS
@@ -62,9 +62,9 @@ async def opened():
     surfaces = []
 
     async def opened(command):
-        surfaces.append(McpSurface(SurfaceConfig(options={"command": command})))
-        await surfaces[-1].open(SITE)
-        return surfaces[-1]
+        kind = McpKind(SurfaceConfig(options={"command": command}))
+        surfaces.append(await kind.attach(SITE))
+        return kind, surfaces[-1]
 
     yield opened
     for surface in surfaces:
@@ -79,8 +79,8 @@ def shelf_of(programs):
 
 
 async def test_a_clock(programs, opened):
-    surface = await opened(f"{programs}/mcp-server-time --local-timezone UTC")
-    assert [tool.name for tool in surface.tools()] == ["get_current_time", "convert_time"]
+    kind, surface = await opened(f"{programs}/mcp-server-time --local-timezone UTC")
+    assert [tool.name for tool in kind.tools()] == ["get_current_time", "convert_time"]
     asked = {"source_timezone": "Europe/Paris", "time": "12:00", "target_timezone": "Asia/Kolkata"}
     seen = await surface.call(Action("convert_time", asked))
     # India is five and a half hours ahead of UTC, Paris one or two.
@@ -92,7 +92,7 @@ async def test_a_clock(programs, opened):
 
 async def test_a_repository(programs, opened):
     setup = "git init -q r && echo hello > r/a && git -C r add a"
-    surface = await opened(f"sh -c '{setup} && exec {programs}/mcp-server-git'")
+    _, surface = await opened(f"sh -c '{setup} && exec {programs}/mcp-server-git'")
     seen = await surface.call(Action("git_status", {"repo_path": "r"}))
     assert "new file:   a" in seen.text
     seen = await surface.call(Action("git_log", {"repo_path": "r", "max_count": 1}))
@@ -100,11 +100,11 @@ async def test_a_repository(programs, opened):
 
 
 async def test_a_database_is_a_new_one_in_every_episode(programs, opened):
-    surface = await opened(shelf_of(programs))
+    _, surface = await opened(shelf_of(programs))
     count = Action("read_query", {"query": "SELECT count(*) AS n FROM book"})
     await surface.call(Action("write_query", {"query": "DELETE FROM book"}))
     assert (await surface.call(count)).text == "[{'n': 0}]"
-    await surface.open(SITE)
+    _, surface = await opened(shelf_of(programs))
     assert (await surface.call(count)).text == "[{'n': 7}]"
     failed = await surface.call(Action("read_query", {"query": "SELECT * FROM no_such"}))
     assert "no such table" in failed.text
@@ -112,7 +112,7 @@ async def test_a_database_is_a_new_one_in_every_episode(programs, opened):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_contract(programs, check):
-    await check(McpSurface(SurfaceConfig(options={"command": shelf_of(programs)})), SITE)
+    await check(McpKind(SurfaceConfig(options={"command": shelf_of(programs)})), SITE)
 
 
 async def test_a_task_around_a_server(programs, tmp_path):
@@ -165,8 +165,8 @@ def test_the_page_says_what_is_so(programs, tmp_path, capsys):
     (tmp_path / "task.toml").write_text(toml.replace("uvx ", f"{programs}/"))
     manifest = load_toml(tmp_path / "task.toml", TaskManifest, TaskError)
     spec = load_env_spec(manifest.env).with_options(manifest.surface)
-    (surface,) = spec.make_surfaces()
-    assert "read_query" in [tool.name for tool in surface.tools()]
+    (kind,) = spec.make_surface_kinds()
+    assert "read_query" in [tool.name for tool in kind.tools()]
 
     options = set(re.findall(r"^\| (`.*?`(?:, `.*?`)*) \|", page, re.M))
     named = {name for cell in options for name in re.findall(r"`(\w+)`", cell)}

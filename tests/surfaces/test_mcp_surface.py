@@ -11,37 +11,38 @@ from pathlib import Path
 import pytest
 from odd_server import TOOLS, odd_server
 
-from agentgym.errors import ActionError, ConfigError, SurfaceError
+from agentgym.errors import ActionError, ConfigError, SurfaceError, UnsupportedError
 from agentgym.protocols import Site
 from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.services.http import serve_http
 from agentgym.surfaces.calls import check_call
 from agentgym.surfaces.inherited import inherited_variables
-from agentgym.surfaces.mcp import McpSurface
+from agentgym.surfaces.mcp import McpKind
 from agentgym.testing.surface import CHECKS
 
 ODD = shlex.join([sys.executable, str(Path(__file__).with_name("odd_server.py"))])
 SITE = Site(NoSandbox())
 
 
-def surface_of(**options):
-    return McpSurface(SurfaceConfig(options={"command": ODD, **options}))
+def kind_of(**options):
+    return McpKind(SurfaceConfig(options={"command": ODD, **options}))
 
 
 @pytest.fixture
 async def surface():
-    surface = surface_of()
-    await surface.open(SITE)
+    surface = await kind_of().attach(SITE)
     yield surface
     await surface.close()
 
 
 @pytest.fixture
 def call(surface):
+    tools = kind_of().tools()
+
     async def call(tool, **arguments):
         action = Action(tool, arguments)
-        check_call(action, surface.tools())
+        check_call(action, tools)
         return await surface.call(action)
 
     return call
@@ -72,7 +73,7 @@ async def gone(pid):
 
 
 def test_every_tool_has_a_name_that_any_model_api_takes():
-    names = [tool.name for tool in surface_of().tools()]
+    names = [tool.name for tool in kind_of().tools()]
     assert len(set(names)) == len(names) == len(TOOLS)
     assert all(0 < len(name) <= 64 and name.replace("_", "").isalnum() for name in names)
     assert {"submit_2", "dotted_name", "dotted_name_2"} <= set(names)
@@ -80,7 +81,7 @@ def test_every_tool_has_a_name_that_any_model_api_takes():
 
 
 def test_names_can_have_a_prefix():
-    assert {"odd_count", "odd_submit"} <= {t.name for t in surface_of(prefix="odd_").tools()}
+    assert {"odd_count", "odd_submit"} <= {t.name for t in kind_of(prefix="odd_").tools()}
 
 
 async def test_a_renamed_tool_is_the_servers_own(call):
@@ -152,18 +153,15 @@ async def test_long_text_is_cut_and_nul_is_visible(call):
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_contract(check):
     # Its own bad manners apart: the contract is about what a surface does over any sane server.
-    surface = surface_of(call_s=1.0)
-    surface._tools = tuple(t for t in surface.tools() if t.name not in ("crash", "leave_a_child"))
-    await check(surface, SITE)
+    kind = kind_of(call_s=1.0)
+    kind._tools = tuple(t for t in kind.tools() if t.name not in ("crash", "leave_a_child"))
+    await check(kind, SITE)
 
 
 async def test_every_episode_has_a_server_of_its_own():
-    surface = surface_of()
-    for _ in range(2):
-        await surface.open(SITE)
-        assert (await surface.call(Action("count"))).text == "1"
-    other = surface_of()
-    await other.open(SITE)
+    kind = kind_of()
+    surface, other = await kind.attach(SITE), await kind.attach(SITE)
+    assert (await surface.call(Action("count"))).text == "1"
     assert (await other.call(Action("count"))).text == "1"
     assert (await surface.call(Action("count"))).text == "2"
     await other.close()
@@ -184,13 +182,12 @@ async def test_a_server_runs_in_an_empty_folder_that_goes_with_it(call, surface)
 
 async def test_variables_are_handed_over(monkeypatch):
     monkeypatch.setenv("ODD_TOKEN", "secret")
-    surface = surface_of(env={"TOKEN": "$ODD_TOKEN", "PLAIN": "a$$b"})
-    await surface.open(SITE)
+    surface = await kind_of(env={"TOKEN": "$ODD_TOKEN", "PLAIN": "a$$b"}).attach(SITE)
     seen = json.loads((await surface.call(Action("surroundings"))).text)
     await surface.close()
     assert (seen["env"]["TOKEN"], seen["env"]["PLAIN"]) == ("secret", "a$b")
     with pytest.raises(ConfigError, match="NOT_SET_ANYWHERE"):
-        surface_of(env={"TOKEN": "$NOT_SET_ANYWHERE"})
+        kind_of(env={"TOKEN": "$NOT_SET_ANYWHERE"})
 
 
 async def test_packages_outlive_an_episode_and_proxies_and_certificates_are_handed_over(
@@ -206,8 +203,7 @@ async def test_packages_outlive_an_episode_and_proxies_and_certificates_are_hand
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     seen = []
     for _ in range(2):
-        surface = surface_of(env={"UV_CACHE_DIR": "/mine"})
-        await surface.open(SITE)
+        surface = await kind_of(env={"UV_CACHE_DIR": "/mine"}).attach(SITE)
         seen.append(json.loads((await surface.call(Action("surroundings"))).text)["env"])
         await surface.close()
     first, second = seen
@@ -234,8 +230,7 @@ async def test_what_a_server_started_ends_with_it(call, surface):
 
 
 async def test_a_stubborn_server_ends_all_the_same():
-    surface = surface_of(command=f"{ODD} stubborn")
-    await surface.open(SITE)
+    surface = await kind_of(command=f"{ODD} stubborn").attach(SITE)
     child = int((await surface.call(Action("leave_a_child"))).text)
     parent = int(Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[1])
     await surface.close()
@@ -249,13 +244,18 @@ async def test_a_server_that_dies_is_nobodys_observation(call, surface):
         await call("crash")
     with pytest.raises(SurfaceError, match="is gone"):
         await call("count")
-    await surface.open(SITE)
-    assert (await call("count")).text == "1"
+    again = await kind_of().attach(SITE)
+    assert (await again.call(Action("count"))).text == "1"
+    await again.close()
+
+
+async def test_only_the_server_knows_its_state(surface):
+    with pytest.raises(UnsupportedError, match="surface 'mcp': the state of the server"):
+        await surface.save()
 
 
 async def test_a_call_that_takes_too_long_is_a_timeout_and_the_session_goes_on():
-    surface = surface_of(call_s=0.5)
-    await surface.open(SITE)
+    surface = await kind_of(call_s=0.5).attach(SITE)
     assert (await surface.call(Action("count"))).text == "1"
     late = await surface.call(Action("hang"))
     assert late.effect is Effect.TIMEOUT and "0.5 s" in late.text
@@ -326,7 +326,7 @@ def _target(link):
 )
 def test_options_are_checked(options, told):
     with pytest.raises(ConfigError, match=told):
-        McpSurface(SurfaceConfig(options=options))
+        McpKind(SurfaceConfig(options=options))
 
 
 @pytest.mark.parametrize(
@@ -347,29 +347,31 @@ def test_options_are_checked(options, told):
 def test_a_server_that_does_not_answer_is_told_with_its_last_words(command, told):
     began = time.monotonic()
     with pytest.raises(SurfaceError, match=told):
-        McpSurface(SurfaceConfig(options={"command": command, "start_s": 1.0}))
+        McpKind(SurfaceConfig(options={"command": command, "start_s": 1.0}))
     assert time.monotonic() - began < 30
 
 
 async def test_http_has_a_session_an_episode(url):
-    surface = McpSurface(SurfaceConfig(options={"url": url, "call_s": 5.0}))
-    await surface.open(SITE)
+    surface = await McpKind(SurfaceConfig(options={"url": url, "call_s": 5.0})).attach(SITE)
     first = int((await surface.call(Action("count"))).text)
     assert int((await surface.call(Action("count"))).text) == first + 1
     assert (await surface.call(Action("fail"))).effect is Effect.ERROR
-    assert "Mind the gaps." in (await surface.observe()).text
     await surface.close()
+
+
+def test_what_a_server_says_of_its_use_is_known_before_any_session(url):
+    assert "Mind the gaps." in kind_of(command=None, url=url).instructions
 
 
 def test_nobody_at_the_url():
     with pytest.raises(SurfaceError, match=r"cannot be used"):
-        McpSurface(SurfaceConfig(options={"url": "http://127.0.0.1:9/mcp", "start_s": 5.0}))
+        McpKind(SurfaceConfig(options={"url": "http://127.0.0.1:9/mcp", "start_s": 5.0}))
 
 
 async def test_an_http_server_that_goes_away():
     with serve_http(odd_server().streamable_http_app()) as url:
-        surface = McpSurface(SurfaceConfig(options={"url": f"{url}/mcp", "call_s": 5.0}))
-        await surface.open(SITE)
+        kind = McpKind(SurfaceConfig(options={"url": f"{url}/mcp", "call_s": 5.0}))
+        surface = await kind.attach(SITE)
         await surface.call(Action("look"))
     with pytest.raises(SurfaceError, match="is gone"):
         await surface.call(Action("look"))

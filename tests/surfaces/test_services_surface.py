@@ -11,8 +11,8 @@ from agentgym.records import Action, Effect, Recipe, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.services import Backend, find_services
-from agentgym.surfaces.code import CodeSurface
-from agentgym.surfaces.service_tools import ServicesSurface
+from agentgym.surfaces.code import CodeKind
+from agentgym.surfaces.service_tools import ServicesKind
 from agentgym.surfaces.truncation import MAX_SIDE, MAX_TEXT, bounded, readable
 from agentgym.testing.surface import CHECKS
 
@@ -43,27 +43,26 @@ async def computer(tmp_path):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_services_alone(check, services, backend):
-    await check(ServicesSurface(SurfaceConfig(services.tools)), Site(NoSandbox(), backend))
+    await check(ServicesKind(SurfaceConfig(services.tools)), Site(NoSandbox(), backend))
 
 
 @COMPUTER
 @pytest.mark.parametrize("number", range(3), ids=["shell", "services", "code"])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_every_surface_of_an_environment_with_both(check, number, backend, computer):
-    await check(load_env_spec("desk").make_surfaces()[number], Site(computer, backend))
+    await check(load_env_spec("desk").make_surface_kinds()[number], Site(computer, backend))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_the_office(check):
     office = find_services("office")
     backend = Backend(office, office.template(1))
-    await check(ServicesSurface(SurfaceConfig(office.tools)), Site(NoSandbox(), backend))
+    await check(ServicesKind(SurfaceConfig(office.tools)), Site(NoSandbox(), backend))
     backend.close()
 
 
 async def test_what_a_service_says_is_what_is_seen(services, backend):
-    surface = ServicesSurface(SurfaceConfig(services.tools))
-    await surface.open(Site(NoSandbox(), backend))
+    surface = await ServicesKind(SurfaceConfig(services.tools)).attach(Site(NoSandbox(), backend))
     seen = await surface.call(Action("shelf_add", {"title": "a \u2603"}))
     assert (seen.effect, seen.data["result"]["title"]) == (Effect.CHANGED, "a \u2603")
     assert '"title": "a \u2603"' in seen.text
@@ -74,12 +73,11 @@ async def test_what_a_service_says_is_what_is_seen(services, backend):
     assert (seen.effect, seen.text) == (Effect.CHANGED, "null")
     # Done again it is done already.
     assert (await surface.call(Action("shelf_finish", {"item": 1}))).effect is Effect.NO_CHANGE
-    assert (await surface.observe()).text == backend.now
+    assert (await surface.observe()).text == ""
 
 
 async def test_long_results_and_large_pictures_are_shown_in_part(services, backend):
-    surface = ServicesSurface(SurfaceConfig(services.tools))
-    await surface.open(Site(NoSandbox(), backend))
+    surface = await ServicesKind(SurfaceConfig(services.tools)).attach(Site(NoSandbox(), backend))
     seen = await surface.call(Action("shelf_repeat", {"text": "x", "times": 20_000}))
     assert seen.text.endswith(" more characters]") and len(seen.text) < MAX_TEXT + 50
     assert list(seen.data) == ["omitted_bytes"] and seen.data["omitted_bytes"] > 90_000
@@ -102,10 +100,10 @@ def test_a_cut_text_says_what_is_missing():
     assert bounded(readable("a\0\ud800")) == "a\u2400?"
 
 
-@pytest.mark.parametrize("surface", [ServicesSurface, CodeSurface])
-def test_options_are_checked(surface, services):
+@pytest.mark.parametrize("kind", [ServicesKind, CodeKind])
+def test_options_are_checked(kind, services):
     def make(**options):
-        return surface(SurfaceConfig(services.tools, options))
+        return kind(SurfaceConfig(services.tools, options))
 
     made = make(tools=["shelf_*"])
     text = " ".join(f"{tool.name} {tool.description}" for tool in made.tools())
@@ -118,12 +116,10 @@ def test_options_are_checked(surface, services):
         with pytest.raises(ConfigError, match=words.replace("*", r"\*")):
             make(**options)
     with pytest.raises(ConfigError, match="needs services"):
-        surface(SurfaceConfig())
+        kind(SurfaceConfig())
 
 
-@pytest.mark.parametrize("surface", [ServicesSurface, CodeSurface])
-async def test_a_site_without_services_is_told(surface, services):
-    made = surface(SurfaceConfig(services.tools))
-    await made.open(Site(NoSandbox()))
-    with pytest.raises(SurfaceError, match="has some|has services"):
-        await made.observe()
+@pytest.mark.parametrize("kind", [ServicesKind, CodeKind])
+async def test_a_site_without_services_is_told(kind, services):
+    with pytest.raises(SurfaceError, match="the site has no services"):
+        await kind(SurfaceConfig(services.tools)).attach(Site(NoSandbox()))

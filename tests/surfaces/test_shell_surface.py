@@ -3,9 +3,9 @@
 import pytest
 
 from agentgym.protocols import Site
-from agentgym.records import Action, Effect, Limits, Recipe
+from agentgym.records import Action, Effect, Limits, Recipe, SurfaceConfig
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
-from agentgym.surfaces.shell import ShellSurface
+from agentgym.surfaces.shell import ShellKind
 from agentgym.testing.surface import CHECKS
 
 
@@ -19,8 +19,7 @@ async def sandbox(tmp_path):
 @pytest.fixture
 async def call(sandbox):
     """Call a tool of an open shell surface."""
-    surface = ShellSurface()
-    await surface.open(Site(sandbox))
+    surface = await ShellKind().attach(Site(sandbox))
 
     async def call(tool, **arguments):
         return await surface.call(Action(tool, arguments))
@@ -31,7 +30,17 @@ async def call(sandbox):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_contract(check, sandbox):
-    await check(ShellSurface(), Site(sandbox))
+    await check(ShellKind(), Site(sandbox))
+
+
+def test_the_limit_on_text_follows_that_on_output():
+    little, much = (
+        ShellKind(SurfaceConfig(output_bytes=shown)).limits for shown in (1_024, 65_536)
+    )
+    # 32,000 characters of a file, or bytes that are each shown as U+FFFD.
+    assert 4 * 32_000 <= little.text_bytes < 4 * 32_000 + 10_000
+    assert 3 * 65_536 <= much.text_bytes < 3 * 65_536 + 10_000
+    assert not much.pictures
 
 
 async def test_what_a_command_says_and_how_it_ends(call):
@@ -115,13 +124,11 @@ async def test_what_cannot_be_written_is_an_observation(call):
 
 
 async def test_a_session_can_be_moved_to_a_fork(call, sandbox):
-    surface = ShellSurface()
-    await surface.open(Site(sandbox))
+    surface = await ShellKind().attach(Site(sandbox))
     await surface.call(Action("bash", {"command": "cd /srv; export WORD=kept; echo x > f"}))
     state = await surface.save()
     fork = await sandbox.fork()
-    moved = ShellSurface()
-    await moved.open(Site(fork))
+    moved = await ShellKind().attach(Site(fork))
     await moved.load(state)
     seen = await moved.call(Action("bash", {"command": "echo $WORD; cat f; pwd"}))
     assert seen.text == "kept\nx\n/srv\n"
@@ -131,22 +138,22 @@ async def test_a_session_can_be_moved_to_a_fork(call, sandbox):
 
 
 async def test_an_episode_begins_at_home_wherever_the_last_one_ended(sandbox):
-    surface = ShellSurface()
-    await surface.open(Site(sandbox))
+    surface = await ShellKind().attach(Site(sandbox))
     await surface.call(Action("bash", {"command": "cd /tmp"}))
     await surface.close()
-    await surface.open(Site(sandbox))
+    surface = await ShellKind().attach(Site(sandbox))
     assert (await surface.call(Action("bash", {"command": "pwd"}))).text == "/root\n"
     await surface.close()
 
 
 async def test_it_begins_where_the_recipe_says_and_again_so(tmp_path):
     provider = BubblewrapProvider(tmp_path)
-    surface = ShellSurface()
+    kind = ShellKind()
     for _ in range(2):
         sandbox = await provider.start(Recipe("host", workdir="/srv"))
-        await surface.open(Site(sandbox))
-        assert (await surface.observe()).data["cwd"] == "/srv"
+        surface = await kind.attach(Site(sandbox))
+        assert (await surface.observe()).text == ""
+        assert (await surface.call(Action("bash", {"command": "pwd"}))).text == "/srv\n"
         await surface.call(Action("write_file", {"path": "note", "content": "here"}))
         assert await sandbox.read_file("/srv/note") == b"here"
         await surface.call(Action("bash", {"command": "cd /var/log"}))

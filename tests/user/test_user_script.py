@@ -82,7 +82,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
 
 
 def test_a_user_needs_a_table_and_a_table_needs_a_user(tmp_path):
-    with pytest.raises(TaskError, match=r"user.toml: nobody; expected \[user\] in task.toml"):
+    with pytest.raises(TaskError, match=r"user.toml: unused; expected \[user\] in task.toml"):
         load(tmp_path / "a", **{"task.toml": TASK.replace("[user]\n", "")})
     folder = write_shop(tmp_path / "b")
     (folder / "user.toml").unlink()

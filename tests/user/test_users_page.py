@@ -53,9 +53,9 @@ async def test_the_user_of_the_page_says_what_the_page_says(tmp_path):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     env = Environment(load_task(folder), NoSandboxProvider(), user="scripted")
-    await env.reset(0)
+    episode = await env.start(0)
     assert len(exchanges()) == 6
     for message, answer in exchanges():
-        transition = await env.step(Action("message_user", {"text": message}))
+        transition = await episode.step(Action("message_user", {"text": message}))
         assert transition.observation.text == answer
     await env.close()

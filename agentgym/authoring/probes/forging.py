@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.subject import Subject
 from agentgym.env.environment import Environment
+from agentgym.env.episode import Episode
 from agentgym.errors import AgentGymError
 from agentgym.protocols import Room
 from agentgym.sandbox.absent import NoSandbox
@@ -29,23 +30,19 @@ async def withstands(subject: Subject) -> Sequence[str]:
     """
     if subject.task.foreign is not None:
         raise DoesNotApplyError("its own tests judge it")
-    env = Environment(subject.task, subject.stage.provider, user=SCRIPTED)
-    try:
-        await env.reset(subject.first_seed)
-        assert env.episode is not None and env.instance is not None
-        for action in oracle(env.instance)[:-1]:
-            if (await env.step(action)).verdict is not None:
+    provider = subject.stage.provider
+    async with Environment(subject.task, provider, user=SCRIPTED) as environment:
+        episode = await environment.start(subject.first_seed)
+        for action in oracle(episode.instance)[:-1]:
+            if (await episode.step(action)).verdict is not None:
                 break
-        seen = await _evidence(subject, env)
+        seen = await _evidence(subject, episode)
         return await in_thread(lambda: _broken(subject, seen))
-    finally:
-        await env.close()
 
 
-async def _evidence(subject: Subject, env: Environment) -> EpisodeEvidence:
+async def _evidence(subject: Subject, episode: Episode) -> EpisodeEvidence:
     """Return the evidence right before the solution's last action."""
-    assert env.episode is not None
-    initial, sandbox = await subject.initial_state(), env.episode.sandbox
+    initial, sandbox = await subject.initial_state(), episode.sandbox
     after = await sandbox.snapshot()
     audit = await sandbox.audit()
     changes = () if isinstance(sandbox, NoSandbox) else await sandbox.changes()
@@ -54,7 +51,7 @@ async def _evidence(subject: Subject, env: Environment) -> EpisodeEvidence:
         task=subject.task.id,
         seed=subject.first_seed,
         params=initial.instance.params,
-        steps=tuple(env.steps),
+        steps=tuple(episode.steps),
         answer=str(last.arguments.get("answer", "")),
         gave_up=None,
         before=initial.tree,
@@ -64,7 +61,7 @@ async def _evidence(subject: Subject, env: Environment) -> EpisodeEvidence:
         connections=audit.connections,
         gold_files=initial.gold,
         open_room=_no_room,
-        services=env.episode.dynamics.services_seen(),
+        services=episode.dynamics.services_seen(),
     )
 
 

@@ -1,0 +1,206 @@
+"""What lives for one episode: its sandbox, services, surfaces, world, user and foreign rules.
+
+Owns how these parts are made, how they end, and how all of them are forked. Each part says
+itself whether it can be forked: one that cannot raises an UnsupportedError that names it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from agentgym.env.control import MESSAGE_USER
+from agentgym.env.conversation import Conversation
+from agentgym.env.dynamics import Dynamics
+from agentgym.env.ending import with_services
+from agentgym.env.foreign import ForeignEpisode, foreign_episode
+from agentgym.env.hosting import prepare_services
+from agentgym.errors import SandboxError
+from agentgym.protocols import Sandbox, Services, Site, Surface
+from agentgym.records import Action, Audit, Observation
+from agentgym.services.backend import Backend
+from agentgym.task.model import Instance
+from agentgym.task.setup import Prepared
+from agentgym.user.service_access import UserServiceAccess
+from agentgym.verify.milestones import open_milestones
+from agentgym.verify.worker.pool import WORKERS
+
+if TYPE_CHECKING:
+    from agentgym.env.environment import Environment
+
+Call: TypeAlias = Callable[[Action], Awaitable[Observation]]
+
+
+@dataclass(eq=False, kw_only=True, slots=True)
+class EpisodeParts:
+    """The parts of one episode; made by `make_parts` or `fork_parts`.
+
+    Attributes:
+        environment: What the episode shares with others.
+        instance: The task with its parameters.
+        prepared: What the episode started from, and the gold for its checks.
+        sandbox: Its computer.
+        backend: Its services, None if there are none.
+        dynamics: What happens around the agent.
+        conversation: The user beside the agent, None if there is none.
+        foreign: The rules of a foreign task, None for a task of our own.
+        surfaces: What the agent acts through, in the order of the environment's kinds.
+        earlier: What the audits of the sandboxes hold that this one was forked from.
+        calls: Executes a legal call, by the tool's name; filled by `attach`.
+    """
+
+    environment: Environment
+    instance: Instance
+    prepared: Prepared
+    sandbox: Sandbox
+    backend: Backend | None
+    dynamics: Dynamics
+    conversation: Conversation | None
+    foreign: ForeignEpisode | None
+    surfaces: list[Surface] = field(default_factory=list)
+    earlier: Audit = field(default_factory=Audit)
+    calls: dict[str, Call] = field(default_factory=dict)
+
+    async def attach(self) -> None:
+        """Attach a new surface of every kind.
+
+        Raises:
+            AgentGymError: One cannot be attached.
+        """
+        site = Site(self.sandbox, self._services())
+        for kind in self.environment.surface_kinds:
+            surface = await kind.attach(site)
+            self.surfaces.append(surface)
+            self.calls |= {tool.name: surface.call for tool in kind.tools()}
+        if self.conversation is not None:
+            self.calls[MESSAGE_USER.name] = self.conversation.call
+
+    def _services(self) -> Services | None:
+        return self.dynamics.services if self.foreign is None else self.foreign.services
+
+    async def audit(self) -> Audit:
+        """Return what was recorded out of the guest's reach, before a fork too.
+
+        Raises:
+            SandboxError: The sandbox does not answer.
+        """
+        return (await self.sandbox.audit()).following(self.earlier)
+
+    async def close(self) -> None:
+        """End every part. Never raises."""
+        for surface in self.surfaces:
+            with contextlib.suppress(SandboxError):
+                await surface.close()
+        if self.conversation is not None:
+            await self.conversation.close()
+        await self.sandbox.close()
+        self.dynamics.close()
+        if self.foreign is not None:
+            self.foreign.close()
+        if self.backend is not None:
+            self.backend.close()
+
+
+async def make_parts(environment: Environment, instance: Instance) -> EpisodeParts:
+    """Prepare what an instance needs, start its sandbox and fork its services.
+
+    The surfaces are attached later, once a foreign task has made the site ready.
+
+    Raises:
+        TaskError: The setup is broken.
+        SandboxError: No sandbox could be started.
+    """
+    WORKERS.warm()  # what judges loads while the sandbox is made
+    prepared = await environment.prepare_instance(instance)
+    begun = None
+    if environment.services is not None:
+        begun = prepare_services(environment.services, instance)
+        prepared = with_services(prepared, begun)
+    provider, recipe = environment.provider, environment.recipe
+
+    async def untouched() -> Sandbox:
+        return await provider.start(recipe, prepared.snapshot)
+
+    async with AsyncExitStack() as made:
+        milestones = await open_milestones(instance, prepared, provider)
+        if milestones is not None:
+            made.callback(milestones.close)
+        sandbox = await untouched()
+        made.push_async_callback(sandbox.close)
+        backend = None if begun is None else begun.fork()
+        dynamics = Dynamics(instance, milestones, untouched, backend)
+        task, conversation, foreign = instance.task, None, None
+        if task.user is not None:
+            conversation = Conversation(task.user, environment.user)
+        if task.foreign is not None:
+            foreign = foreign_episode(
+                *(task.foreign, provider, recipe, untouched),
+                offline=environment.offline,
+                judge=environment.judge,
+            )
+        made.pop_all()
+    return EpisodeParts(
+        environment=environment,
+        instance=instance,
+        prepared=prepared,
+        sandbox=sandbox,
+        backend=backend,
+        dynamics=dynamics,
+        conversation=conversation,
+        foreign=foreign,
+    )
+
+
+async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
+    """Return parts of another episode that are as these are now; these go on.
+
+    Files, rows and what each part remembers are copied. Processes are not: those that a surface
+    or the recipe starts begin anew, and what else ran in the sandbox is not there.
+
+    Raises:
+        UnsupportedError: A part cannot be forked; the message names it.
+        SandboxError: The sandbox died, or another one cannot be started.
+    """
+    if parts.foreign is not None:
+        parts.foreign.fork()
+    saved = [await surface.save() for surface in parts.surfaces]
+    earlier = await parts.audit()
+    async with AsyncExitStack() as made:
+        backend = None if parts.backend is None else parts.backend.fork()
+        if backend is not None:
+            made.callback(backend.close)
+        milestones = await open_milestones(
+            parts.instance, parts.prepared, parts.environment.provider
+        )
+        if milestones is not None:
+            made.callback(milestones.close)
+        dynamics = parts.dynamics.fork(milestones, backend, earlier)
+        conversation = None
+        if parts.conversation is not None:
+            conversation = parts.conversation.fork(UserServiceAccess(backend), dynamics.note)
+            made.push_async_callback(conversation.close)
+        sandbox = await parts.sandbox.fork()
+        made.push_async_callback(sandbox.close)
+        child = EpisodeParts(
+            environment=parts.environment,
+            instance=parts.instance,
+            prepared=parts.prepared,
+            sandbox=sandbox,
+            backend=backend,
+            dynamics=dynamics,
+            conversation=conversation,
+            foreign=None,
+            earlier=earlier,
+        )
+        made.pop_all()
+    try:
+        await child.attach()
+        for surface, state in zip(child.surfaces, saved, strict=True):
+            await surface.load(state)
+    except BaseException:
+        await child.close()
+        raise
+    return child

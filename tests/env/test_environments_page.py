@@ -1,0 +1,66 @@
+"""The example of docs/environments.md runs as it is printed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import agentgym
+from agentgym.env.environment import Environment
+from agentgym.errors import NotFoundError, SurfaceError
+from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.task.adhoc import lay_down
+
+PAGE = (Path(__file__).parents[2] / "docs/environments.md").read_text()
+PROBLEMS = BubblewrapProvider().problems()
+
+
+@pytest.mark.skipif(bool(PROBLEMS), reason=f"no bubblewrap sandbox: {PROBLEMS}")
+def test_the_example(tmp_path):
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    instruction, *rest = done.stdout.splitlines()
+    assert len(instruction) > 20
+    assert rest == ["changed False", "error 1", "scored 0.0"]
+
+
+def test_every_part_that_the_page_names_is_there():
+    for module, name in re.findall(r"`(agentgym(?:\.\w+)*)\.(\w+)[(`]", PAGE):
+        found = __import__(module, fromlist=[name])
+        assert hasattr(found, name), f"{module}.{name}"
+
+
+async def test_an_environment_that_is_opened_is_closed_with_all_that_lives_in_it():
+    folder = lay_down("office")
+    async with agentgym.open_environment(str(folder), max_steps=3) as environment:
+        assert environment.max_steps == 3
+        first, second = [await environment.start(0) for _ in range(2)]
+        assert environment.live == {first, second}
+    assert first.over and second.over and not environment.live
+    with pytest.raises(SurfaceError, match="the environment is closed"):
+        await environment.start(0)
+
+
+async def test_a_provider_that_is_given_stays_open():
+    class Watched(NoSandboxProvider):
+        closed = 0
+
+        async def close(self):
+            self.closed += 1
+
+    provider = Watched()
+    async with agentgym.open_environment(str(lay_down("office")), sandbox=provider) as environment:
+        assert isinstance(environment, Environment)
+    assert provider.closed == 0
+
+
+async def test_a_name_that_is_not_there_is_told():
+    with pytest.raises(NotFoundError, match="did you mean 'bubblewrap'"):
+        async with agentgym.open_environment("terminal/log-forensics-v1", sandbox="bubblewarp"):
+            pass
