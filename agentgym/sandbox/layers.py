@@ -57,6 +57,10 @@ class Stack:
         self.binds = binds or {}
         self.opaque = opaque
 
+    def first_id(self) -> int:
+        """Return the host id of the guest's user 0: it owns the root of the lowest layer."""
+        return os.lstat(self.layers[-1]).st_uid if self.layers else 0
+
     def lookup(self, path: str, follow: bool = True) -> tuple[list[str], os.stat_result] | None:
         """Return where a path is: the directories that merge there, or the one other entry."""
         return self._resolve(path, follow)[1]
@@ -459,8 +463,9 @@ def op_stat(
     layers: list[str], binds: dict[str, str], path: str, follow: bool, opaque: str = OPAQUE
 ) -> object:
     """Return what `describe` says of a path, or None."""
-    found = Stack(layers, binds, opaque).lookup(path, follow)
-    return describe(found[0][0], found[1]) if found else None
+    stack = Stack(layers, binds, opaque)
+    found = stack.lookup(path, follow)
+    return describe(found[0][0], found[1], stack.first_id()) if found else None
 
 
 def op_read(
@@ -489,22 +494,23 @@ def op_walk(
     layers: list[str], binds: dict[str, str], path: str, opaque: str = OPAQUE
 ) -> list[object]:
     """Return [path, stat] of everything below a directory."""
-    found = Stack(layers, binds, opaque).walk(path)
-    return [[child, describe(host, info)] for child, (host, info) in found]
+    stack = Stack(layers, binds, opaque)
+    first_id = stack.first_id()
+    return [[child, describe(host, info, first_id)] for child, (host, info) in stack.walk(path)]
 
 
-def describe(host: str, info: os.stat_result) -> list[object]:
-    """Return [kind, mode, size, target, mtime_s, acl, default_acl]."""
+def describe(host: str, info: os.stat_result, first_id: int) -> list[object]:
+    """Return [kind, mode, size, target, mtime_s, acl, default_acl]; ids are the guest's."""
     tests = ((stat.S_ISDIR, "dir"), (stat.S_ISLNK, "link"), (stat.S_ISREG, "file"))
     kind = next((name for test, name in tests if test(info.st_mode)), "other")
     target = os.readlink(host) if kind == "link" else ""
-    acl = acl_text(host, "system.posix_acl_access") if kind in ("dir", "file") else ""
-    default = acl_text(host, "system.posix_acl_default") if kind == "dir" else ""
+    acl = acl_text(host, "system.posix_acl_access", first_id) if kind in ("dir", "file") else ""
+    default = acl_text(host, "system.posix_acl_default", first_id) if kind == "dir" else ""
     mode = stat.S_IMODE(info.st_mode)
     return [kind, mode, info.st_size, target, info.st_mtime, acl, default]
 
 
-def acl_text(path: str, attribute: str) -> str:
+def acl_text(path: str, attribute: str, first_id: int) -> str:
     """Return an access control list in short form, ``u::rwx,g::r-x,o::---``; empty without one.
 
     The attribute's layout is that of the kernel's ``posix_acl_xattr.h``, version 2.
@@ -516,10 +522,13 @@ def acl_text(path: str, attribute: str) -> str:
     if value[:4] != struct.pack("<I", 2):
         return ""
     entries = struct.iter_unpack("<HHI", value[4 : 4 + (len(value) - 4) // 8 * 8])
-    return ",".join(
-        f"{_ACL_TAGS.get(tag, '?')}:{number if tag in _ACL_NAMED else ''}:{_rights(may)}"
-        for tag, may, number in entries
-    )
+    texts = []
+    for tag, may, number in entries:
+        # What the host's own folders name is not shifted.
+        guest = number - first_id if number >= first_id else number
+        name = guest if tag in _ACL_NAMED else ""
+        texts.append(f"{_ACL_TAGS.get(tag, '?')}:{name}:{_rights(may)}")
+    return ",".join(texts)
 
 
 def _rights(may: int) -> str:
