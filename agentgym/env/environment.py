@@ -40,7 +40,7 @@ from agentgym.user.registry import user_spec
 from agentgym.verify.room_cache import RoomCache
 
 _OWN_WORDS: Final = ObservationLimits(text_bytes=4_096, data_bytes=1_024)
-"""What an environment adds to what its surfaces show: notifications, and the user's leaving."""
+"""The environment's own share of an observation: notifications, and the user's leaving."""
 
 
 class Environment:
@@ -71,7 +71,7 @@ class Environment:
         provider: Starts the sandboxes.
         recipe: What the sandboxes are made of.
         limits: Upper bounds of a sandbox while the agent acts: the recipe's, under the task's own.
-        services: What each episode has a fork of, None if there are no services.
+        services: Each episode has a fork of them; None if the environment has no services.
         surface_kinds: What the agent acts through.
         tools: The surfaces' tools, `message_user` if there is a user, `submit`, `give_up`.
         observation_limits: How large an observation may be.

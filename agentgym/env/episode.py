@@ -1,7 +1,7 @@
 """One episode: a handle on what lives from its start to the verdict, step by step.
 
 An illegal action and a failing command are observations. An exception means that a boundary
-broke (task, sandbox, verifier); whoever runs the episode classifies it.
+broke (task, sandbox, verifier); the caller classifies it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import EndedEpisode
+from agentgym.env.first_observation import first_observation, with_lines
 from agentgym.env.parts import EpisodeParts, fork_parts, make_parts
 from agentgym.env.survival import survived
 from agentgym.errors import (
@@ -29,7 +30,7 @@ from agentgym.errors import (
     SurfaceEndedError,
     SurfaceError,
 )
-from agentgym.protocols import Sandbox, Surface, UserWorld
+from agentgym.protocols import Sandbox, Surface
 from agentgym.records import (
     Action,
     Audit,
@@ -45,8 +46,6 @@ from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.template import fill
-from agentgym.user.service_access import UserServiceAccess
 from agentgym.verify.grade import EpisodeEnd, failed
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ OnEnd = Callable[[EndedEpisode, Verdict], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What a step leads to.
+    """The result of a step.
 
     Attributes:
         observation: What the agent sees.
@@ -131,22 +130,22 @@ class Episode:
 
     @property
     def sandbox(self) -> Sandbox:
-        """Where it happens."""
+        """The computer of the episode."""
         return self._parts.sandbox
 
     @property
     def backend(self) -> Backend | None:
-        """Its services, None if there are none."""
+        """The services of the episode, None if the environment has no services."""
         return self._parts.backend
 
     @property
     def dynamics(self) -> Dynamics:
-        """What happens around the agent."""
+        """The world around the agent."""
         return self._parts.dynamics
 
     @property
     def surfaces(self) -> Sequence[Surface]:
-        """What the agent acts through, in the order of the environment's surface kinds."""
+        """The surfaces, in the order of the environment's surface kinds."""
         return tuple(self._parts.surfaces)
 
     @property
@@ -166,41 +165,9 @@ class Episode:
         own_words = "" if foreign is None else await foreign.begin(parts.sandbox)
         await parts.attach()
         self.reset_s = time.perf_counter() - self._started_s
-        told = await parts.dynamics.begin(parts.sandbox)
-        opening = await self._open_conversation()
-        first = Observation(text=self.instance.instruction)
-        for lines in (self._about(), own_words, told, opening):
-            first = _with_lines(first, lines)
-        self.first = await self._with_views(first)
+        self.first = await first_observation(parts, own_words)
         # A policy may build on the instruction alone and never read the first observation.
         self.instance = replace(self.instance, instruction=self.first.text)
-
-    async def _with_views(self, first: Observation) -> Observation:
-        """Return the first observation with what the surfaces show before the agent acts."""
-        for kind, surface in zip(self.environment.surface_kinds, self.surfaces, strict=True):
-            view = await surface.observe()
-            first = _with_lines(first, view.text)
-            data = {**first.data, kind.name: view.data} if view.data else first.data
-            image = view.image if first.image is None else first.image
-            first = replace(first, image=image, data=data)
-        return first
-
-    def _about(self) -> str:
-        """Return where and when the agent is, as its environment tells it."""
-        about = self.environment.about
-        if not about:
-            return ""
-        filled = fill(about, {"now": self.dynamics.clock.spoken}, "about in env.toml")
-        return f"\n{filled}"
-
-    async def _open_conversation(self) -> str:
-        parts = self._parts
-        reach: UserWorld | None = UserServiceAccess(parts.backend)
-        if parts.foreign is not None:
-            reach = parts.foreign.customer
-        if parts.conversation is None or reach is None:
-            return ""
-        return await parts.conversation.begin(self.instance, reach, parts.dynamics.note)
 
     async def step(self, decision: object, *, recorded: Sequence[StepEvent] = ()) -> Transition:
         """Execute one action.
@@ -246,10 +213,10 @@ class Episode:
                     raise
                 told, ended = str(error), True
             except SandboxError as error:
-                # Nobody but the agent has been in there: what does not stop, fit or answer when it
-                # is looked at is what the agent has left, and it is judged.
+                # Only the agent has been in there: what does not stop, fit or answer when it is
+                # looked at is what the agent has left, and it is judged.
                 told, ended = f"the episode ends here: {error}", True
-        observation = _with_lines(seen, told)
+        observation = with_lines(seen, told)
         happened = parts.dynamics.take_events()
         self.steps.append(replace(step, observation=observation, events=happened))
         if parts.foreign is not None:
@@ -312,6 +279,9 @@ class Episode:
             child.steps = list(self.steps)
             child._answer, child._gave_up = self._answer, self._gave_up
             child.reset_s = time.perf_counter() - started_s
+            if self.over:
+                await child.close()
+                raise SurfaceError("the episode was closed while it was forked")
             return child
 
     async def finish(self) -> Verdict:
@@ -406,14 +376,6 @@ class Episode:
     def _must_be_live(self) -> None:
         if self.over:
             raise SurfaceError("the episode is over; start another one")
-
-
-def _with_lines(observation: Observation, told: str) -> Observation:
-    """Return what the agent sees with lines below it, as it was where there are none."""
-    if not told:
-        return observation
-    gap = "\n" if observation.text and not observation.text.endswith("\n") else ""
-    return replace(observation, text=f"{observation.text}{gap}{told}")
 
 
 def _read_action(value: object) -> Action:

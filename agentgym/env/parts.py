@@ -1,4 +1,4 @@
-"""What lives for one episode: its sandbox, services, surfaces, world, user and foreign rules.
+"""The parts that live for one episode: sandbox, services, surfaces, world, user, foreign rules.
 
 Owns how these parts are made, how they end, and how all of them are forked. Each part says
 itself whether it can be forked: one that cannot raises an UnsupportedError that names it.
@@ -43,9 +43,9 @@ class EpisodeParts:
         instance: The task with its parameters.
         prepared: What the episode started from, and the gold for its checks.
         sandbox: Its computer.
-        backend: Its services, None if there are none.
+        backend: Its services, None if the environment has no services.
         dynamics: What happens around the agent.
-        conversation: The user beside the agent, None if there is none.
+        conversation: The user beside the agent, None if the task has no user.
         foreign: The rules of a foreign task, None for a task of our own.
         surfaces: What the agent acts through, in the order of the environment's kinds.
         earlier: What the audits of the sandboxes hold that this one was forked from.

@@ -74,7 +74,7 @@ class Site:
 
 
 class Surface(Protocol):
-    """What one agent does and sees in one episode. Made by `SurfaceKind.attach`."""
+    """The tools and the view of one agent in one episode. Made by `SurfaceKind.attach`."""
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call. Failures of the guest are observations, not errors."""
@@ -138,4 +138,4 @@ class SurfaceKind(Protocol):
 
 
 SurfaceFactory: TypeAlias = Callable[[SurfaceConfig], SurfaceKind]
-"""What an entry point of `agentgym.surfaces` holds."""
+"""The type of an entry point of `agentgym.surfaces`."""

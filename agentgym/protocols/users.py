@@ -73,7 +73,7 @@ class User(Protocol):
 
 @runtime_checkable
 class ForkableUser(Protocol):
-    """What a user can do beside: go on in two episodes.
+    """A user that can go on in two episodes.
 
     Episodes with a user that lacks this cannot be forked.
     """

@@ -1,4 +1,4 @@
-"""What an agent is shown of results: texts, structured parts and pictures of bounded size.
+"""Texts, structured parts and pictures of bounded size, as an agent is shown results.
 
 The bounds are arguments. A surface kind that needs no others takes the defaults, `LIMITS`.
 """
