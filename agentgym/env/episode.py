@@ -279,6 +279,9 @@ class Episode:
             child.steps = list(self.steps)
             child._answer, child._gave_up = self._answer, self._gave_up
             child.reset_s = time.perf_counter() - started_s
+            if self.over:
+                await child.close()
+                raise SurfaceError("the episode was closed while it was forked")
             return child
 
     async def finish(self) -> Verdict:

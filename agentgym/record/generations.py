@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -24,11 +24,25 @@ _DTYPES: Final = {
 }
 
 
+_Layout: TypeAlias = tuple[str, tuple[int, ...]]
+"""Dtype and shape of an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """The arrays of one generation, in the order of their bytes; None if it is not known."""
+
+    prompt_ids: _Layout | None = None
+    completion_ids: _Layout | None = None
+    logprobs: _Layout | None = None
+    loss_mask: _Layout | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """One generation as it is written; arrays that are not known are absent."""
+    """One generation as it is written."""
 
-    arrays: Mapping[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    arrays: _Arrays = field(default_factory=_Arrays)
     finish_reason: str | None = None
     policy_version: str | None = None
     sampling: Mapping[str, Json] | None = None
@@ -91,7 +105,7 @@ def _written(generation: Generation, data: bytearray) -> _Written:
             arrays[name] = (dtype, tuple(array.shape))
             data += array.astype(dtype, copy=False).tobytes()
     return _Written(
-        arrays,
+        _Arrays(**arrays),
         generation.finish_reason,
         generation.policy_version,
         generation.sampling,
@@ -111,12 +125,10 @@ class _Source:
 
     def generation(self, written: _Written) -> Generation:
         where = "generations.arrays"
-        if unknown := set(written.arrays) - set(_DTYPES):
-            raise ValueError(f"{where}: {min(unknown)[:40]!r} is no array of a generation")
         arrays = {
-            name: self._array(f"{where}.{name}", dtype, *written.arrays[name])
+            name: self._array(f"{where}.{name}", dtype, *layout)
             for name, dtype in _DTYPES.items()
-            if name in written.arrays
+            if (layout := getattr(written.arrays, name)) is not None
         }
         try:
             tokens = TokenTrace(**arrays)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentgym.errors import ServiceError
-from agentgym.protocols import User
+from agentgym.protocols import ForkableUser, User
 from agentgym.records import AuditEntry, Json, Reply, ToolSpec, UserTurn
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.task.user import UserManifest, UserScript
@@ -173,6 +173,28 @@ class UserContract:
         again = asyncio.run(talk(self.make(), World(), recorded[:1]))
         assert again[0] == recorded[0]
         assert len(again) == 1 or again[1].text.strip()
+
+    def test_a_fork_goes_on_in_a_world_of_its_own(self) -> None:
+        """A fork answers on, its calls are made in its own world, and the user goes on as well."""
+
+        async def forked() -> None:
+            user, ours, theirs = self.make(), World(), World()
+            try:
+                await user.start(ours)
+                first = await user.reply(MESSAGES[0])
+                if first.left or not isinstance(user, ForkableUser):
+                    return
+                made = list(ours.made)
+                other = user.fork(theirs)
+                turn = await other.reply(MESSAGES[1])
+                reported = [(call.tool, dict(call.arguments)) for call in turn.calls]
+                assert turn.text.strip() and reported == theirs.made and ours.made == made
+                await other.close()
+                assert (await user.reply(MESSAGES[1])).text.strip()
+            finally:
+                await user.close()
+
+        asyncio.run(forked())
 
     def test_they_can_be_closed_at_any_time(self) -> None:
         """`close` works without a start, and twice."""

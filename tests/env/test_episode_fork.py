@@ -223,6 +223,25 @@ async def test_an_episode_that_is_over_is_not_forked(shop):
         await episode.fork()
 
 
+async def test_an_episode_that_is_closed_while_it_is_forked_leaves_nothing(shop):
+    episode = await shop.start(0)
+    begun, go_on, fork = asyncio.Event(), asyncio.Event(), episode.sandbox.fork
+
+    async def slow():
+        begun.set()
+        await go_on.wait()
+        return await fork()
+
+    episode.sandbox.fork = slow
+    forking = asyncio.create_task(episode.fork())
+    await begun.wait()
+    await shop.close()
+    go_on.set()
+    with pytest.raises(SurfaceError, match="closed while it was forked"):
+        await forking
+    assert not shop.live
+
+
 async def test_a_user_who_cannot_be_forked_is_named_and_nothing_is_left(shop, monkeypatch):
     class Stranger:
         async def start(self, world):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -171,6 +172,17 @@ def test_a_value_of_another_kind_is_refused_by_its_field(kind, value, says):
     with pytest.raises(ValueError, match=says) as caught:
         expect(value, "x", kind)
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("kind", [Action, StepEvent, Verdict])
+def test_a_flood_of_unknown_fields_is_refused_at_the_first(kind):
+    flood = {f"field {number}": 0 for number in range(200_000)}
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="x: expected the fields of this record, and no 'field 0'"):
+        read(kind, flood, "x")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20
 
 
 def test_a_lone_surrogate_is_text():

@@ -77,6 +77,7 @@ def test_arrays_are_stored_as_their_bytes_in_a_blob(run):
         "prompt_ids": ["<i4", [3000]],
         "completion_ids": ["<i4", [3000]],
         "logprobs": ["<f4", [3000]],
+        "loss_mask": None,
     }
     data = run._packing.blobs.get(written["blob"])
     assert data[:24000] == ids.astype("<i4").tobytes() * 2
@@ -159,10 +160,13 @@ def test_a_decision_with_other_generations_is_refused(generations, says):
         (lambda v: v["generations"][0]["arrays"].update(logprobs=["<f4", [3]]), "the blob has"),
         (lambda v: v["generations"][0]["arrays"].update(logprobs=["<f4", [1]]), "one length"),
         (lambda v: v["generations"][0]["arrays"].update(logprobs=["<f4", [-1]]), "one dimension"),
-        (lambda v: v["generations"][0]["arrays"].update(other=["<f4", [2]]), "'other' is no array"),
+        (
+            lambda v: v["generations"][0]["arrays"].update(other=["<f4", [2]]),
+            "and no 'other'",
+        ),
         (lambda v: v["generations"][0]["arrays"].pop("loss_mask"), "bytes that belong to no array"),
         (lambda v: v["generations"][0].update(rejected=0), "rejected: expected true or false"),
-        (lambda v: v["generations"][0].update(more=0), "more: no field of this record"),
+        (lambda v: v["generations"][0].update(more=0), "and no 'more'"),
         (lambda v: v.update(blob="../../x"), "is the name of no blob"),
         (lambda v: v.update(blob=None), "the blob has 0 more"),
     ],

@@ -387,7 +387,7 @@ BLOB = "a" * 64
         ("observation = '{}'", "observation.text: absent"),
         ("observation = 'null'", "observation: expected an object, got null"),
         (
-            'observation = replace(observation, \'"image":"\', \'"image":7,"x":"\')',
+            "observation = json_set(observation, '$.image', 7)",
             "observation.image: expected text, got 7",
         ),
         (
