@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.env.gymnasium_ids import register_with_gymnasium
 
 if TYPE_CHECKING:
+    from agentgym import vector as vector
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode
     from agentgym.env.opening import open_environment
@@ -81,10 +82,12 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     """Import a name on first use, because most commands start faster without most of them."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'agentgym' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "vector":
+        return import_module("agentgym.vector")
+    if name not in _HOME:
+        raise AttributeError(f"module 'agentgym' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOME[name]), name)
     return found
 

@@ -104,7 +104,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         self._running = False
         episode = self._portal.run(self._restart(seed))
         self._running = True
-        info = {**self._info(episode), "instruction": episode.first.text}
+        info = {**describe(episode), "instruction": episode.first.text}
         return self._observe(episode.first), info
 
     async def _restart(self, seed: int) -> Episode:
@@ -134,11 +134,11 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         self._running = False  # a step that raises has broken the episode
         done = self._portal.run(episode.step(action))
         self._running = not (done.terminated or done.truncated)
-        info = {**self._info(episode), "effect": done.observation.effect.value}
+        info = {**describe(episode), "effect": done.observation.effect.value}
         if done.verdict is not None:
             if not done.verdict.scored:
-                raise VerifierError(_complaint(done.verdict))
-            info["verdict"] = _plain(asdict(done.verdict))
+                raise VerifierError(complaint(done.verdict))
+            info["verdict"] = plain(asdict(done.verdict))
         observation = self._observe(done.observation)
         return observation, float(done.reward), done.terminated, done.truncated, info
 
@@ -161,26 +161,34 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
             self._portal.run(self.environment.close())
         self._closed, self._running = True, False
 
-    def _info(self, episode: Episode) -> dict[str, Any]:
-        instance = episode.instance
-        return {
-            "task": self.environment.task.id,
-            "seed": instance.seed,
-            "params": _plain(instance.params),
-        }
-
     def _observe(self, observation: Observation) -> dict[str, Any]:
         self._text = observation.text
-        image = np.zeros(NO_IMAGE, np.uint8) if observation.image is None else observation.image
-        return {"text": observation.text, "image": image, "data": _plain(observation.data)}
+        return element(observation)
 
 
-def _complaint(verdict: Verdict) -> str:
+def describe(episode: Episode) -> dict[str, Any]:
+    """Return what every info says of an episode: task, seed and parameters."""
+    instance = episode.instance
+    return {
+        "task": episode.environment.task.id,
+        "seed": instance.seed,
+        "params": plain(instance.params),
+    }
+
+
+def element(observation: Observation) -> dict[str, Any]:
+    """Return an observation as an element of `observation_space`."""
+    image = np.zeros(NO_IMAGE, np.uint8) if observation.image is None else observation.image
+    return {"text": observation.text, "image": image, "data": plain(observation.data)}
+
+
+def complaint(verdict: Verdict) -> str:
+    """Return why an unscored verdict has no score."""
     broken = [c for c in verdict.checkpoints if c.status is CheckStatus.ERROR]
     why = "; ".join(f"checkpoint {c.id!r}: {c.message}" for c in broken)
     return f"the episode cannot be scored: {why or verdict.status}"
 
 
-def _plain(value: object) -> Any:
+def plain(value: object) -> Any:
     """Return a fresh copy made of dicts, lists and scalars only."""
     return json.loads(json.dumps(value, default=dict))

@@ -71,7 +71,7 @@ def make(
         raise ConfigError("instruction and answer are the task's own; leave them out, or the task")
     task = load_built(task_id, mcp)
     env = GymEnv(
-        Environment(task, _provider(portal(), sandbox), max_steps=max_steps, user=user),
+        Environment(task, shared_provider(portal(), sandbox), max_steps=max_steps, user=user),
         seed=seed,
         render_mode=render_mode,
     )
@@ -108,7 +108,7 @@ def _free_play(
 
 
 @functools.cache
-def _provider(home: Portal, name: str) -> SandboxProvider:
+def shared_provider(home: Portal, name: str) -> SandboxProvider:
     """Make a sandbox provider once per process; it is closed when the process ends."""
     from agentgym import plugins
 

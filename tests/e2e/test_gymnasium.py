@@ -24,9 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning"
 @pytest.fixture(scope="module", autouse=True)
 def own_provider(session_cache):
     """Let no provider of an earlier test answer, made for a cache that has gone."""
-    registration._provider.cache_clear()
+    registration.shared_provider.cache_clear()
     yield
-    registration._provider.cache_clear()
+    registration.shared_provider.cache_clear()
 
 
 @pytest.fixture

@@ -308,10 +308,10 @@ async def test_a_model_is_shown_the_picture(desk):
 @pytest.fixture
 def gym_desk(root):
     write_desk(root, CALM_TASK)
-    registration._provider.cache_clear()
+    registration.shared_provider.cache_clear()
     with agentgym.make(TASK_ID, seed=3) as env:
         yield env
-    registration._provider.cache_clear()
+    registration.shared_provider.cache_clear()
 
 
 def test_gymnasium_admits_what_services_say_and_show(gym_desk):

@@ -28,9 +28,9 @@ def own_cache(tmp_path_factory):
     """Keep what these tests prepare away from the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AGENTGYM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        registration._provider.cache_clear()
+        registration.shared_provider.cache_clear()
         yield
-        registration._provider.cache_clear()
+        registration.shared_provider.cache_clear()
 
 
 def bash(command):

@@ -47,9 +47,9 @@ def counting(monkeypatch):
         lambda group, name: CountingProvider if name == "counting" else load(group, name),
     )
     monkeypatch.setattr(CountingProvider, "made", 0)
-    registration._provider.cache_clear()
+    registration.shared_provider.cache_clear()
     yield CountingProvider
-    registration._provider.cache_clear()
+    registration.shared_provider.cache_clear()
 
 
 def write_task(root, name, toml_id):

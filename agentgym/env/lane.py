@@ -1,0 +1,212 @@
+"""One lane of a vector environment: one episode after another, and a failure as a result.
+
+A lane never raises for what breaks in its episode. It answers with a truncated step that says
+which boundary broke, so that the lanes beside it go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from gymnasium.spaces import Dict
+from gymnasium.utils.seeding import np_random
+
+from agentgym.env.gym import complaint, describe, element, plain
+from agentgym.errors import AgentGymError, SandboxTimeoutError, SurfaceError
+from agentgym.records import Observation
+
+if TYPE_CHECKING:
+    from agentgym.env.environment import Environment
+    from agentgym.env.episode import Episode, Transition
+
+T = TypeVar("T")
+
+GRACE_S: Final = 4.0
+"""Seconds for what was cancelled or closed; the portal waits a little longer after a Ctrl-C."""
+_SEEDS: Final = 2**31
+_MAX_MESSAGE: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class LaneResult:
+    """One lane's row of a step or a reset; see `gymnasium.Env.step`.
+
+    Attributes:
+        observation: An element of the lane's observation space.
+        info: Empty if the lane has waited.
+        reward: The score on the last step of a scored episode, else 0.
+        terminated: The agent ended the episode.
+        truncated: The step limit ended the episode, or it is unscored.
+    """
+
+    observation: dict[str, Any]
+    info: dict[str, Any] = field(default_factory=dict)
+    reward: float = 0.0
+    terminated: bool = False
+    truncated: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended."""
+        return self.terminated or self.truncated
+
+
+class Lane:
+    """One place in a vector environment.
+
+    Args:
+        environment: Starts the episodes; other lanes may share it.
+        space: The space of observations.
+        timeout_s: Seconds that a reset or a step may take.
+
+    Attributes:
+        episode: The current or last episode, None before the first and after one that could not
+            be started.
+        running: The episode can be stepped.
+        np_random: Draws the seeds of later episodes, as the `np_random` of a `GymEnv` does.
+        np_random_seed: Its own seed.
+    """
+
+    def __init__(self, environment: Environment, space: Dict, timeout_s: float) -> None:
+        self.environment = environment
+        self.episode: Episode | None = None
+        self.running = False
+        self.np_random, self.np_random_seed = np_random()
+        self._space, self._timeout_s = space, timeout_s
+        self._observation: dict[str, Any] = {}
+        self._facts: dict[str, Any] = {}
+        self._not_started: dict[str, Any] | None = None
+
+    async def reset(self, seed: int | None = None) -> LaneResult:
+        """Begin the next episode; the one before is closed.
+
+        If it cannot be started the info says so, and the next step ends the lane unscored.
+
+        Args:
+            seed: Its seed, which also seeds `np_random`; None draws it from there.
+        """
+        if seed is None:
+            seed = int(self.np_random.integers(_SEEDS))
+        else:
+            self.np_random, self.np_random_seed = np_random(seed)
+        self._not_started = None
+        self._facts = {"task": self.environment.task.id, "seed": seed}
+        await self.leave()
+        try:
+            start = self.environment.start(seed)
+            self.episode = await _within(start, self._timeout_s, "a reset")
+            self._facts = describe(self.episode)
+            info = {**deepcopy(self._facts), "instruction": self.episode.first.text}
+            result = LaneResult(self._element(self.episode.first), info)
+        except Exception as error:  # noqa: BLE001 - the boundary that classifies it
+            result = await self._break(error)
+            self._not_started = result.info
+            result = replace(result, truncated=False)
+        self.running = True
+        return result
+
+    async def step(self, action: object) -> LaneResult:
+        """Make one call; see `GymEnv.step`. The lane must be running."""
+        self.running = False
+        if self.episode is None or self._not_started is not None:
+            return replace(self.wait(), info=deepcopy(self._not_started or {}), truncated=True)
+        try:
+            done = await _within(self.episode.step(action), self._timeout_s, "a step")
+            result = self._read(done)
+        except Exception as error:  # noqa: BLE001 - the boundary that classifies it
+            return await self._break(error)
+        self.running = not result.over
+        return result
+
+    def wait(self) -> LaneResult:
+        """Return the last observation again; nothing is done."""
+        return LaneResult(deepcopy(self._observation))
+
+    async def leave(self) -> None:
+        """Close the episode. One that does not close in time ends with its environment."""
+        episode, self.episode, self.running = self.episode, None, False
+        if episode is not None:
+            # Its lane is free, whatever becomes of it, and the others must not suffer.
+            with suppress(Exception):
+                await _within(episode.close(), GRACE_S, "the end of an episode")
+
+    def _read(self, done: Transition) -> LaneResult:
+        info = {**deepcopy(self._facts), "effect": done.observation.effect.value}
+        seen = self._element(done.observation)
+        verdict = done.verdict
+        if verdict is None:
+            return LaneResult(seen, info, float(done.reward), done.terminated, done.truncated)
+        if not verdict.scored:
+            why = complaint(verdict)
+            return LaneResult(seen, {**info, **_failure(verdict.status, why)}, truncated=True)
+        info |= {"verdict": plain(asdict(verdict)), "status": verdict.status, "scored": True}
+        return LaneResult(seen, info, float(done.reward), done.terminated, done.truncated)
+
+    async def _break(self, error: Exception) -> LaneResult:
+        """End the episode unscored and say which boundary broke."""
+        await self.leave()
+        known = isinstance(error, AgentGymError)
+        boundary = error.boundary if isinstance(error, AgentGymError) else AgentGymError.boundary
+        said = _message(error) if known else f"{type(error).__name__}: {_message(error)}"
+        info = {**deepcopy(self._facts), **_failure(f"error:{boundary}", said)}
+        seen = self._element(Observation(f"the episode cannot be scored: {said}"))
+        return LaneResult(seen, info, truncated=True)
+
+    def _element(self, observation: Observation) -> dict[str, Any]:
+        """Return an observation in the form of the space.
+
+        Raises:
+            SurfaceError: Its image would not fit beside those of other lanes.
+        """
+        found = element(observation)
+        if not self._space["image"].contains(found["image"]):
+            size = getattr(found["image"], "shape", type(found["image"]).__name__)
+            raise SurfaceError(
+                f"an observation has an image of {size}, expected {self._space['image']}; "
+                "the limits of the surface kind say how large its images may be"
+            )
+        self._observation = found
+        return deepcopy(found)
+
+
+def _failure(status: str, why: str) -> dict[str, Any]:
+    return {"status": status, "scored": False, "error": why}
+
+
+def _message(error: Exception) -> str:
+    """Return the start of an error's message, as text that fits every observation."""
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything
+        said = ""
+    return said[:_MAX_MESSAGE].encode(errors="replace").decode()
+
+
+async def _within(work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
+    """Await something for so long. What does not even end when it is cancelled is left behind.
+
+    Raises:
+        SandboxTimeoutError: It took longer, or was cancelled from within.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=timeout_s)
+    finally:
+        if not task.done():
+            task.cancel()
+            task.add_done_callback(_forget)
+            await asyncio.wait({task}, timeout=GRACE_S)
+    if not task.done() or task.cancelled():
+        raise SandboxTimeoutError(f"{what} did not end within {timeout_s:g} s")
+    return task.result()
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    """Look at how a task ended, so that the loop does not complain that nobody has."""
+    if not task.cancelled():
+        task.exception()
