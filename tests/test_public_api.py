@@ -119,3 +119,14 @@ def test_importing_works_where_the_working_directory_is_gone(tmp_path):
     code = f"import os; os.rmdir({str(gone)!r}); import agentgym; print(agentgym.__version__)"
     done = python(code, gone)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{agentgym.__version__}\n", "")
+
+
+def test_vector_is_imported_on_first_use():
+    code = (
+        "import sys, agentgym\n"
+        "assert 'agentgym.vector' not in sys.modules and 'gymnasium' not in sys.modules\n"
+        "assert agentgym.vector.make is sys.modules['agentgym.vector'].make\n"
+        "from agentgym.vector import VectorEnvironment\n"
+    )
+    done = python(code, ROOT)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -7,7 +7,8 @@ which boundary broke, so that the lanes beside it go on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import functools
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
@@ -17,6 +18,7 @@ from gymnasium.spaces import Dict
 from gymnasium.utils.seeding import np_random
 
 from agentgym.env.gym import complaint, describe, element, plain
+from agentgym.env.portal import portal
 from agentgym.errors import AgentGymError, SandboxTimeoutError, SurfaceError
 from agentgym.records import Observation
 
@@ -99,7 +101,9 @@ class Lane:
         await self.leave()
         try:
             start = self.environment.start(seed)
-            self.episode = await _within(start, self._timeout_s, "a reset")
+            self.episode = await _within(
+                start, self._timeout_s, "a reset", late=lambda episode: episode.close()
+            )
             self._facts = describe(self.episode)
             info = {**deepcopy(self._facts), "instruction": self.episode.first.text}
             result = LaneResult(self._element(self.episode.first), info)
@@ -187,26 +191,37 @@ def _message(error: Exception) -> str:
     return said[:_MAX_MESSAGE].encode(errors="replace").decode()
 
 
-async def _within(work: Coroutine[Any, Any, T], timeout_s: float, what: str) -> T:
+async def _within(
+    work: Coroutine[Any, Any, T],
+    timeout_s: float,
+    what: str,
+    late: Callable[[T], Coroutine[Any, Any, None]] | None = None,
+) -> T:
     """Await something for so long. What does not even end when it is cancelled is left behind.
+
+    Args:
+        work: What to await.
+        timeout_s: For how long.
+        what: Its name, for the message.
+        late: Disposes of a result that comes after the time, or after a cancellation.
 
     Raises:
         SandboxTimeoutError: It took longer, or was cancelled from within.
     """
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({task}, timeout=timeout_s)
+        done, _ = await asyncio.wait({task}, timeout=timeout_s)
     finally:
         if not task.done():
+            task.add_done_callback(functools.partial(_drop, late))
             task.cancel()
-            task.add_done_callback(_forget)
             await asyncio.wait({task}, timeout=GRACE_S)
-    if not task.done() or task.cancelled():
+    if not done or task.cancelled():
         raise SandboxTimeoutError(f"{what} did not end within {timeout_s:g} s")
     return task.result()
 
 
-def _forget(task: asyncio.Task[Any]) -> None:
-    """Look at how a task ended, so that the loop does not complain that nobody has."""
-    if not task.cancelled():
-        task.exception()
+def _drop(late: Callable[[T], Coroutine[Any, Any, None]] | None, task: asyncio.Task[T]) -> None:
+    """Look at the end of a task that nobody waits for, lest the loop complain of it."""
+    if not task.cancelled() and task.exception() is None and late is not None:
+        portal().start(functools.partial(late, task.result()))

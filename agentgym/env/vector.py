@@ -108,7 +108,7 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
         """The current or last episode of each lane."""
         return tuple(lane.episode for lane in self._lanes)
 
-    @property
+    @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         """The generators that the lanes draw the seeds of later episodes from."""
         return tuple(lane.np_random for lane in self._lanes)
@@ -242,7 +242,7 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
             infos = self._add_info(infos, row.info, number)
             rows.append(row)
         space = self.single_observation_space
-        empty = create_empty_array(space, self.num_envs)
+        empty = cast("dict[str, Any]", create_empty_array(space, self.num_envs))
         observations = concatenate(space, [row.observation for row in rows], empty)
         return (
             cast("dict[str, Any]", observations),

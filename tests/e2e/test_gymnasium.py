@@ -12,6 +12,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 import agentgym
 from agentgym import catalogue
 from agentgym.env import registration
+from agentgym.env.portal import portal
 
 TASKS = [task for task in catalogue.folders("tasks") if task.startswith("terminal/")]
 TASK = "terminal/data-cleanup-v1"
@@ -116,6 +117,38 @@ def test_two_lanes_with_default_arguments_keep_their_own(vector):
         assert infos["verdict"]["status"][1] == "scored"
     finally:
         envs.close()
+
+
+def test_four_lanes_in_one_process_are_four_episodes_and_one_may_break():
+    with agentgym.make(TASK, max_steps=3) as alone:
+        expected, _ = alone.reset(seed=4)
+    envs = agentgym.vector.make(TASK, 4, seed=3, max_steps=3, autoreset_mode="SameStep")
+    try:
+        observations, infos = envs.reset()
+        assert infos["seed"].tolist() == [3, 4, 5, 6]
+        assert observations["text"][1] == expected["text"]
+        assert observations in envs.observation_space
+        words = [f"lane-{number}" for number in range(4)]
+        observations, *_ = envs.step([bash(f"echo {word} | tee /root/word") for word in words])
+        assert observations["text"] == tuple(f"{word}\n" for word in words)
+        portal().run(envs.episodes[2].sandbox.close())
+        submit = {"tool": "submit", "arguments": {}}
+        look = bash("cat /root/word")
+        observations, rewards, terminated, truncated, infos = envs.step([look, submit, look, look])
+        assert terminated.tolist() == [False, True, False, False]
+        assert truncated.tolist() == [False, False, True, False]
+        assert rewards.tolist() == [0.0] * 4
+        ended = infos["final_info"]
+        assert ended["status"].tolist() == [None, "scored", "error:sandbox", None]
+        assert ended["scored"].tolist() == [False, True, False, False]
+        assert [observations["text"][lane] for lane in (0, 3)] == ["lane-0\n", "lane-3\n"]
+        assert infos["_instruction"].tolist() == [False, True, True, False]
+        observations, _, _, truncated, _ = envs.step([look] * 4)
+        assert truncated.tolist() == [True, False, False, True]
+        assert [observations["data"][lane]["exit_code"] for lane in (1, 2)] == [1, 1]
+    finally:
+        envs.close()
+    assert all(episode.over for episode in envs.episodes)
 
 
 ILLEGAL = {

@@ -39,6 +39,7 @@ def bash(command):
 
 def test_the_example_in_the_documentation():
     assert doctest.testmod(registration) == (0, 6)
+    assert doctest.testmod(agentgym.vector) == (0, 7)
 
 
 async def test_what_is_no_action_is_recorded_and_replays_as_it_was():

@@ -1,4 +1,4 @@
-"""The example of docs/environments.md runs as it is printed."""
+"""The examples of docs/environments.md run as they are printed."""
 
 import re
 import subprocess
@@ -18,16 +18,35 @@ PAGE = (Path(__file__).parents[2] / "docs/environments.md").read_text()
 PROBLEMS = BubblewrapProvider().problems()
 
 
-@pytest.mark.skipif(bool(PROBLEMS), reason=f"no bubblewrap sandbox: {PROBLEMS}")
-def test_the_example(tmp_path):
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+pytestmark = pytest.mark.usefixtures("session_cache")
+needs_sandbox = pytest.mark.skipif(bool(PROBLEMS), reason=f"no bubblewrap sandbox: {PROBLEMS}")
+
+
+def run_example(number, folder):
+    """Run an example of the page and return the lines that it prints."""
+    code = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)[number]
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    instruction, *rest = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+@needs_sandbox
+def test_the_example(tmp_path):
+    instruction, *rest = run_example(0, tmp_path)
     assert len(instruction) > 20
     assert rest == ["changed False", "error 1", "scored 0.0"]
+
+
+@needs_sandbox
+def test_the_example_with_lanes(tmp_path):
+    assert run_example(1, tmp_path) == [
+        "[7, 8, 9, 10]",
+        "['/tmp', '/tmp', '/tmp', '/tmp']",
+        "lane 0: scored, reward 0.0",
+        "lane 2: scored, reward 0.0",
+    ]
 
 
 def test_every_part_that_the_page_names_is_there():
