@@ -94,7 +94,7 @@ class SurfaceConfig:
 
 @dataclass(frozen=True, slots=True)
 class ObservationLimits:
-    """How large an observation may be.
+    """Limits on the size of an observation.
 
     Attributes:
         text_bytes: Bytes of its text in UTF-8.

@@ -1,1 +1,1 @@
-"""Surfaces: what an agent can do and see, as tools with JSON Schemas and observations."""
+"""Surfaces: the actions and observations of an agent, as tools with JSON Schemas."""

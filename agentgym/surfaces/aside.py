@@ -1,4 +1,4 @@
-"""Calls of services beside the event loop, on threads that nothing else waits for."""
+"""Calls services beside the event loop, on threads that nothing else waits for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 _THREADS: Final = 4
-"""More would only share the interpreter's lock; sandboxes have the loop's own threads."""
+"""More threads would only share the interpreter's lock; sandboxes use the loop's own threads."""
 
 _executor: ThreadPoolExecutor | None = None
 
@@ -21,15 +21,15 @@ def _forget() -> None:
     _executor = None
 
 
-# A fork takes the executor along, and none of its threads.
+# A fork inherits the executor, but none of its threads.
 os.register_at_fork(after_in_child=_forget)
 
 
 async def aside(call: Callable[[], T]) -> T:
     """Make a call on another thread and wait for it; other episodes go on meanwhile.
 
-    Whoever is cancelled waits all the same until the call has ended, which its budget bounds:
-    nothing of it may happen after the step that it belongs to.
+    A cancelled caller still waits until the call has ended, so that no part of the call happens
+    after the step that it belongs to. The budget of the call bounds this wait.
     """
     global _executor
     if _executor is None:

@@ -1,4 +1,4 @@
-"""Calls made up from the schemas and the data of services: legal, wrong and hostile ones."""
+"""Creates calls from the schemas and the data of services: legal, wrong and hostile ones."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ HOSTILE: Final = (
     "\u202egnp.exe \u200b\ufeff 日本語 🏳️‍🌈 \r\n\t\x1b[31m\x7f",
     "\ufdd0\uffff a\u0300\u0301 ﷽",
 )
-"""Texts that break what takes text for anything else."""
+"""Texts that break programs which interpret a text as anything else."""
 
 MADE_UP: Final = "seven grey kettles"
-"""A harmless text that is no key of any row."""
+"""A harmless text that is not a key of any row."""
 
 _ATTEMPTS = 200
 
 
 class CallSampler:
-    """Draws calls that a schema admits, about things that are there.
+    """Draws calls that a schema admits, about objects that exist.
 
     Args:
-        backend: Where numbers and names come from.
-        rng: The same state gives the same calls.
-        examples: Values by ``tool.parameter``, for what cannot be drawn.
+        backend: Source of numbers and names.
+        rng: Random generator; the same state gives the same calls.
+        examples: Values by ``tool.parameter``, for parameters that cannot be drawn.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class CallSampler:
         """Return arguments that the tool's schema admits.
 
         Raises:
-            AssertionError: None was found; ``examples`` can name values.
+            AssertionError: No arguments were found; ``examples`` can name values.
         """
         spec = function.spec
         schemas: Any = spec.parameters["properties"]
@@ -85,17 +85,17 @@ class CallSampler:
 
     @staticmethod
     def required(function: Function) -> Sequence[str]:
-        """Return the parameters that a tool cannot do without, in their order."""
+        """Return the required parameters of a tool, in their order."""
         names: Any = function.spec.parameters.get("required", ())
         return tuple(names)
 
     def values(self, function: Function, name: str) -> Sequence[Json]:
-        """Return what is there for a parameter: examples, or values of the likeliest column."""
+        """Return existing values for a parameter: examples, or values of the likeliest column."""
         properties: Any = function.spec.parameters["properties"]
         return self._known(function, name, properties[name])
 
     def _known(self, function: Function, name: str, schema: Any) -> list[Json]:
-        """Return values for a parameter out of the examples and the tables."""
+        """Return values for a parameter from the examples and the tables."""
         key = f"{function.spec.name}.{name}"
         if given := [*self._examples.get(key, ()), *schema.get("examples", ())]:
             return given
@@ -111,7 +111,7 @@ class CallSampler:
         return found
 
     def _pool(self, function: Function, name: str, schema: Any) -> list[Json]:
-        """Return the legal values of the likeliest column, as they were when first asked for."""
+        """Return the legal values of the likeliest column, as they were at the first request."""
         key = f"{function.service}.{name}.{schema}"
         if key not in self._pools:
             check = jsonschema.Draft202012Validator(schema)
@@ -128,7 +128,7 @@ class CallSampler:
         return self._pools[key]
 
     def _columns(self, service: str, name: str) -> Iterator[tuple[str, str]]:
-        """Yield the columns that may hold what a parameter names, the likeliest first."""
+        """Yield the columns that may hold values of a parameter, the likeliest first."""
         tables = [
             table
             for table in self._backend.state.layout.tables
@@ -151,11 +151,11 @@ class CallSampler:
 
 
 def wrong_calls(function: Function, legal: Mapping[str, Json]) -> Iterator[tuple[str, Any, str]]:
-    """Yield what is wrong, the arguments, and the field that the answer must name.
+    """Yield the fault, the arguments, and the field that the answer must name.
 
     Args:
-        function: The tool that is called.
-        legal: Arguments that it admits.
+        function: The called tool.
+        legal: Arguments that the tool admits.
     """
     schemas: Any = function.spec.parameters["properties"]
     required: Any = function.spec.parameters.get("required", ())

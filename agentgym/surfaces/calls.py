@@ -1,7 +1,7 @@
-"""Legal tool calls: checking one against the tools' JSON Schemas, and drawing one at random.
+"""Legal tool calls: checks a call against the tools' JSON Schemas, and draws one at random.
 
-Schemas are JSON Schema 2020-12 as `jsonschema` reads them. Drawing is rejection sampling: a
-draw is built from the common keywords and returned only once the check has accepted it.
+`jsonschema` reads the schemas as JSON Schema 2020-12. Drawing is rejection sampling: a draw is
+built from the common keywords and returned only if the check accepts it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ MAX_BYTES: Final = 2**20
 
 
 def check_call(action: Action, tools: Sequence[ToolSpec]) -> None:
-    """Accept a legal call of one of the tools, and say what is wrong with any other.
+    """Accept a legal call of one of the tools, and explain the fault of any other call.
 
     Args:
         action: The call as the agent made it.
-        tools: What the environment offers.
+        tools: Tools that the environment offers.
 
     Raises:
         ActionError: No such tool, arguments that are not JSON or exceed 1 MiB, text that
@@ -50,8 +50,8 @@ def check_call(action: Action, tools: Sequence[ToolSpec]) -> None:
 def sample_call(tools: Sequence[ToolSpec], rng: np.random.Generator) -> Action:
     """Draw a legal call; the same generator state gives the same call.
 
-    Strings mix printable ASCII, whitespace and characters of every Unicode plane; one that has
-    a pattern is made from it.
+    Strings mix printable ASCII, whitespace and characters of every Unicode plane. A string that
+    has a pattern is generated from the pattern.
 
     Example:
         >>> tool = ToolSpec("wait", "", {"type": "object", "properties": {}})
@@ -59,7 +59,7 @@ def sample_call(tools: Sequence[ToolSpec], rng: np.random.Generator) -> Action:
         Action(tool='wait', arguments={})
 
     Raises:
-        SurfaceError: A tool's schema asks for something no draw has met.
+        SurfaceError: No draw met the schema of a tool.
     """
     tool = tools[int(rng.integers(len(tools)))]
     refusal: ActionError | None = None
@@ -100,7 +100,7 @@ def _validator(tool: ToolSpec) -> Draft202012Validator:
 
 
 def _plain(tool: str, arguments: Mapping[str, Json]) -> Any:
-    """Return the arguments as dicts and lists, which is all that `jsonschema` knows."""
+    """Return the arguments as dicts and lists, the only containers that `jsonschema` knows."""
     try:
         text, problem = _encode(arguments)
     except RecursionError:
@@ -111,7 +111,7 @@ def _plain(tool: str, arguments: Mapping[str, Json]) -> Any:
 
 
 def _encode(arguments: Mapping[str, Json]) -> tuple[str, str | None]:
-    """Return the arguments as JSON text and, where they are not fit for it, why."""
+    """Return the arguments as JSON text and, if they cannot be encoded, the reason."""
     try:
         text = json.dumps(arguments, ensure_ascii=False, allow_nan=False, default=_as_dict)
         size = len(text.encode())
@@ -119,7 +119,7 @@ def _encode(arguments: Mapping[str, Json]) -> tuple[str, str | None]:
         return "", _bad_value("arguments", arguments) or str(error)
     if size > MAX_BYTES:
         return "", f"the arguments are {size} bytes of JSON; expected at most {MAX_BYTES}"
-    # The escape also stands where a text spells it out, so the values have the last word.
+    # A text may contain the escape literally, so the check of the values decides.
     return text, _bad_value("arguments", arguments) if "\\u0000" in text else None
 
 
@@ -130,7 +130,7 @@ def _as_dict(value: object) -> dict[Any, Any]:
 
 
 def _bad_value(where: str, value: object) -> str | None:
-    """Say which part of the arguments is not JSON that can be encoded, if any."""
+    """Name the part of the arguments that is not JSON or cannot be encoded, if any."""
     if isinstance(value, str):
         if "\0" in value:
             return f"{where}: NUL characters are not allowed, got {_short(value)}"
@@ -158,7 +158,7 @@ def _bad_key(where: str, key: object) -> str | None:
 
 
 def _explain(violation: ValidationError) -> str:
-    """Turn a schema violation into field, expectation and what was seen."""
+    """Turn a schema violation into the field, the expectation and the value seen."""
     field = "arguments" + "".join(
         f"[{part}]" if isinstance(part, int) else f".{part[:40]}"
         for part in violation.absolute_path
@@ -246,7 +246,7 @@ def _draw_array(schema: Mapping[str, Any], rng: np.random.Generator) -> list[Any
 
 def _draw_string(schema: Mapping[str, Any], rng: np.random.Generator) -> str:
     if "pattern" in schema:
-        # A pattern that Python cannot read, no draw can meet.
+        # No draw can meet a pattern that Python cannot read.
         with contextlib.suppress(re.error):
             return str(Rstr(Random(int(rng.integers(2**32)))).xeger(schema["pattern"]))
     low = schema.get("minLength", 0)

@@ -1,7 +1,7 @@
-"""The `code` surface: one Python program as one action, in which tools of services are functions.
+"""The `code` surface: one action is one Python program, in which tools of services are functions.
 
-The program runs in the sandbox, with what is installed there and the files that are there; each
-of its calls is a call of the agent, checked and audited as any other.
+The program runs in the sandbox and can use all files and packages there. Each of its calls is a
+call of the agent, checked and audited like any other.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class CodeKind:
     """The SurfaceKind `code`; episodes share nothing.
 
     Args:
-        config: The tools; the option `tools` picks some of them by globs.
+        config: The service tools; the option `tools` selects some of them by globs.
 
     Raises:
-        ConfigError: There are no services or no sandbox, an option is unknown, or a glob picks
-            nothing.
+        ConfigError: The environment has no services or no sandbox, an option is unknown, or a glob
+        matches nothing.
     """
 
     name = "code"
@@ -52,7 +52,7 @@ class CodeKind:
         return self._tools
 
     async def open(self) -> None:
-        """Start nothing."""
+        """Do nothing: episodes share nothing."""
 
     async def attach(self, site: Site) -> CodeSurface:
         """Return a surface over the sandbox and the services of a site.
@@ -65,16 +65,16 @@ class CodeKind:
         return CodeSurface(site.sandbox, site.services, self._callable)
 
     async def close(self) -> None:
-        """End nothing."""
+        """Do nothing: episodes share nothing."""
 
 
 class CodeSurface:
     """A Surface that runs programs over live services.
 
     Args:
-        sandbox: Where the programs run.
-        services: What they call.
-        tools: Which tools of the services are functions in them.
+        sandbox: The sandbox in which programs run.
+        services: The services that programs call.
+        tools: Tools of the services that are functions in a program.
     """
 
     def __init__(self, sandbox: Sandbox, services: Services, tools: Sequence[ToolSpec]) -> None:
@@ -82,7 +82,7 @@ class CodeSurface:
         self._services: Services | None = services
 
     async def call(self, action: Action) -> Observation:
-        """Execute a schema-valid call; what the program does wrong is an observation."""
+        """Execute a schema-valid call; errors of the program are part of the observation."""
         services, arguments = self._live(), action.arguments
         timeout_s = arguments.get("timeout_s", DEFAULT_TIMEOUT_S)
         assert isinstance(timeout_s, (int, float))
@@ -112,19 +112,19 @@ class CodeSurface:
         )
 
     async def observe(self) -> Observation:
-        """Return nothing: a program shows something once it has run."""
+        """Return an empty observation: a program shows something only after it ran."""
         self._live()
         return Observation("")
 
     async def save(self) -> Mapping[str, Json]:
-        """Return nothing: no program is left when its call ends."""
+        """Return an empty mapping: no program outlives its call."""
         return {}
 
     async def load(self, state: Mapping[str, Json]) -> None:
-        """Take over nothing."""
+        """Do nothing: there is no state."""
 
     async def close(self) -> None:
-        """Let go of the services."""
+        """Release the services."""
         self._services = None
 
     def _live(self) -> Services:
@@ -154,14 +154,14 @@ def _run_python(tools: Sequence[ToolSpec]) -> ToolSpec:
 
 
 def _signature(tool: ToolSpec) -> str:
-    """Return the parameters of a tool in their order; those that may be left out have a mark."""
+    """Return the parameters of a tool in their order; optional ones have a mark."""
     properties, required = (tool.parameters.get(key, ()) for key in ("properties", "required"))
     assert isinstance(properties, Mapping | tuple) and isinstance(required, Sequence)
     return ", ".join(name if name in required else f"{name}=…" for name in properties)
 
 
 def _text_of(result: ExecResult, talk: Conversation) -> str:
-    """Return what the program printed, and the value of its last line."""
+    """Return the output of the program, and the value of its last line."""
     printed = (result.stdout + result.stderr).decode("utf-8", "replace")
     value = readable(talk.written if talk.value is None else talk.value)
     gap = "\n" if printed and value and not printed.endswith("\n") else ""
@@ -169,7 +169,7 @@ def _text_of(result: ExecResult, talk: Conversation) -> str:
 
 
 def _remarks(text: str, result: ExecResult, talk: Conversation, timeout_s: float) -> str:
-    """Say what the output alone does not."""
+    """Return remarks on everything that the output alone does not show."""
     remarks = []
     if result.timed_out:
         remarks.append(f"ended after {timeout_s:g} s")

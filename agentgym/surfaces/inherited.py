@@ -1,8 +1,8 @@
-"""What the process of an MCP server gets of this one's: proxies, certificates, kept packages.
+"""Environment that an MCP server inherits from this process: proxies, certificates, kept packages.
 
-A server has an empty home of its own for every episode. Programs that fetch it first (`npx`, `uvx`)
-would fetch it again each time, so that their packages are kept in the cache folder. Nothing else is
-kept there, and no other variable is handed over.
+Every episode gives a server a new, empty home. Launchers that download a server first (`npx`,
+`uvx`) would download it again each time, so their packages are kept in the cache folder. Nothing
+else is kept there, and the server gets no other variable.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _KEPT: Final = {
     "DENO_DIR": "deno",
     "BUN_INSTALL_CACHE_DIR": "bun",
 }
-"""Variables that say where a program keeps what it fetched, and the folder's name."""
+"""Variables that name a program's download folder, and the folder's name in the cache."""
 
 
 def inherited_variables() -> dict[str, str]:
-    """Return the variables that a server's process gets beside its own.
+    """Return the variables that a server's process gets besides its own.
 
     Raises:
-        ConfigError: The cache folder is below a working directory that is gone.
+        ConfigError: The cache folder is relative to a working directory that no longer exists.
     """
     names = (*_CERTIFICATES, *(name for each in _PROXIES for name in (each, each.lower())))
     found = {name: os.environ[name] for name in names if os.environ.get(name)}
@@ -41,7 +41,7 @@ def inherited_variables() -> dict[str, str]:
 
 
 def _kept_packages() -> dict[str, str]:
-    """Return where packages are kept; nothing if the cache folder cannot be written."""
+    """Return the variables that locate kept packages; empty if the cache folder is read-only."""
     root = catalogue.cache_dir() / "mcp-packages"
     with suppress(OSError):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)

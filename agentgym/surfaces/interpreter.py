@@ -1,8 +1,8 @@
-"""The guest's half of a program: runs it, and passes its calls of tools on to the host.
+"""The guest's half of a program: runs it, and passes its tool calls on to the host.
 
-Its source is sent into the sandbox and executed there, by whatever Python is there (3.7 or
-later), so it imports from the standard library alone. Nobody believes what it says of itself:
-the host checks every frame.
+The host sends this source into the sandbox, where the installed Python (3.7 or later) executes
+it, so it imports only from the standard library. The host does not trust it: it checks every
+frame.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class ServiceError(Exception):
     Attributes:
         code: ``not_found``, ``invalid``, ``conflict``, ``forbidden``, ``unavailable`` or
             ``internal``.
-        message: Why.
-        field: The argument it is about, None where it is about none.
+        message: The reason.
+        field: The argument at fault, None if the error concerns no single argument.
     """
 
     def __init__(self, code: str, message: str, field: str | None = None) -> None:
@@ -45,14 +45,14 @@ class ServiceError(Exception):
 
 
 class Line:
-    """The connection to the host: one question and its answer at a time, from any thread."""
+    """The connection to the host; thread-safe, one question and its answer at a time."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._file = connection.makefile("rwb")
         self._turn = threading.Lock()
 
     def ask(self, tool: str, arguments: dict[str, Any]) -> Any:
-        """Call a tool and return its result; raises ServiceError."""
+        """Call a tool and return its result. Raises ServiceError."""
         question = {"tool": tool, "arguments": arguments}
         answer = b""
         with self._turn, contextlib.suppress(OSError):
@@ -72,7 +72,7 @@ class Line:
 
 
 def function_of(tool: str, parameters: list[str], manual: str, line: Line) -> Callable[..., Any]:
-    """Return a function that calls a tool, with its parameters in their order."""
+    """Return a function that calls a tool and takes its parameters in their order."""
 
     def function(*values: Any, **named: Any) -> Any:
         if len(values) > len(parameters):
@@ -89,7 +89,7 @@ def function_of(tool: str, parameters: list[str], manual: str, line: Line) -> Ca
 
 
 def await_host() -> socket.socket:
-    """Wait for the host, which finds the port by itself, and return the connection."""
+    """Wait for the host, which finds the port on its own, and return the connection."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(1)
@@ -101,7 +101,7 @@ def await_host() -> socket.socket:
 
 
 def run(code: str, names: dict[str, Any]) -> Any:
-    """Run a program and return the value of its last line, None where that is no expression."""
+    """Run a program and return the value of its last line, None if that is no expression."""
     tree = ast.parse(code, PROGRAM)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, PROGRAM, "exec", dont_inherit=True), names)
@@ -112,7 +112,7 @@ def run(code: str, names: dict[str, Any]) -> Any:
 
 
 def written(value: Any) -> dict[str, Any]:
-    """Return a value as a frame: as JSON where it is some, else as Python writes it."""
+    """Return a value as a frame: as JSON if possible, else as Python prints it."""
     with contextlib.suppress(TypeError, ValueError, RecursionError):
         text = json.dumps(value, allow_nan=False)
         if len(text) <= _WRITTEN and json.loads(text) == value:
@@ -121,7 +121,7 @@ def written(value: Any) -> dict[str, Any]:
 
 
 def complain(error: Exception) -> None:
-    """Print what a program raised, with a traceback of its own lines."""
+    """Print an exception of a program, with a traceback of the program's own lines."""
     told = traceback.TracebackException.from_exception(error)
     frames = [frame for frame in told.stack if frame.filename != __file__]
     while frames and frames[0].filename != PROGRAM:
@@ -132,7 +132,7 @@ def complain(error: Exception) -> None:
 
 
 def main(order: Order) -> None:
-    """Run the program of an order: its code, and what its tools are called with."""
+    """Run the program of an order, which holds its code and the tools that it may call."""
     line = Line(await_host())
     os.dup2(1, 2)
     sys.path.insert(0, "")

@@ -1,8 +1,8 @@
-"""The `mcp` surface: the tools of any MCP server, one session with it an episode.
+"""The `mcp` surface: the tools of any MCP server, with one session for each episode.
 
-A command is started for every episode, as any MCP client would start it: on this machine, with
-this user's rights, isolated from nothing. What is known of the server's state is what its tools
-say of it, so that checks have the trace and the answer to go by.
+A command starts for every episode, as any MCP client would start it: on this machine, with this
+user's rights and without isolation. The server's state is known only through its tools, so checks
+use the trace and the answer.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from agentgym.surfaces.truncation import LIMITS, bounded, bounded_data, pixels, 
 _NAME_CHARS: Final = 64
 _DESCRIPTION_CHARS: Final = 8_000
 _MAX_PARTS: Final = 100
-"""Of a result that are shown."""
+"""Largest number of parts of a result that are shown."""
 
 _TAKEN: Final = ("submit", "give_up", "message_user")
-"""Names that environments give to tools of their own."""
+"""Names of the environment's own tools."""
 
 
 class Options(Manifest):
@@ -38,12 +38,12 @@ class Options(Manifest):
 
     Attributes:
         command: Command line of a stdio server.
-        url: Of a streamable HTTP endpoint; one of the two is needed.
-        env: Variables of the command; ``$NAME`` stands for one of the process that starts it.
-        headers: Headers of the requests, likewise.
-        start_s: Seconds until the server must have said what it offers.
-        call_s: Seconds a call may take; then it is a timeout, and the session goes on.
-        prefix: Put before the name of every tool.
+        url: URL of a streamable HTTP endpoint; either this or `command` is needed.
+        env: Variables of the command; ``$NAME`` stands for a variable of the calling process.
+        headers: Headers of the requests; ``$NAME`` is replaced alike.
+        start_s: Seconds until the server must have listed its tools.
+        call_s: Longest time of a call in seconds; a longer call times out, and the session goes on.
+        prefix: Prefix for the name of every tool.
     """
 
     command: str | None = None
@@ -58,19 +58,19 @@ class Options(Manifest):
 class McpKind:
     """The SurfaceKind `mcp`: a server of the Model Context Protocol.
 
-    Making one starts the server once in a process, to ask for its tools, and ends it again. A
-    command is started anew for every episode, since its memory is the episode's own; what a URL
-    leads to is shared, and each episode has a session of its own there.
+    The constructor starts the server to list its tools, once in a process, and ends it again. A
+    command starts anew for every episode, because its memory belongs to the episode. Episodes
+    share the server behind a URL, but each has a session of its own.
 
     Args:
-        config: The options say where the server is.
+        config: Its options locate the server.
 
     Raises:
-        ConfigError: The options are wrong, or there is no such program.
+        ConfigError: The options are wrong, or the program does not exist.
         SurfaceError: The server cannot be started or does not answer.
 
     Attributes:
-        instructions: What the server says of its use, empty where it says nothing.
+        instructions: The server's instructions for use, empty if it gives none.
     """
 
     name = "mcp"
@@ -88,14 +88,14 @@ class McpKind:
         self._tools = tuple(_described(name, tool) for name, tool in self._theirs.items())
 
     def tools(self) -> Sequence[ToolSpec]:
-        """Return the server's tools in its order."""
+        """Return the server's tools in the server's order."""
         return self._tools
 
     async def open(self) -> None:
-        """Start nothing: no process of a server is shared."""
+        """Do nothing: episodes share no server process."""
 
     async def attach(self, site: Site) -> McpSurface:
-        """Begin a session with the server, which learns nothing of the site.
+        """Begin a session with the server, which gets no access to the site.
 
         Raises:
             SurfaceError: The server cannot be started or does not answer.
@@ -103,7 +103,7 @@ class McpKind:
         session = Session(self._address)
         try:
             await session.open()
-            # What a tool promises of its results is checked, so it has to be known.
+            # Results are checked against the tool's output schema, so the schema must be known.
             await session.offer()
         except BaseException:
             await session.close()
@@ -111,7 +111,7 @@ class McpKind:
         return McpSurface(self._address, session, self._theirs)
 
     async def close(self) -> None:
-        """End nothing."""
+        """Do nothing: episodes share no server process."""
 
 
 class McpSurface:
@@ -120,7 +120,7 @@ class McpSurface:
     Args:
         address: Where the server is.
         session: The session, closed with the surface.
-        theirs: The server's tools, by the names that the agent calls them.
+        theirs: The server's tools, by the names that the agent uses.
     """
 
     def __init__(
@@ -132,11 +132,11 @@ class McpSurface:
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call.
 
-        What the server refuses, and what takes it too long, are observations.
+        A call that the server refuses or that times out is an observation.
 
         Raises:
-            SurfaceEndedError: The server that was started for this session has ended.
-            SurfaceError: A server that others share is gone.
+            SurfaceEndedError: The server of this session has ended.
+            SurfaceError: A server that others share cannot be reached any more.
         """
         session, tool = self._live(), self._theirs[action.tool]
         try:
@@ -150,12 +150,12 @@ class McpSurface:
         return observation_of(result, Effect.NO_CHANGE if reads else Effect.CHANGED)
 
     async def observe(self) -> Observation:
-        """Return nothing: a server shows something once a tool is called."""
+        """Return an empty observation: a server shows something only after a call."""
         self._live()
         return Observation("")
 
     async def save(self) -> Mapping[str, Json]:
-        """Refuse: only the server knows its state.
+        """Refuse, because only the server knows its state.
 
         Raises:
             UnsupportedError: Always.
@@ -174,7 +174,7 @@ class McpSurface:
         await self.save()
 
     async def close(self) -> None:
-        """End the session, and with it the server where it was started here."""
+        """End the session, and the server if this session started it."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -219,7 +219,7 @@ def _address(options: Options) -> Address:
 
 
 def _named(tools: Sequence[types.Tool], prefix: str) -> dict[str, types.Tool]:
-    """Return the tools by names that every model API takes, each once."""
+    """Return the tools under unique names that every model API accepts."""
     named: dict[str, types.Tool] = {}
     for tool in tools:
         given = f"{prefix}{tool.name}"[:_NAME_CHARS]
@@ -245,15 +245,15 @@ def _described(name: str, tool: types.Tool) -> ToolSpec:
 
 
 def observation_of(result: types.CallToolResult, effect: Effect) -> Observation:
-    """Return what an agent sees of a result.
+    """Return the agent's observation of a result.
 
-    The text parts stand in the text; structured content is ``data["structured"]``. A picture goes
-    by a name, ``image:`` and the digest of its bytes, in the text and in ``data["images"]``; the
-    first that can be shown is the observation's own.
+    The text holds the text parts; ``data["structured"]`` holds structured content. A picture gets a
+    name, ``image:`` and the digest of its bytes, which stands in the text and in
+    ``data["images"]``; the first picture that can be shown is the image of the observation.
 
     Args:
-        result: The server's.
-        effect: What the call did, unless the server says that it failed.
+        result: Result from the server.
+        effect: Effect of the call, unless the server reports that it failed.
     """
     parts = result.content[:_MAX_PARTS]
     pictures = [picture for part in parts if (picture := _picture(part)) is not None]
@@ -286,7 +286,7 @@ def _picture(part: types.ContentBlock) -> Image | None:
 
 
 def _told(part: types.ContentBlock) -> str:
-    """Return a part of a result as text; what is none is named."""
+    """Return a part of a result as text; for a part that is not text, return its description."""
     if isinstance(part, types.TextContent):
         return part.text
     if isinstance(part, types.ImageContent):

@@ -1,7 +1,8 @@
-"""An MCP server as its client sees it: where it is, what it offers, and a session with it.
+"""An MCP server as its client sees it: its address, its offer, and a session with it.
 
-The official SDK speaks the protocol (2024-11-05 to 2026-07-28). Owned here: a process of its own
-for every session, in an empty folder, ended with all it started; deadlines; one kind of error.
+The official SDK speaks the protocol (2024-11-05 to 2026-07-28). This module owns the rest: every
+session has a process of its own in an empty folder, which ends with all its children; calls have
+deadlines; all failures become one kind of error.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _CONNECT_S: Final = 30.0
 _PAGES: Final = 100
 _MOST_TOOLS: Final = 1_000
 _MOST_CHECKED: Final = 200_000
-"""Characters of a result that is compared with what its tool promises."""
+"""Largest number of characters of a result that is checked against its tool's schema."""
 _STDERR_BYTES: Final = 2_000
 _ALL_TOGETHER: Final = """
 "$@"
@@ -54,24 +55,24 @@ echo "[ended with status $?]" >&2
 kill -0 $PPID 2>/dev/null || rm -rf -- "$0"
 kill -KILL 0
 """
-"""Run as the leader of a process group: whatever of the group outlives the server ends with it.
+"""Run as the leader of a process group: everything in the group ends with the server.
 
-Its folder is removed here only if this process was killed and cannot do so itself.
+The command removes the server's folder only if this process was killed and cannot do so.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is and how long it may take.
+    """The address of a server, and its time limits.
 
     Attributes:
-        command: Starts it, on this machine and with this user's rights; empty where it is a URL.
-        url: Of its streamable HTTP endpoint; empty where it is a command.
-        env: Variables of the command beside PATH, HOME, TMPDIR and those of `inherited`; ``$NAME``
-            stands for a variable of this process.
-        headers: Headers of every HTTP request, likewise.
-        start_s: Seconds until it must have answered the handshake and told its tools.
-        call_s: Seconds a call may take.
+        command: Command that starts it on this machine with this user's rights; empty with a URL.
+        url: URL of its streamable HTTP endpoint; empty with a command.
+        env: Variables of the command besides PATH, HOME, TMPDIR and those of `inherited`; ``$NAME``
+        stands for a variable of this process.
+        headers: Headers of every HTTP request; ``$NAME`` is replaced alike.
+        start_s: Seconds until it must have answered the handshake and listed its tools.
+        call_s: Longest time of a call, in seconds.
     """
 
     command: tuple[str, ...] = ()
@@ -86,14 +87,14 @@ class Address:
 
 
 def read_place(text: str) -> tuple[tuple[str, ...], str]:
-    """Return the command or the URL that a user wrote in one string, the other one empty.
+    """Return the command or the URL that a user wrote as one string; the other one is empty.
 
     Example:
         >>> read_place("uvx mcp-server-time --local-timezone 'Europe/Paris'")
         (('uvx', 'mcp-server-time', '--local-timezone', 'Europe/Paris'), '')
 
     Raises:
-        ConfigError: It is neither.
+        ConfigError: The string is neither a command nor a URL.
     """
     if text.startswith(("http://", "https://")):
         return (), text
@@ -108,7 +109,7 @@ def read_place(text: str) -> tuple[tuple[str, ...], str]:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a server says of itself and its tools when it is asked."""
+    """A server's description of itself and of its tools."""
 
     name: str
     instructions: str
@@ -117,12 +118,12 @@ class Offer:
 
 @functools.cache
 def offer_of(address: Address) -> Offer:
-    """Return what a server offers. It is started for that once in a process, then ended.
+    """Return the offer of a server. The first request in a process starts the server, then ends it.
 
-    May be called where an event loop runs, which then waits for as long as the server takes.
+    A caller with a running event loop blocks the loop until the server has answered.
 
     Raises:
-        SurfaceError: It cannot be started, or does not answer in time.
+        SurfaceError: The server cannot be started, or does not answer in time.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="agentgym-mcp") as aside:
         return aside.submit(asyncio.run, _ask(address)).result()
@@ -138,7 +139,7 @@ async def _ask(address: Address) -> Offer:
 
 
 class Session:
-    """One client session, held by a task of its own; what awaits it may be any task of the loop.
+    """One client session, held by a task of its own; any task of the loop may await it.
 
     Args:
         address: Where the server is.
@@ -159,8 +160,8 @@ class Session:
         """Start the server, or connect to it, and shake hands.
 
         Raises:
-            ConfigError: There is no such program, or a variable that it needs is not set.
-            SurfaceError: It cannot be reached or does not answer in time.
+            ConfigError: The program does not exist, or a variable that it needs is not set.
+            SurfaceError: The server cannot be reached or does not answer in time.
         """
         transport = self._transport()
         self._holder = asyncio.create_task(self._hold(transport), name=f"mcp {self._address}")
@@ -174,7 +175,7 @@ class Session:
             raise self._broken(f"cannot be used: {self._failure}")
 
     async def offer(self) -> Offer:
-        """Ask what there is.
+        """Ask the server for its description and its tools.
 
         Raises:
             SurfaceError: No usable answer came in time.
@@ -196,8 +197,8 @@ class Session:
         except (MCPError, ValueError) as error:
             raise self._broken(f"its tools cannot be listed: {error}") from error
         self._promises = {tool.name: tool.output_schema for tool in tools}
-        # The SDK would check results against the server's own schemas, whose patterns may be
-        # made to run for ever.
+        # The SDK would check results against the server's own schemas, whose patterns may run for
+        # ever.
         setattr(client.session, "validate_tool_result", self._keep_promise)  # noqa: B010
         info = client.server_info
         return Offer(info.name if info else "", client.instructions or "", tuple(tools))
@@ -206,10 +207,10 @@ class Session:
         """Call a tool.
 
         Raises:
-            TimeoutError: It took too long; the session goes on.
+            TimeoutError: The call took too long; the session goes on.
             Refusal: The server answered with an error instead of a result.
-            SurfaceEndedError: The server that was started for this session has ended.
-            SurfaceError: A server that others share is gone.
+            SurfaceEndedError: The server of this session has ended.
+            SurfaceError: A server that others share cannot be reached any more.
         """
         client = self._live()
         try:
@@ -225,14 +226,14 @@ class Session:
         except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise self._gone("is gone") from error
         except (ValueError, RuntimeError, RecursionError) as error:
-            # What came is not of the protocol, or not what the tool itself promises.
+            # The answer violates the protocol, or the tool's own output schema.
             raise Refusal(f"the server's answer cannot be used: {error}") from error
 
     async def _keep_promise(self, name: str, result: types.CallToolResult) -> None:
-        """Compare a result with what its tool promises, as far as that can be checked quickly.
+        """Check a result against its tool's output schema, as far as that can be done quickly.
 
         Raises:
-            RuntimeError: It is something else.
+            RuntimeError: The result violates the schema.
         """
         promised = self._promises.get(name)
         if promised is None or (schema := adapt_result(promised)) is None:
@@ -247,7 +248,7 @@ class Session:
             raise RuntimeError(f"tool {name[:80]} returned other content than it promises: {said}")
 
     async def close(self) -> None:
-        """End the session and the server's process, with all that it started. Never raises."""
+        """End the session and the server's process, with all its children. Never raises."""
         self._leaving.set()
         if self._holder is not None:
             done, _ = await asyncio.wait([self._holder], timeout=_CLOSE_S)
@@ -257,7 +258,7 @@ class Session:
         self._client = None
 
     async def _hold(self, transport: AbstractAsyncContextManager[Any]) -> None:
-        """Enter and leave the client in one task, as its cancel scopes demand."""
+        """Enter and leave the client in one task, as its cancel scopes require."""
         self._scope.deadline = anyio.current_time() + self._address.start_s
         try:
             with self._scope:
@@ -277,7 +278,7 @@ class Session:
             self._ready.set()
 
     async def _is_lost(self, error: MCPError) -> bool:
-        """Whether the server has forgotten the session: then nothing is a valid request."""
+        """Return whether the server has forgotten the session: then it refuses every request."""
         if error.code != types.INVALID_REQUEST:
             return False
         try:
@@ -292,9 +293,9 @@ class Session:
         return self._client
 
     def _gone(self, what: str) -> SurfaceError:
-        """Return the error for a session that broke off in a call.
+        """Return the error for a session that broke off during a call.
 
-        A server of this session alone has met nobody but this agent, whose calls ended it.
+        Only this agent uses a server of this session alone, so its calls ended the server.
         """
         if self._address.url:
             return self._broken(what)
@@ -328,7 +329,7 @@ class Session:
         return over_stdio(started, Path(self._folder.name, "stderr"))
 
     def _last_words(self) -> str:
-        """Return the end of what the server wrote to its standard error."""
+        """Return the end of the server's standard error."""
         path = None if self._folder is None else Path(self._folder.name, "stderr")
         if path is None or not path.exists():
             return self._said
@@ -339,12 +340,12 @@ class Session:
 
 
 class Refusal(Exception):
-    """The server refused a call; the text says why."""
+    """The server refused a call; the text is the reason."""
 
 
 @asynccontextmanager
 async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
-    # A stream may be silent for as long as a call takes, which has a deadline of its own.
+    # A stream may be silent for the whole length of a call, which has a deadline of its own.
     patient = httpx2.Timeout(_CONNECT_S, read=None)
     async with (
         httpx2.AsyncClient(
@@ -356,7 +357,7 @@ async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]
 
 
 def _filled(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Return names and values in which ``$NAME`` is replaced by a variable of this process."""
+    """Return the pairs as a dict in which variables of this process replace ``$NAME``."""
     filled = {}
     for name, value in pairs:
         try:
@@ -370,7 +371,7 @@ def _filled(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 
 def _cause(error: BaseException) -> str:
-    """Return what went wrong in words: task groups wrap it, sometimes twice."""
+    """Return the message of the innermost error: task groups wrap it, sometimes twice."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

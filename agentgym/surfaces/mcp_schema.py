@@ -1,8 +1,8 @@
-"""Schemas of other people's tools as `agentgym.surfaces.calls` wants them: whole, of draft 2020-12.
+"""Converts schemas of foreign tools to the form of `agentgym.surfaces.calls`: whole, draft 2020-12.
 
-Owns what becomes of ``$ref``, of older drafts (4 to 2019-09) and of what cannot be used here. A
-part that cannot be used accepts everything: who wrote the schema checks the call once more.
-A schema is hostile input: its size, its depth and what checking against it costs are bounded.
+It resolves ``$ref``, rewrites older drafts (4 to 2019-09) and replaces unusable parts. An unusable
+part accepts everything, because the author of the schema checks the call once more.
+A schema is hostile input: its size, its depth and the cost of a check against it are bounded.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from agentgym.records import Json
 from agentgym.records.pattern import is_linear
 
 _MOST_PARTS: Final = 1_000
-"""Subschemas and values in all. References are written out, which can make much of little."""
+"""Largest number of subschemas and values, because expanded references can multiply them."""
 
 _MOST_TEXT: Final = 64_000
-"""Characters in all of a schema's texts."""
+"""Largest number of characters in all texts of a schema."""
 
 _MOST_LENGTH: Final = 10_000
-"""Of what a schema may demand: drawing a call at random makes as much."""
+"""Largest length that a schema may demand: a random draw creates a value of that length."""
 
 _MOST_DEPTH: Final = 40
 _ONE: Final = ("additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",
@@ -32,15 +32,15 @@ _ONE: Final = ("additionalProperties", "propertyNames", "contains", "not", "if",
 _SEVERAL: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _NAMED: Final = ("properties", "patternProperties", "dependentSchemas")
 _TOLD: Final = {"title", "description", "default", "examples", "deprecated", "$comment"}
-"""Keywords that constrain nothing: those beside a reference win over those behind it."""
+"""Keywords without constraints; beside a reference they win over those of its target."""
 
 _MOST_ITEMS: Final = 100
 _MOST_ARRAYS: Final = 6
-"""Of arrays in arrays, whose lengths multiply."""
+"""Largest depth of nested arrays, because their lengths multiply."""
 
 _DEMANDS: Final = ("minLength", "minItems", "minProperties", "minContains")
 _COSTLY: Final = ("uniqueItems",)
-"""Keywords that take quadratic time."""
+"""Keywords whose check takes quadratic time."""
 
 _UNUSABLE: Final = object()
 _BELONGS_TO_REFERENCES: Final = (
@@ -50,17 +50,17 @@ _BELONGS_TO_REFERENCES: Final = (
 
 
 def adapt(schema: object) -> dict[str, Json]:
-    """Return the schema of a tool's arguments as an object that says which names it knows.
+    """Return the schema of a tool's arguments as a closed object.
 
-    Names beyond ``properties`` are refused unless the schema lets them in: tools that get one
-    mostly ignore it, and an agent should learn that it mistyped. Nested objects stay as they are.
+    It refuses names beyond ``properties`` unless the original schema admits them: most tools ignore
+    an unknown name, and an agent should learn of a typo. Nested objects stay as they are.
 
     Example:
         >>> adapt({"properties": {"at": {"$ref": "#/$defs/T"}}, "$defs": {"T": {"type": "string"}}})
         {'properties': {'at': {'type': 'string'}}, 'type': 'object', 'additionalProperties': False}
 
     Args:
-        schema: As the tool's author wrote it; what is no usable schema admits any object.
+        schema: Schema from the tool's author; an unusable one admits any object.
     """
     adapted = adapt_result(schema)
     if adapted is None:
@@ -75,7 +75,7 @@ def adapt(schema: object) -> dict[str, Json]:
 
 
 def adapt_result(schema: object) -> dict[str, Json] | None:
-    """Return the schema of a tool's results; None if it is no usable schema."""
+    """Return the schema of a tool's results; None if it is not usable."""
     adapter = _Adapter(schema)
     try:
         adapted = adapter.part(schema, (), 0) if isinstance(schema, Mapping) else {}
@@ -87,10 +87,10 @@ def adapt_result(schema: object) -> dict[str, Json] | None:
 
 
 class _Adapter:
-    """One schema on its way into the present draft.
+    """Rewrites one schema into the present draft.
 
     Attributes:
-        exhausted: Whether there was too much of it.
+        exhausted: Whether the schema exceeded a bound.
     """
 
     def __init__(self, root: object) -> None:
@@ -100,12 +100,12 @@ class _Adapter:
         self.exhausted = False
 
     def part(self, schema: object, within: tuple[str, ...], depth: int) -> Any:
-        """Return a subschema rewritten.
+        """Return a subschema, rewritten.
 
         Args:
             schema: The subschema.
-            within: References that led here, so that one which leads back to itself is cut.
-            depth: How deep it stands.
+            within: References on the path to it, with which a cycle is cut.
+            depth: Depth of the subschema.
         """
         if not self._spend(parts=1) or depth > _MOST_DEPTH:
             return {}
@@ -131,7 +131,7 @@ class _Adapter:
         return not self.exhausted
 
     def _rewritten(self, key: str, value: Any, inner: Callable[[object], Any]) -> Any:
-        """Return the value of a keyword, `_UNUSABLE` where it has none that can be used."""
+        """Return the rewritten value of a keyword, `_UNUSABLE` if the value cannot be used."""
         if not self._spend(text=len(key)) or key in _COSTLY:
             return _UNUSABLE
         if key == "items":
@@ -156,7 +156,7 @@ class _Adapter:
         return self._copied(value, 0)
 
     def _affords(self, key: str, demand: object) -> bool:
-        """Whether a value of at least that length can still be drawn."""
+        """Return whether a value of at least this length can still be drawn."""
         if key != "minItems":
             return isinstance(demand, int) and demand <= _MOST_LENGTH
         if not isinstance(demand, int) or demand * self._demanded > _MOST_ITEMS:
@@ -165,7 +165,7 @@ class _Adapter:
         return True
 
     def _copied(self, value: Any, depth: int) -> Any:
-        """Return a value that is no schema, such as a default; None in place of too much."""
+        """Return a value that is not a schema, such as a default; None if it is too large."""
         text = len(value) if isinstance(value, str) else 0
         if not self._spend(parts=1, text=text) or depth > _MOST_DEPTH:
             return None
@@ -182,7 +182,7 @@ class _Adapter:
         return value
 
     def _referred(self, schema: Mapping[str, Any], within: tuple[str, ...], depth: int) -> Any:
-        """Return what a ``$ref`` refers to, rewritten; everything where that cannot be known."""
+        """Return the rewritten target of a ``$ref``; an unknown target accepts everything."""
         reference = schema.get("$ref")
         if not isinstance(reference, str) or reference in within:
             return {}
@@ -204,7 +204,7 @@ class _Adapter:
 
 
 def _from_older_drafts(schema: dict[str, Any]) -> None:
-    """Write keywords of drafts 4 to 2019-09 as 2020-12 has them."""
+    """Rewrite keywords of drafts 4 to 2019-09 as keywords of 2020-12."""
     if isinstance(schema.get("items"), list):
         schema["prefixItems"] = schema.pop("items")
         schema["items"] = schema.pop("additionalItems", True)
@@ -223,7 +223,7 @@ def _from_older_drafts(schema: dict[str, Any]) -> None:
 
 
 def _both(referred: Any, own: dict[str, Any]) -> Any:
-    """Return a schema that asks for both; flat where no keyword stands in both."""
+    """Return a schema that demands both; a flat one if no shared keyword differs."""
     if referred in (True, {}):
         return own
     if not own:

@@ -1,10 +1,10 @@
-"""One program of an agent: it runs inside the sandbox, and its calls of tools come back here.
+"""One program of an agent: it runs inside the sandbox, and its tool calls arrive here.
 
 The program is a command of the sandbox, with its limits and a deadline. It listens on a port of
-the guest's loopback; who it is, the sandbox's list of processes tells. Over the one connection
-to it travel lines of JSON: calls and their replies, in the end the value of its last line. The
-guest is hostile: a frame that is none, is too long or is one too many ends the connection, and
-whatever happens to the program, each call was whole.
+the guest's loopback; the sandbox's list of processes identifies it. The only connection to it
+carries lines of JSON: calls, their replies and finally the value of its last line. The guest is
+hostile: an invalid, oversized or surplus frame ends the connection. Each call is executed wholly or
+not at all, in whatever way the program ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agentgym.sandbox.runtime import program_python
 from agentgym.surfaces.aside import aside
 
 MAX_CALLS: Final = 1000
-"""How many calls one program may make."""
+"""Largest number of calls of one program."""
 
 MAX_FRAME: Final = 2 * 2**20
 """Bytes of a line from the guest; arguments may have 1 MiB, and escapes make them longer."""
@@ -47,15 +47,15 @@ guest["main"](order)
 
 @dataclass(slots=True)
 class Conversation:
-    """What a program asked for.
+    """The requests of a program and its result.
 
     Attributes:
-        calls: How many calls it made.
-        pictures: Names of the pictures that it was given, in order.
-        value: Of its last line, where that is JSON.
-        written: Of its last line, as Python writes it, where that is no JSON.
-        closed: Why the connection was closed on it, empty where it was not.
-        found: Whether the program was there to talk to.
+        calls: Number of calls made.
+        pictures: Names of the pictures that it received, in order.
+        value: Value of its last line, if that is JSON.
+        written: Value of its last line as Python prints it, if that is not JSON.
+        closed: Reason why the host closed the connection, else empty.
+        found: Whether the host found the program's port.
     """
 
     calls: int = 0
@@ -77,17 +77,17 @@ async def run_program(
     """Run a program to its end or its deadline.
 
     Args:
-        sandbox: Where it runs.
-        services: Who answers its calls.
-        tools: What it may call.
+        sandbox: The sandbox in which it runs.
+        services: The services that answer its calls.
+        tools: The tools that it may call.
         code: The program.
-        timeout_s: After that it is ended.
+        timeout_s: Deadline in seconds, at which the program is ended.
 
     Returns:
-        How it ended, and what it asked for.
+        The result of the command, and the conversation with the program.
 
     Raises:
-        SandboxError: The sandbox died, or refuses to run anything.
+        SandboxError: The sandbox died, or refuses to run commands.
     """
     known = {tool.name: [_parameters(tool), _manual(tool)] for tool in tools}
     order = {"interpreter": _INTERPRETER.read_text("utf-8"), "code": code, "tools": known}
@@ -99,7 +99,7 @@ async def run_program(
         serving = asyncio.ensure_future(_serve(sandbox, services, known, marker, talk))
         try:
             result = await sandbox.exec(argv, stdin=stdin, timeout_s=timeout_s)
-            # What it sent last may still be on its way.
+            # The last frames may still be on their way.
             rests = talk.found and not result.timed_out
             await asyncio.wait({serving}, timeout=_REST_S if rests else 0)
         finally:
@@ -122,7 +122,7 @@ async def _stop(serving: asyncio.Future[None]) -> None:
     serving.cancel()
     await asyncio.wait({serving})
     error = None if serving.cancelled() else serving.exception()
-    # A sandbox that ends under it has told whoever waits for the command.
+    # If the sandbox ends meanwhile, the awaited command reports it.
     if error is not None and not isinstance(error, SandboxError):
         raise error
 
@@ -130,7 +130,7 @@ async def _stop(serving: asyncio.Future[None]) -> None:
 async def _serve(
     sandbox: Sandbox, services: Services, tools: Mapping[str, Any], marker: str, talk: Conversation
 ) -> None:
-    """Find the program and answer its calls until it has said its last."""
+    """Find the program and answer its calls until its last frame."""
     port = await _port_of(sandbox, marker)
     talk.found = True
     connection = await sandbox.connect(port)
@@ -169,7 +169,7 @@ async def _port_of(sandbox: Sandbox, marker: str) -> int:
 
 
 async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """Return a frame, None at the end. Raises ValueError for what is none."""
+    """Return a frame, None at the end of the stream. Raises ValueError for an invalid frame."""
     try:
         line = await reader.readline()
     except ValueError:

@@ -16,7 +16,7 @@ def tool_schemas(tools: Sequence[ToolSpec], form: ToolForm) -> list[dict[str, An
     """Return tools in the form of an API, as plain dicts and lists.
 
     Raises:
-        NotFoundError: There is no such form.
+        NotFoundError: The form is unknown.
     """
     forms = {"openai": ToolSpec.to_openai, "anthropic": ToolSpec.to_anthropic}
     if form not in forms:

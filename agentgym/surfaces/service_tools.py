@@ -26,10 +26,10 @@ class ServicesKind:
     """The SurfaceKind `services`; episodes share nothing.
 
     Args:
-        config: The tools; the option `tools` picks some of them by globs.
+        config: The service tools; the option `tools` selects some of them by globs.
 
     Raises:
-        ConfigError: There are no services, an option is unknown, or a glob picks nothing.
+        ConfigError: The environment has no services, an option is unknown, or a glob fits nothing.
     """
 
     name = "services"
@@ -43,7 +43,7 @@ class ServicesKind:
         return self._tools
 
     async def open(self) -> None:
-        """Start nothing."""
+        """Do nothing: episodes share nothing."""
 
     async def attach(self, site: Site) -> ServicesSurface:
         """Return a surface over the services of a site.
@@ -56,39 +56,39 @@ class ServicesKind:
         return ServicesSurface(site.services)
 
     async def close(self) -> None:
-        """End nothing."""
+        """Do nothing: episodes share nothing."""
 
 
 class ServicesSurface:
     """A Surface over live services.
 
     Args:
-        services: Those of one episode.
+        services: Services of one episode.
     """
 
     def __init__(self, services: Services) -> None:
         self._services: Services | None = services
 
     async def call(self, action: Action) -> Observation:
-        """Execute a schema-valid call; what the service refuses is an observation."""
+        """Execute a schema-valid call; a refusal of the service is an observation."""
         # A call may take as long as its budget allows, and other episodes share the loop.
         services = self._live()
         return await aside(lambda: _called(services, action))
 
     async def observe(self) -> Observation:
-        """Return nothing: services show something once they are called."""
+        """Return an empty observation: services show something only after a call."""
         self._live()
         return Observation("")
 
     async def save(self) -> Mapping[str, Json]:
-        """Return nothing: all that is known stands in the services."""
+        """Return an empty mapping: the services hold all state."""
         return {}
 
     async def load(self, state: Mapping[str, Json]) -> None:
-        """Take over nothing."""
+        """Do nothing: the services hold all state."""
 
     async def close(self) -> None:
-        """Let go of the services."""
+        """Release the services."""
         self._services = None
 
     def _live(self) -> Services:
@@ -104,12 +104,12 @@ def _called(services: Services, action: Action) -> Observation:
 
 
 def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observation:
-    """Return what an agent sees of a reply.
+    """Return the agent's observation of a reply.
 
     Args:
-        reply: The answer of a service.
-        services: Who keeps its pictures; the first that can be shown is the observation's image.
-        changed: The state is another one than before.
+        reply: Reply of a service.
+        services: Source of its pictures; the first one that can be shown is the image.
+        changed: Whether the call changed the state.
     """
     if reply.error is not None:
         error = reply.error
@@ -124,21 +124,21 @@ def observation_of(reply: Reply, services: Services, *, changed: bool) -> Observ
 
 
 def first_picture(names: Iterable[str], services: Services) -> Image | None:
-    """Return the first of some named pictures that can be shown, None where none can."""
+    """Return the first named picture that can be shown, None if no picture can."""
     pictures = (services.picture(name) for name in names)
     shown = (pixels(picture.data) for picture in pictures if picture is not None)
     return next((picture for picture in shown if picture is not None), None)
 
 
 def chosen_tools(config: SurfaceConfig, surface: str) -> tuple[ToolSpec, ...]:
-    """Return the tools of services that a surface offers: those that its option `tools` picks.
+    """Return the service tools that a surface offers, as its option `tools` selects them.
 
     Args:
         config: The tools and the options.
         surface: Name of the surface.
 
     Raises:
-        ConfigError: There are no services, an option is unknown, or a glob picks nothing.
+        ConfigError: The environment has no services, an option is unknown, or a glob fits nothing.
     """
     options = dict(config.options)
     globs = options.pop("tools", ["*"])

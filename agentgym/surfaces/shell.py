@@ -1,6 +1,6 @@
 """The `shell` surface: a persistent bash session and three file tools.
 
-What the guest does wrong is an observation; an exception means the sandbox itself is gone.
+Errors of the guest are observations; an exception means that the sandbox itself has ended.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ class ShellKind:
     """The SurfaceKind `shell`; episodes share nothing.
 
     Args:
-        config: There are no options.
+        config: It must have no options.
 
     Raises:
-        ConfigError: There is an option, or the environment has no sandbox.
+        ConfigError: An option is given, or the environment has no sandbox.
     """
 
     name = "shell"
@@ -111,7 +111,7 @@ class ShellKind:
             raise ConfigError(f"surface 'shell' has no options, got {', '.join(config.options)}")
         if not config.sandbox:
             raise ConfigError("surface 'shell' needs a computer: add sandbox = '…' to env.toml")
-        # Each byte of output may be shown as U+FFFD, which has three bytes.
+        # A byte of output may appear as U+FFFD, which has three bytes.
         shown = max(3 * config.output_bytes, 4 * _MAX_VIEW_CHARS)
         self.limits = ObservationLimits(shown + _REMARKS_BYTES, _DATA_BYTES)
 
@@ -120,22 +120,22 @@ class ShellKind:
         return TOOLS
 
     async def open(self) -> None:
-        """Start nothing."""
+        """Do nothing: episodes share nothing."""
 
     async def attach(self, site: Site) -> ShellSurface:
         """Start a session in the sandbox of a site."""
         return ShellSurface(site.sandbox, await site.sandbox.open_shell())
 
     async def close(self) -> None:
-        """End nothing."""
+        """Do nothing: episodes share nothing."""
 
 
 class ShellSurface:
     """A Surface over one shell session of a sandbox.
 
     Args:
-        sandbox: Where files are read and written.
-        shell: The session, closed with the surface.
+        sandbox: The sandbox with the files.
+        shell: The session; the surface closes it.
     """
 
     def __init__(self, sandbox: Sandbox, shell: Shell) -> None:
@@ -156,16 +156,16 @@ class ShellSurface:
             return _failure(bounded(str(error), most=MAX_MESSAGE))
 
     async def observe(self) -> Observation:
-        """Return nothing: a shell shows something once a command has run."""
+        """Return an empty observation: a shell shows something only after a command."""
         self._session()
         return Observation("")
 
     async def save(self) -> Mapping[str, Json]:
-        """Return the working directory and exported variables; processes are not part of it."""
+        """Return the working directory and exported variables, without processes."""
         return await self._session().save()
 
     async def load(self, state: Mapping[str, Json]) -> None:
-        """Go on in the saved working directory with the saved exported variables."""
+        """Restore the saved working directory and exported variables."""
         cwd, env = state.get("cwd"), state.get("env")
         if not isinstance(cwd, str) or not isinstance(env, Mapping):
             raise SurfaceError(f"load: expected what `save` returned, got {sorted(state)}")
@@ -174,7 +174,7 @@ class ShellSurface:
         try:
             self._shell = await self._sandbox.open_shell(cwd=cwd, env=exported)
         except GuestFileError:
-            # A session can outlive its folder; no guest may spoil what was saved by removing it.
+            # A session can outlive its folder; a guest must not spoil the restore by removing it.
             self._shell = await self._sandbox.open_shell(cwd="/", env=exported)
 
     async def close(self) -> None:
@@ -271,12 +271,12 @@ def _failure(message: str) -> Observation:
 
 
 def _readable(output: bytes) -> str:
-    """Decode output; bytes that are no UTF-8 and NULs become visible replacement marks."""
+    """Decode output; invalid UTF-8 and NULs become visible replacement marks."""
     return output.decode("utf-8", "replace").replace("\0", "\u2400")
 
 
 def _remarks(result: ShellResult, timeout_s: float) -> str:
-    """Say what the output alone does not."""
+    """Return remarks on everything that the output alone does not show."""
     remarks = []
     if result.timed_out:
         remarks.append(f"interrupted after {timeout_s:g} s")

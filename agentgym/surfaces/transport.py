@@ -1,8 +1,8 @@
 """Messages of an MCP server, of bounded size: over the pipes of its process, and over HTTP.
 
-The SDK's own transports keep whatever a server sends until a message ends. Here a message has a
-size, and a server that exceeds it is ended. Shutdown of a process follows the MCP specification:
-close its standard input, wait, SIGTERM, wait, SIGKILL, each to all that it started.
+The SDK's own transports buffer a message of any length. Here a message has a largest size, and a
+server that exceeds it is ended. Shutdown of a process follows the MCP specification: close its
+standard input, wait, SIGTERM, wait, SIGKILL; each signal goes to all its children.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
 MESSAGE_BYTES: Final = 32 << 20
-"""The most that one message of a server may hold."""
+"""Largest size of one message from a server, in bytes."""
 
 _FLUSH_S: Final = 1.0
 _PATIENCE_S: Final = 2.0
@@ -40,11 +40,11 @@ async def over_stdio(started: StdioServerParameters, stderr: Path) -> AsyncItera
     """Start a server and yield the streams of messages from it and to it.
 
     Args:
-        started: Its command.
-        stderr: The file that gets its standard error.
+        started: Command of the server.
+        stderr: File for its standard error.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The server cannot be started.
     """
     with stderr.open("w", encoding="utf-8") as said:
         process = await anyio.open_process(
@@ -73,7 +73,7 @@ async def over_stdio(started: StdioServerParameters, stderr: Path) -> AsyncItera
 
 
 async def _read(process: Process, seen: MemoryObjectSendStream[Incoming], said: TextIO) -> None:
-    """Hand over what the server writes, line by line, until it ends or a line is too long."""
+    """Forward the server's output line by line, until it ends or a line is too long."""
     assert process.stdout is not None
     line = bytearray()
     with suppress(*_ENDED):
@@ -89,7 +89,7 @@ async def _read(process: Process, seen: MemoryObjectSendStream[Incoming], said: 
                     said.flush()
                     _signal(process, signal.SIGKILL)
                     return
-    # Whoever is stopped while it writes has to be able to finish.
+    # A task that is cancelled while it writes must be able to finish the write.
     with suppress(*_ENDED):
         async for _ in process.stdout:
             pass
@@ -121,7 +121,7 @@ def _message(line: bytes) -> Incoming:
 
 
 async def _stop(process: Process) -> None:
-    """End a server and everything of its session that is still there."""
+    """End a server and all remaining processes of its session."""
     assert process.stdin is not None
     with suppress(*_ENDED):
         await process.stdin.aclose()
@@ -140,10 +140,10 @@ def _signal(process: Process, number: signal.Signals) -> None:
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """HTTP whose responses are cut off where they are too large for a message."""
+    """HTTP transport that cuts off a response larger than a message may be."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; the body of the response raises once it is too large."""
+        """Send a request; the response body raises an error once it is too large."""
         response = await super().handle_async_request(request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(response.stream)

@@ -1,6 +1,6 @@
-"""Texts, structured parts and pictures of bounded size, as an agent is shown results.
+"""Bounds the size of the texts, structured parts and pictures that an agent sees.
 
-The bounds are arguments. A surface kind that needs no others takes the defaults, `LIMITS`.
+The bounds are arguments. A surface kind without special needs uses the defaults, `LIMITS`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from agentgym.records import Image, Json, ObservationLimits
 from agentgym.records.bounds import flaw_of
 
 MAX_TEXT: Final = 32_000
-"""Characters of a text."""
+"""Largest number of characters of a text."""
 
 MAX_MESSAGE: Final = 2_000
-"""Characters of what says that a call was refused."""
+"""Largest number of characters of the message for a refused call."""
 
 MAX_DATA: Final = 60_000
-"""Bytes of structured parts as ASCII JSON."""
+"""Largest number of bytes of structured parts as ASCII JSON."""
 
 MAX_SIDE: Final = 1024
-"""Pixels of a picture's longer side; a larger one is shown smaller."""
+"""Largest number of pixels of a picture's longer side; a larger picture is scaled down."""
 
 LIMITS: Final = ObservationLimits(
     text_bytes=4 * MAX_TEXT + 4_096,
@@ -33,16 +33,16 @@ LIMITS: Final = ObservationLimits(
     image_width=MAX_SIDE,
     image_height=MAX_SIDE,
 )
-"""Of an observation whose parts were cut to the bounds above: 4 bytes a character, and a remark."""
+"""Limits of an observation cut to these bounds: 4 bytes a character, and a remark."""
 
 _MOST_PIXELS: Final = 40_000_000
-"""Of a picture that is decoded."""
+"""Largest number of pixels of a picture that is decoded."""
 
 
 def readable(result: Json) -> str:
-    """Return a result as text: text as it is, anything else as JSON on lines of its own.
+    """Return a result as text: a text unchanged, anything else as indented JSON lines.
 
-    A value beyond the bounds of `agentgym.records.bounds` is named and not shown.
+    A value beyond the bounds of `agentgym.records.bounds` is described instead of shown.
     """
     text = result if isinstance(result, str) else ""
     if not isinstance(result, str):
@@ -56,14 +56,14 @@ def _indented(result: Json) -> str:
 
 
 def bounded(text: str, tail: int = 0, most: int = MAX_TEXT) -> str:
-    """Return a text as an observation may hold it: NULs made visible, of bounded length.
+    """Return a text that fits an observation: NULs are visible and the length is bounded.
 
-    Where it is longer, a line says how much was left out.
+    A line in a shortened text says how much was left out.
 
     Args:
-        text: Of any length.
-        tail: How many characters of its end are kept; the rest is of its beginning.
-        most: How many characters are kept.
+        text: Text of any length.
+        tail: Number of characters kept from its end; the others are kept from its beginning.
+        most: Number of characters kept in all.
     """
     text = text.replace("\0", "\u2400")
     if len(text) <= most:
@@ -74,12 +74,12 @@ def bounded(text: str, tail: int = 0, most: int = MAX_TEXT) -> str:
 
 
 def bounded_data(name: str, value: Json, most: int = MAX_DATA) -> dict[str, Json]:
-    """Return a value under a name, or why it is left out where it is too large to show.
+    """Return a value under a name; the reason for its absence if it is too large to show.
 
     Args:
-        name: Its key.
+        name: Key of the value.
         value: The value.
-        most: Bytes as ASCII JSON, the key included.
+        most: Largest number of bytes as ASCII JSON, the key included.
     """
     if flaw := flaw_of(value):
         return {"omitted": flaw}
@@ -91,12 +91,12 @@ def bounded_data(name: str, value: Json, most: int = MAX_DATA) -> dict[str, Json
 def pixels(data: bytes, width: int = MAX_SIDE, height: int = MAX_SIDE) -> Image | None:
     """Return the picture in a file's bytes, ``uint8[H, W, 3]`` RGB.
 
-    None if there is none, if it cannot be decoded, or if it has more than 40 million pixels.
+    None if the data is not a picture, cannot be decoded, or has more than 40 million pixels.
 
     Args:
-        data: The file.
-        width: Pixels; a wider picture is shown smaller.
-        height: Likewise.
+        data: Content of the file.
+        width: Largest width in pixels; a wider picture is scaled down.
+        height: Largest height in pixels, likewise.
     """
     try:
         with Pictures.open(io.BytesIO(data)) as image:
