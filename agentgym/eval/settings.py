@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
+from agentgym.env.keeping import DEFAULT_MB, Policy
 from agentgym.errors import RecordError
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.rollout.keeping import DEFAULT_MB, Policy
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from agentgym.env.outcome import failed
 from agentgym.errors import ReplayError
 from agentgym.protocols import SandboxProvider
 from agentgym.record import codec
@@ -18,7 +19,6 @@ from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Audit, Verdict
 from agentgym.rollout.reexecution import Divergence, recorded_periods, reexecute
 from agentgym.rollout.replay import SeenEnd, compare_ends, recorded_environment
-from agentgym.rollout.run import failed
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.version import verifier_version

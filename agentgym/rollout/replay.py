@@ -230,11 +230,10 @@ async def branch_episode(
         if trail.transition and trail.transition.verdict:
             raise ReplayError(f"{refusal}: it is over by then; choose an earlier step")
         branch = store.add(replace(row.plan, agent=agent), parent=(episode_id, k))
-        recorder = rollout.record(store, branch)
+        recording = rollout.record(store, branch)
         for line in _remarks(trail, checked=not allow_divergence):
-            recorder.note(line)
-        for step in episode.steps:
-            recorder.step(step)
+            recording.note(line)
+        recording.take_steps()
         await rollout.complete(trail)
     return branch
 

@@ -1,0 +1,58 @@
+"""How an episode ended: with a verdict, or with an error that names the boundary which failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from agentgym.errors import AgentGymError, RecordError
+from agentgym.records import CheckStatus, Verdict
+
+ABANDONED: Final = "error:abandoned"
+"""Status of an episode that its player left before its end: it has no score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an episode ended: judged, perhaps because its policy failed, or with an error.
+
+    Attributes:
+        verdict: How it was judged.
+        error: Why it has no score, or how its policy failed; else empty.
+        truncated: A bound on its steps or its wall time ended it.
+    """
+
+    verdict: Verdict
+    error: str = ""
+    truncated: bool = False
+
+    @property
+    def reason(self) -> str:
+        """The error; without one, what the first broken checkpoint of an unscored verdict says."""
+        if self.error or self.verdict.scored:
+            return self.error
+        broken = (c for c in self.verdict.checkpoints if c.status is CheckStatus.ERROR)
+        return next((f"checkpoint {c.id!r}: {c.message}" for c in broken), "")
+
+
+def failed(error: Exception) -> Ending:
+    """Turn a failure into the ending that names its boundary.
+
+    Raises:
+        RecordError: Always, for a RecordError: there is nowhere to write the ending.
+    """
+    if isinstance(error, RecordError):
+        raise error
+    if isinstance(error, AgentGymError):
+        return Ending(_unscored(f"error:{error.boundary}"), str(error))
+    told = f"{type(error).__name__}: {error}"
+    return Ending(_unscored(f"error:{AgentGymError.boundary}"), told)
+
+
+def abandoned(why: str) -> Ending:
+    """Return the ending of an episode that its player left before its end."""
+    return Ending(_unscored(ABANDONED), why)
+
+
+def _unscored(status: str) -> Verdict:
+    return Verdict(status, outcome=False, score=0.0)
