@@ -170,7 +170,7 @@ def check_user(task: Task, services: ServiceSet | None) -> None:
 
     Raises:
         TaskError: The file names a tool, table or column that the services lack; the message names
-        file and line of each.
+            file and line of each.
     """
     if task.user is None or task.foreign is not None:
         return

@@ -283,8 +283,8 @@ def check_dynamics(
 
     Raises:
         TaskError: A fault names an unknown tool, an event waits for a milestone that the rubric
-        lacks, or a script needs services or a sandbox that the environment lacks; the message
-        names file and line.
+            lacks, or a script needs services or a sandbox that the environment lacks; the message
+            names file and line.
         UnsupportedError: The task has milestones and the provider cannot read a running sandbox.
     """
     for index, fault in enumerate(task.manifest.fault):

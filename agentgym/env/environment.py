@@ -51,14 +51,14 @@ class Environment:
     Args:
         task: The task.
         provider: Starts the sandboxes; its owner closes it, because environments share it. It is
-        unused if the environment has no sandbox.
+            unused if the environment has no sandbox.
         max_steps: Overrides the limit of the task and of the environment.
         judge: Judge for checks that need one; None for the judge that AGENTGYM_JUDGE names.
         offline: Whether sandboxes have no network, whatever the task allows.
         room_cache: Cache of results from clean rooms of the task's other episodes; by default
-        every episode is judged without a cache.
+            every episode is judged without a cache.
         user: Spec of the simulated user, if the task has one; empty for the user that
-        AGENTGYM_USER names, else the script.
+            AGENTGYM_USER names, else the script.
 
     Raises:
         ConfigError: `max_steps` is not a positive integer.

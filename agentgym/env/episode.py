@@ -93,7 +93,7 @@ class Episode:
         began_s: Time at which its sandbox was started, in seconds since 1970.
         over: Whether it was judged or closed; then it accepts no operation.
         on_end: Called after the verdict, with the ended episode and the verdict, while the files
-        still exist. Not called for foreign tasks, whose tests run in the live sandbox.
+            still exist. Not called for foreign tasks, whose tests run in the live sandbox.
         parent: The episode from which it was forked, None if it was started.
         forked_at: Number of steps that its parent had taken then; 0 if it was started.
     """
@@ -174,9 +174,9 @@ class Episode:
 
         Args:
             decision: A `Decision`, an `Action` or an action as JSON. Anything else counts as an
-            illegal action: it costs a step and the observation gives the reason.
+                illegal action: it costs a step and the observation gives the reason.
             recorded: Recorded events of this step, if it is executed again. A user whose
-            answers may vary repeats the recorded answer.
+                answers may vary repeats the recorded answer.
 
         Raises:
             SurfaceError: The episode is over.

@@ -41,16 +41,16 @@ async def open_environment(
 
     Args:
         task_id: Id such as ``"terminal/git-repair-v1"``, or the path of a task folder
-        (``"./hello"``); a folder in a foreign format is built first if needed.
+            (``"./hello"``); a folder in a foreign format is built first if needed.
         sandbox: Name of a sandbox provider, or a provider, which stays open.
         mcp: An MCP server with additional tools for the agent: a command line, a URL, or the
-        options of ``[surface.mcp]`` (docs/mcp.md).
+            options of ``[surface.mcp]`` (docs/mcp.md).
         max_steps: Largest number of steps in an episode; None for the task's own.
         offline: Whether sandboxes have no network, whatever the task allows.
         judge: Spec of the judge for checks that need one, such as ``"openai:MODEL"``; empty for
-        the judge that AGENTGYM_JUDGE names.
+            the judge that AGENTGYM_JUDGE names.
         user: Spec of the simulated user, if the task has one, such as ``"openai:MODEL"``; empty
-        for the user that AGENTGYM_USER names, else the script.
+            for the user that AGENTGYM_USER names, else the script.
 
     Raises:
         NotFoundError: The task or sandbox provider is unknown; the message names a close match.

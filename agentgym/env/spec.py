@@ -28,7 +28,7 @@ class EnvSpec(Manifest):
     Attributes:
         title: Title, in one line.
         about: Text below every instruction that describes the place; ``{{now}}`` stands for the day
-        and the logical time.
+            and the logical time.
         sandbox: Catalogue name of a sandbox recipe; None if the environment has no computer.
         services: Name of the environment that defines the services; None without services.
         surfaces: Names of the surfaces, in the order of their tools.
