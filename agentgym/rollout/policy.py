@@ -65,7 +65,7 @@ class Policy:
     async def decide(self, observation: Observation) -> Decision:
         """Return the agent's decision in the form in which a record holds it.
 
-        A replay therefore executes the same action, and a decision that JSON cannot hold is refused.
+        A replay therefore executes the same action, and a decision that JSON cannot hold fails.
 
         Raises:
             PolicyError: The policy failed, or it returned an unusable decision.

@@ -54,9 +54,9 @@ class Named:
 
     def task(self, recorded: str) -> str:
         """Return the id or path by which a recorded task is looked up.
-A named folder also stands for a recorded one of the same name in another place. Free play
-is in the cache, where this user's own agentgym wrote it.
-        in the cache, where this user's own agentgym wrote it.
+
+        A named folder also stands for a recorded one of the same name in another place. Free play
+        is in the cache, where this user's own agentgym wrote it.
 
         Raises:
             UnnamedError: The task is a folder outside the catalogues that the user did not name.
