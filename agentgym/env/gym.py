@@ -86,7 +86,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         Args:
             seed: Seed of this episode, which decides the instance of a template task. Without
                 one the next is drawn from `np_random`, so a seeded run stays reproducible.
-            options: There are none yet; anything but None or {} is refused.
+            options: Only None or {}, because there are no options yet; anything else is refused.
 
         Returns:
             The first observation, and an info with ``task``, ``seed``, ``params`` and

@@ -1,4 +1,4 @@
-"""How an episode ended: with a verdict, or with an error that names the boundary which failed."""
+"""The end of an episode: a verdict, or an error that names the boundary which failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ABANDONED: Final = "error:abandoned"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an episode ended: judged, perhaps because its policy failed, or with an error.
+    """The end of an episode: judged (perhaps after its policy failed), or with an error.
 
     Attributes:
         verdict: How it was judged.

@@ -1,4 +1,4 @@
-"""The record of one live episode, whoever plays it: an agent's rollout or the Gymnasium class."""
+"""The record of one live episode, played by an agent's rollout or the Gymnasium class."""
 
 from __future__ import annotations
 
