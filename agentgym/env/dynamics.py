@@ -44,7 +44,7 @@ from agentgym.verify.milestones import Milestones, Moment, milestones_of
 from agentgym.verify.service_state import ServicesSeen
 
 FAILED = "failed in what the agent had left"
-"""Recorded for an event whose script failed."""
+"""Words of the record for an event whose script failed through the agent's changes."""
 
 
 class Dynamics:

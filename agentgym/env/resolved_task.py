@@ -23,7 +23,7 @@ from agentgym.verify.foreign.toolkit import RECIPE, prepare_toolkit
 
 _LIMITS = Limits(memory_mb=4096, pids=4096, disk_mb=20480)
 _MARGIN_S = 300.0
-"""Time besides the agent's and the tests': to copy the tests and to read the reward."""
+"""Seconds besides the agent's and the tests': to copy the tests and to read the reward."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ VALUE_BYTES: Final = 32 << 20
 
 _ROW_BYTES: Final = 16
 _SLACK_BYTES: Final = 16 << 20
-"""Bytes that a query may return beyond the file's size: the log's steps are not in it yet."""
+"""Bytes that a query may return beyond the file's size: the newest steps are still in the log."""
 
 _WORK: Final = 10_000_000
 _WORK_A_BYTE: Final = 10
@@ -65,7 +65,7 @@ class QueryBounds:
 
     @property
     def exceeded(self) -> bool:
-        """Return whether the last statement was ended because a sound file needs less work."""
+        """Whether the last statement was ended because it did more work than a sound file needs."""
         return 0 < self._allowed < self._work
 
     def collect(self, rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:

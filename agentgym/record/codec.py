@@ -79,7 +79,7 @@ def loads(text: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """A decision as it is written; its tokens and its generations have columns of their own."""
+    """The written form of a decision; its tokens and its generations have columns of their own."""
 
     action: Action
     thought: str
@@ -89,7 +89,7 @@ class _Decision:
 
 @dataclass(frozen=True, slots=True)
 class _Observation:
-    """An observation as it is written; the name of a blob replaces its picture."""
+    """The written form of an observation; the name of a blob replaces its picture."""
 
     text: str
     data: Mapping[str, Json]
@@ -125,7 +125,7 @@ def observation_to_text(observation: Observation, image: str | None = None) -> s
     """Write an observation as one line of JSON.
 
     Args:
-        observation: What to write.
+        observation: The observation.
         image: The name of the blob that holds its picture, None if it has none.
     """
     seen = observation

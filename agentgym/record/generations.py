@@ -40,7 +40,7 @@ class _Arrays:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """One generation as it is written."""
+    """The written form of one generation."""
 
     arrays: _Arrays = field(default_factory=_Arrays)
     finish_reason: str | None = None

@@ -1,6 +1,6 @@
 """The format versions of a run, and the migrations from older ones.
 
-All changes of the format stand here. A new run is created with the first version's tables and every
+All changes of the format are here. A new run is created with the first version's tables and every
 later migration, so a new run and a migrated one cannot differ. Migrations add and rename; they
 remove no recorded data. A writer migrates a run in one transaction; a reader migrates a copy in
 memory and leaves the folder unchanged.

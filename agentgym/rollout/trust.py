@@ -128,7 +128,7 @@ NOTHING_NAMED = Named()
 
 
 def isolates(sandbox: str) -> bool:
-    """Whether a sandbox provider declares that its sandboxes are isolated.
+    """Return whether a sandbox provider declares that its sandboxes are isolated.
 
     Raises:
         AgentGymError: The provider cannot be loaded.

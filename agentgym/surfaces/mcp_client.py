@@ -142,7 +142,7 @@ class Session:
     """One client session, held by a task of its own; any task of the loop may await it.
 
     Args:
-        address: Where the server is.
+        address: Address of the server.
     """
 
     def __init__(self, address: Address) -> None:
