@@ -153,7 +153,7 @@ class ForkServer:
             give_ids(self._process.pid)
         # A message of one byte, because a shell reads one byte at a time.
         await loop.sock_sendall(self._control, b"\n")
-        # Its message brings the socket for requests, because it shares the launcher's socket.
+        # Its message brings its own socket for requests, because the launcher's socket is shared.
         readable = asyncio.Event()
         loop.add_reader(self._control, readable.set)
         try:

@@ -41,7 +41,7 @@ class Sources:
         """Return the plan of a recipe, or of the recipe that replaces an image.
 
         Raises:
-            NotFoundError: The name means an image that needs no replacement.
+            NotFoundError: The name means an image, and no recipe has to replace it.
         """
         if name in catalogue.folders("sandboxes"):
             return load_plan(name)
