@@ -94,7 +94,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
             seed: Seed of this episode, which decides the instance of a template task. Without
                 one the next is drawn from `np_random`, so a seeded run stays reproducible.
             options: ``group`` and ``metadata`` of an episode that is recorded (docs/record.md);
-                anything else is refused, and so are these if nothing is recorded.
+                anything else is refused, and so are these two if nothing is recorded.
 
         Returns:
             The first observation, and an info with ``task``, ``seed``, ``params`` and

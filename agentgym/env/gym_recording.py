@@ -26,11 +26,11 @@ _LONGEST_NAME: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What a trainer wants to find beside an episode.
+    """The labels by which a trainer finds an episode.
 
     Attributes:
         group: Name of the group that it is compared within, None if it is in none.
-        metadata: A JSON object, None if there is none.
+        metadata: A JSON object, None if it was not given.
     """
 
     group: str | None = None

@@ -1,4 +1,4 @@
-"""How an episode ended: with a verdict, or with an error that names the boundary which failed."""
+"""The end of an episode: a verdict, or an error that names the boundary which failed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ABANDONED: Final = "error:abandoned"
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an episode ended: judged, perhaps because its policy failed, or with an error.
+    """The end of an episode: judged (perhaps after its policy failed), or with an error.
 
     Attributes:
-        verdict: How it was judged.
-        error: Why it has no score, or how its policy failed; else empty.
-        truncated: A bound on its steps or its wall time ended it.
+        verdict: The verdict.
+        error: Reason why it has no score, or how its policy failed; else empty.
+        truncated: Whether a limit on its steps or its wall time ended it.
     """
 
     verdict: Verdict
@@ -28,7 +28,7 @@ class Ending:
 
     @property
     def reason(self) -> str:
-        """The error; without one, what the first broken checkpoint of an unscored verdict says."""
+        """The error; if empty, the message of an unscored verdict's first broken checkpoint."""
         if self.error or self.verdict.scored:
             return self.error
         broken = (c for c in self.verdict.checkpoints if c.status is CheckStatus.ERROR)

@@ -30,7 +30,7 @@ RECORDED_BY: Final = "make"
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """What the settings of a run say of one environment that is recorded in it.
+    """One environment that is recorded in a run, as the settings of the run describe it.
 
     Attributes:
         task: Id of the task, or the path of its folder.
@@ -167,7 +167,7 @@ class RecordedRuns:
         self._open: dict[Path, RecordedRun] = {}
 
     def open(self, folder: Path) -> RecordedRun:
-        """Return the run of a folder, made if there is none.
+        """Return the run of a folder; a new folder gets a new run.
 
         Raises:
             ConfigError: The folder holds a run of another kind.

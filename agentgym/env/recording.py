@@ -1,4 +1,4 @@
-"""The record of one live episode, whoever plays it: an agent's rollout or the Gymnasium class."""
+"""The record of one live episode, played by an agent's rollout or the Gymnasium class."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from agentgym.records import Generation, TokenUsage
 class EpisodeRecording:
     """Records a live episode in a run; making one marks the recorded episode as running.
 
-    The episode itself does not notice: it is recorded after each step and at its end.
+    The episode itself does not know of it: it is recorded after each step and at its end.
 
     Args:
         store: The run, open for writing.
-        episode_id: Which of its episodes this is. Steps that it has already stay: it is resumed.
-        episode: The live episode, in which nothing was done yet.
+        episode_id: Id of the episode in the run. If it has steps, they stay: it is resumed.
+        episode: The live episode, before its first step.
 
     Raises:
         RecordError: It cannot be recorded, or is done.
 
     Attributes:
-        episode_id: Which episode of the run it is.
-        over: The end is recorded.
+        episode_id: Id of the episode in the run.
+        over: Whether the end is recorded.
     """
 
     def __init__(self, store: RunStore, episode_id: int, episode: Episode) -> None:
@@ -66,11 +66,11 @@ class EpisodeRecording:
         refused: TokenUsage | None = None,
         generations: tuple[Generation, ...] | None = None,
     ) -> None:
-        """Record how the episode ended.
+        """Record the end of the episode.
 
         Args:
-            ending: How.
-            duration_s: Wall time of the whole.
+            ending: The end of the episode.
+            duration_s: Wall time of the whole episode, in seconds.
             refused: Tokens of replies that ended the episode and led to no step.
             generations: Those replies, None if they are not known.
 
@@ -100,7 +100,7 @@ def record_end(
         store: The run, open for writing.
         row: The episode as recorded.
         sandbox: Name of the sandbox provider.
-        ending: How it ended.
+        ending: The end of the episode.
         spent_s: Wall time of the attempt.
 
     Raises:

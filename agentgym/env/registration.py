@@ -52,8 +52,8 @@ def make(
         mcp: An MCP server whose tools the agent gets beside those of the task's environment: a
             command line, started for each episode, or a URL; or the options of
             ``[surface.mcp]`` (docs/mcp.md), such as a prefix for the names of its tools.
-        instruction: What the agent is told where there is no task.
-        answer: What it must submit where there is no task; without it nothing is verified.
+        instruction: Instruction for the agent if `task_id` is None.
+        answer: Expected answer if `task_id` is None; without it nothing is verified.
         seed: Seed of the first episode, where `reset` is not given one.
         sandbox: Name of the sandbox provider.
         max_steps: Steps before the episode is cut off; None takes the task's own number.
@@ -134,7 +134,7 @@ def _gym_env(
 def _free_play(
     mcp: str | Mapping[str, Any] | None, instruction: str | None, answer: str | None
 ) -> Path:
-    """Lay down the folder of a task around an MCP server that nobody wrote one for."""
+    """Create the folder of a task around an MCP server that has no task of its own."""
     from agentgym.env.opening import mcp_options
     from agentgym.env.spec import load_env_spec
     from agentgym.task.adhoc import FREE, lay_down

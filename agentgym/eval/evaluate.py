@@ -114,7 +114,7 @@ class _Episodes:
         )
 
     async def prepare(self, row: EpisodeRow) -> StartingPoint | None:
-        """Run the setup of an episode ahead of it; None where that leads to no sandbox."""
+        """Run the setup of an episode in advance; return None if the episode needs no sandbox."""
         environment = self._environment(row)
         if environment.provider is not self._provider:
             return None

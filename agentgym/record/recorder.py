@@ -36,7 +36,7 @@ class Recorder:
 
     @property
     def steps(self) -> int:
-        """How many steps of the episode are recorded."""
+        """Number of recorded steps of the episode."""
         return self._recorded[self._episode_id]
 
     def step(self, step: Step) -> None:

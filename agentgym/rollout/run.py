@@ -29,7 +29,7 @@ LONGEST_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """How an episode went.
+    """The result of an episode.
 
     Attributes:
         verdict: How it was judged.
