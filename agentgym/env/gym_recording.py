@@ -228,7 +228,8 @@ def open_recording(
         user="" if task.user is None else environment.user,
         judge=judge_spec() if asks else "",
     )
-    run = recorded_runs(portal()).open(Path(folder))
+    # The program may change its directory while the run is open.
+    run = recorded_runs(portal()).open(Path(folder).absolute())
     try:
         return GymRecording(run, player)
     except BaseException:

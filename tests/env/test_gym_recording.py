@@ -5,6 +5,7 @@ import gc
 import json
 
 import pytest
+from gymnasium.vector import SyncVectorEnv
 from shop_task import write_shop
 
 import agentgym
@@ -328,3 +329,47 @@ def test_labels_need_a_record(make):
     env = make(record=None)
     with pytest.raises(ConfigError, match=r"takes no options, got 'group'.*record="):
         env.reset(options={"group": "g1"})
+
+
+def test_a_program_may_change_its_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    env = agentgym.make(TASK, record="rel", seed=1)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    env.reset()
+    env.step(ask("x" * 20_000))  # large enough for a blob
+    env.step(SUBMIT)
+    env.close()
+    assert read(tmp_path / "rel", "status", "steps") == [("scored", 2)]
+    store = RunStore.open(tmp_path / "rel")
+    assert store.steps(1)[0].action.arguments["text"] == "x" * 20_000
+    store.close()
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
+def test_the_lanes_of_a_vector_environment_share_a_run(folder):
+    lanes = [lambda: agentgym.make(TASK, record=folder, max_steps=2)] * 2
+    vector = SyncVectorEnv(lanes)
+    vector.reset(seed=[1, 2], options={"group": "g1"})
+    for _ in range(2):
+        vector.step([ask(), ask()])
+    vector.close()
+    assert read(folder, "seed", "trial", "group", "status", "steps") == [
+        (1, 0, "g1", "scored", 2),
+        (2, 1, "g1", "scored", 2),
+    ]
+
+
+def test_an_interrupted_step_leaves_an_episode_that_is_abandoned(make, folder, monkeypatch):
+    env = make()
+    env.reset(seed=1)
+    env.step(ask())
+
+    async def interrupted(decision):
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(env.episode, "step", interrupted)
+    with pytest.raises(asyncio.CancelledError):
+        env.step(SUBMIT)
+    solve(env, seed=2)
+    assert read(folder, "status", "steps") == [("error:abandoned", 1), ("scored", 3)]
