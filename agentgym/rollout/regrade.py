@@ -84,7 +84,9 @@ async def regrade_episode(
     old = row.verdict
     if old is None or row.first is None or old.status not in _JUDGED:
         seen = row.state if old is None else old.status
-        told = f"it is {seen}: there is no whole episode to judge; run: agentgym eval --resume"
+        told = f"it is {seen}: there is no whole episode to judge"
+        if not store.settings.get("recorded_by"):
+            told += "; run: agentgym eval --resume"
         return Regrading(row.id, Fate.SKIPPED, told, old)
     try:
         version = verifier_version(find_task(named.task(row.plan.task)))
