@@ -1,6 +1,6 @@
-"""Writes the lists in docs/office.md from the services themselves: tables, mess and tools.
+"""Writes the lists in docs/office.md from the services: tables, mess and tools.
 
-A test compares what it would write with what is there.
+A test compares the page with its output.
 """
 
 from __future__ import annotations
@@ -109,18 +109,18 @@ MESS = {
     "knowledge: edits that wait to be published": "SELECT count(*) FROM knowledge_article"
     " WHERE status = 'published' AND version > published_version",
 }  # fmt: skip
-"""What is counted, by SQL that does so."""
+"""SQL that computes each count, by the label of its row."""
 
 WITHOUT_NUMBERS = (
-    "sheets: *Budget 2025* and *Pipeline Q1 2026_final_v2* add up some rows too few; of *Expenses*,"
-    " 2025-10 has texts for amounts, 2025-11 a row twice, 2025-12 a total that stops short,"
-    " 2026-01 a total typed over its formula",
-    "sheets: *Headcount* lacks a colleague, and has one who left unmarked",
+    "sheets: totals of *Budget 2025* and *Pipeline Q1 2026_final_v2* miss some rows; in *Expenses*,"
+    " 2025-10 has texts as amounts, 2025-11 a duplicate row, 2025-12 a total over too few rows,"
+    " 2026-01 a typed total in place of a formula",
+    "sheets: *Headcount* lacks a colleague, and does not mark one who has left",
 )
 
 
 def written(page: str) -> str:
-    """Return the page with its lists as the services are now."""
+    """Return the page with lists made from the current services."""
     services = load_services(SERVICES)
     rows = [Backend(services, services.template(seed)).state.rows for seed in SEEDS]
     for name, lines in (

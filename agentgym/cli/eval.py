@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class KeptStates(StrEnum):
-    """Values of --keep-states (those of `agentgym.rollout.keeping.Policy`, which loads late)."""
+    """Values of --keep-states (those of `agentgym.env.keeping.Policy`, which loads late)."""
 
     ALL = "all"
     FAILED = "failed"

@@ -75,7 +75,11 @@ def print_episode(
     plan = row.plan
     _say(console, f"episode {row.id}  {plan.task}  {plan.agent}", "bold")
     origin = f"  {_origin(row)}" if row.parent else ""
-    _say(console, f"seed {plan.seed}  trial {plan.trial}  {row.state}{origin}\n", "dim")
+    group = "" if plan.group is None else f"  group {plan.group}"
+    _say(console, f"seed {plan.seed}  trial {plan.trial}  {row.state}{origin}{group}", "dim")
+    if plan.metadata is not None:
+        _say(console, f"metadata {_folded(json.dumps(dict(plan.metadata)), full)}", "dim")
+    _say(console, "")
     _say(console, _folded(row.instruction.strip(), full))
     for step in steps:
         print_step(console, step, full=full)

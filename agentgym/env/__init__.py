@@ -1,1 +1,1 @@
-"""Environments: the asynchronous core, and the Gymnasium environments in front of it."""
+"""Environments: the asynchronous core, and the Gymnasium environments on top of it."""

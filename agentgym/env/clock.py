@@ -1,6 +1,6 @@
-"""The logical clock of an episode: steps move it, the time of day does not.
+"""The logical clock of an episode, which steps advance and wall time does not.
 
-A guest does not see it as its system time; event scripts find it in ``$AGENTGYM_NOW``.
+It is not the guest's system time; event scripts read it from ``$AGENTGYM_NOW``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class LogicalClock:
     """Seconds since the start of an episode, the same in every replay.
 
     Args:
-        start: What it shows at the start, in UTC.
+        start: Time at the start of the episode, in UTC.
 
     Example:
         >>> from datetime import UTC
@@ -29,12 +29,12 @@ class LogicalClock:
         self.elapsed_s = 0.0
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.elapsed_s += seconds
 
     @property
     def spoken(self) -> str:
-        """The time with its day of the week: ``Monday, 2026-03-02T09:00:00Z``."""
+        """Time with its day of the week: ``Monday, 2026-03-02T09:00:00Z``."""
         return f"{_DAYS[self._now.weekday()]}, {self}"
 
     @property
@@ -42,5 +42,5 @@ class LogicalClock:
         return self._start + timedelta(seconds=int(self.elapsed_s))
 
     def __str__(self) -> str:
-        """Return the time in ISO 8601, whole seconds."""
+        """Return the time in ISO 8601, in whole seconds."""
         return self._now.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""The tools of no surface: `submit`, `give_up`, and `message_user` where a task has a user."""
+"""Tools outside the surfaces: `submit`, `give_up`, and `message_user` if a task has a user."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The user of a task: what passes between them and the agent, and what they do on their own.
+"""The user of a task: their conversation with the agent, and their own actions.
 
-Whatever goes wrong on their side is a UserError, so that it never counts against the agent.
+Every failure on the user's side is a UserError, so that it never counts against the agent.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from agentgym.user.registry import create
 from agentgym.user.slots import Slots, UnfilledError
 
 TURN_S: Final = 1800.0
-"""The longest that any user may take for a turn: nothing hangs for ever."""
+"""Longest time of a user's turn in seconds, so that no episode hangs."""
 
 MAX_WRITTEN: Final = 100_000
-"""Characters that an agent may write to its user in an episode: nobody reads without end."""
+"""Largest number of characters that an agent may write to its user in an episode."""
 
 _CLOSE_S: Final = 10.0
 _LEFT: Final = "[the user has left the conversation]"
@@ -55,11 +55,11 @@ class Conversation:
     """The conversation of an episode.
 
     Args:
-        script: Who the user is.
-        spec: Who plays them.
+        script: Description of the user.
+        spec: Spec of the player of the user.
 
     Attributes:
-        waited_s: Seconds that the agent has waited for the user in this episode.
+        waited_s: Time that the agent has waited for the user in this episode, in seconds.
     """
 
     def __init__(self, script: UserScript, spec: str) -> None:
@@ -73,19 +73,19 @@ class Conversation:
     async def begin(
         self, instance: Instance, world: UserWorld, note: Callable[[StepEvent], None]
     ) -> str:
-        """Begin.
+        """Begin the conversation.
 
         Args:
             instance: The task with its parameters.
-            world: What the user can see and do.
-            note: Takes down what the user does.
+            world: The user's access to the services.
+            note: Records an action of the user.
 
         Returns:
-            What the agent is told of it, empty where the user waits.
+            The user's opening; empty if the user waits for a message.
 
         Raises:
             UserError: The user failed.
-            ConfigError: There is nobody of that name, or their argument is not accepted.
+            ConfigError: The spec names no known user, or its argument is not accepted.
         """
         self._note = note
         self._user = create(self._spec, self._script, instance)
@@ -95,11 +95,11 @@ class Conversation:
         return f"[user] {opening}" if opening else ""
 
     def fork(self, world: UserWorld, note: Callable[[StepEvent], None]) -> Conversation:
-        """Return the conversation of another episode, as far as this one has got.
+        """Return the conversation of a forked episode, in the same state.
 
         Args:
-            world: What the user can see and do there.
-            note: Takes down what the user does there.
+            world: The user's access to the services of the fork.
+            note: Records an action of the user in the fork.
 
         Raises:
             UnsupportedError: This user cannot be forked.
@@ -116,7 +116,7 @@ class Conversation:
         return other
 
     def expect(self, recorded: Sequence[StepEvent]) -> None:
-        """Take what happened in the next step when it was recorded; empty for a new one."""
+        """Take the recorded events of the next step; empty if the step is new."""
         turns = [event.turn for event in recorded if event.turn is not None]
         self._recorded = turns[0] if turns else None
 
@@ -125,7 +125,7 @@ class Conversation:
 
         Raises:
             UserError: The user failed.
-            TaskError: Their script did.
+            TaskError: The user's script failed.
         """
         assert self._user is not None, "a conversation begins before it goes on"
         if self._left:
@@ -153,7 +153,7 @@ class Conversation:
         return Observation(text, data={"left": turn.left}, effect=Effect.CHANGED)
 
     async def close(self) -> None:
-        """Let the user go. Never raises."""
+        """Close the user. Never raises."""
         user, self._user = self._user, None
         if user is not None:
             with contextlib.suppress(Exception):
@@ -161,16 +161,16 @@ class Conversation:
 
 
 def agent_tools(tools: Sequence[ToolSpec], user: UserScript | None) -> tuple[ToolSpec, ...]:
-    """Return the tools that an agent has: those of its surfaces, and one to write to a user."""
+    """Return the tools of an agent: those of its surfaces, and one to write to a user."""
     return tuple(tools) if user is None else (*tools, MESSAGE_USER)
 
 
 def check_user(task: Task, services: ServiceSet | None) -> None:
-    """Make sure that what a user's file refers to is there.
+    """Check that everything which a user's file refers to exists.
 
     Raises:
-        TaskError: It names a tool, table or column that the services do not have; names file and
-            line of each.
+        TaskError: The file names a tool, table or column that the services lack; the message names
+            file and line of each.
     """
     if task.user is None or task.foreign is not None:
         return
@@ -209,7 +209,7 @@ def _stranger_deed(deed: Deed, services: ServiceSet | None, slots: Slots) -> str
     try:
         arguments = slots.object(deed.arguments)
     except UnfilledError:
-        # What another call returns is known when it has been made.
+        # The result of another call is known only after the call.
         known = [tool.name for tool in tools]
         return "" if deed.tool in known else str(NotFoundError("tool", deed.tool, known))
     try:
@@ -231,14 +231,14 @@ def _stranger_row(row: RowCondition, services: ServiceSet | None) -> str:
 
 @contextlib.contextmanager
 def _failing(spec: str) -> Iterator[None]:
-    """Keep the failures of a user at their boundary; those of a task stay the task's."""
+    """Turn a user's failures into UserErrors; errors of the task pass through."""
     try:
         yield
     except AgentGymError:
         raise
     except TimeoutError as error:
         raise UserError(f"user {spec!r}: nothing within {TURN_S:g} s") from error
-    except Exception as error:  # whatever somebody else's user raises
+    except Exception as error:  # a foreign user may raise anything
         raise UserError(f"user {spec!r}: {type(error).__name__}: {error}") from error
 
 

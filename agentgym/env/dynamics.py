@@ -1,8 +1,8 @@
-"""A living world: what a task does around the agent, in its calls and between its steps.
+"""The dynamics of an episode: faults in the agent's calls, and events between its steps.
 
-Owns the order of things. In a call: a fault may strike. After a step: the clock advances, the
-milestones are looked at, and unless the episode is over the events that are due fire, in the
-order of the file. All of it depends on the actions and the seed, so that a replay repeats it.
+This module owns the order. During a call, a fault may be injected. After a step, the clock
+advances, the milestones are checked, and the due events fire in the order of the file unless the
+episode is over. All of it depends only on the actions and the seed, so a replay repeats it.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ from agentgym.verify.milestones import Milestones, Moment, milestones_of
 from agentgym.verify.service_state import ServicesSeen
 
 FAILED = "failed in what the agent had left"
-"""Said of a script in the record of its event."""
+"""Words of the record for an event whose script failed through the agent's changes."""
 
 
 class Dynamics:
-    """The world of one episode.
+    """The dynamics of one episode.
 
     Args:
         instance: The task with its parameters.
-        milestones: What is looked at after every step, None where the rubric has none.
-        pristine: Starts another sandbox from the files as the setup left them.
-        services: The services, None where there are none.
-        start: Their state before the first step; None if that is how they are now.
+        milestones: Checks after every step, None if the rubric has no milestones.
+        pristine: Starts another sandbox from the files that the setup left.
+        services: The services, None if the environment has no services.
+        start: State of the services before the first step; None if that is their present state.
 
     Attributes:
         clock: The logical clock.
-        services: The services as surfaces reach them, None where there are none.
-        acting: The tool that the agent has called last.
+        services: The services as surfaces call them, None if the environment has no services.
+        acting: The tool that the agent called last.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class Dynamics:
     def fork(
         self, milestones: Milestones | None, services: Backend | None, earlier: Audit
     ) -> Dynamics:
-        """Return the world of another episode, as it is now.
+        """Return the dynamics of a forked episode, in the same state.
 
         Args:
-            milestones: New ones, which take over what these have come to.
+            milestones: Milestones of the fork, which copy the results so far.
             services: A fork of the services.
-            earlier: What the audit of the sandbox holds.
+            earlier: Audit of the sandbox before the fork.
         """
         other = Dynamics(self._instance, milestones, self._pristine, services, start=self._start)
         if milestones is not None and self._milestones is not None:
@@ -104,32 +104,32 @@ class Dynamics:
         return other
 
     def close(self) -> None:
-        """Look at no milestone any more."""
+        """Stop checking milestones."""
         if self._milestones is not None:
             self._milestones.close()
 
     @property
     def latched(self) -> Mapping[str, CheckResult]:
-        """What the milestones have come to, by checkpoint id."""
+        """Results of the milestones, by checkpoint id."""
         return self._milestones.results() if self._milestones is not None else {}
 
     def note(self, event: StepEvent) -> None:
-        """Take down what has happened elsewhere in the present step."""
+        """Record an event of the present step that another part caused."""
         self._step_events.append(event)
 
     def take_events(self) -> tuple[StepEvent, ...]:
-        """Return what has fired since this was last asked, in order."""
+        """Return the events since the last call of this method, in order."""
         happened, self._step_events = tuple(self._step_events), []
         return happened
 
     async def begin(self, sandbox: Sandbox) -> str:
-        """Do what is due before the first step.
+        """Execute the events that are due before the first step.
 
         Returns:
-            What the agent is told of it, empty where nothing is.
+            Text for the agent; empty if there is nothing to tell.
 
         Raises:
-            TaskError: The script of an event fails, whatever the agent has done.
+            TaskError: The script of an event fails, independent of the agent's actions.
             SandboxError: The sandbox died.
         """
         if self._milestones is not None:
@@ -137,7 +137,7 @@ class Dynamics:
         return await self._fire(sandbox, 0)
 
     def services_seen(self) -> ServicesSeen | None:
-        """Return what there is to see of the services now, None where there are none."""
+        """Return the present evidence of the services, None if the environment has no services."""
         if self._services is None or self._start is None:
             return None
         return ServicesSeen.of(self._start, self._services)
@@ -150,7 +150,7 @@ class Dynamics:
     async def call(
         self, action: Action, execute: Callable[[Action], Awaitable[Observation]]
     ) -> Observation:
-        """Execute a legal call, unless a fault strikes it."""
+        """Execute a legal call, unless a fault is injected."""
         self.acting = action.tool
         injected = self.next_fault(action.tool)
         if injected is None:
@@ -159,11 +159,11 @@ class Dynamics:
         return injected.answer(true, self.note_fault(injected))
 
     def next_fault(self, tool: str) -> InjectedFault | None:
-        """Count one more call of a tool and return what strikes it."""
+        """Count one more call of a tool and return the fault to inject, if any."""
         return self._faults.next_call(tool)
 
     def note_fault(self, injected: InjectedFault) -> str:
-        """Take down that a fault has struck, and return its message with the slots filled."""
+        """Record an injected fault, and return its message with the slots filled."""
         fault = injected.fault
         self._step_events.append(StepEvent(StepEventKind.FAULT, fault.id, injected.detail))
         self._advance_clock(injected.delay_s)
@@ -180,22 +180,22 @@ class Dynamics:
         gave_up: str | None,
         over: bool,
     ) -> str:
-        """Let the time of one step pass.
+        """Advance the world by one step.
 
         Args:
-            sandbox: Where the episode happens.
-            earlier: Its steps before this one.
-            step: This one.
-            answer: Given to ``submit``.
-            gave_up: Given to ``give_up``.
-            over: The episode is: nothing fires any more.
+            sandbox: The sandbox of the episode.
+            earlier: The steps before this one.
+            step: The step.
+            answer: Argument of ``submit``.
+            gave_up: Argument of ``give_up``.
+            over: Whether the episode is over; then no event fires.
 
         Returns:
-            What the agent is told of what fired, empty where nothing is.
+            Text for the agent about the events that fired; empty if there is nothing to tell.
 
         Raises:
-            TaskError: The script of an event fails, whatever the agent has done.
-            SandboxError: The sandbox died; as SandboxEndedError by the guest's own doing.
+            TaskError: The script of an event fails, independent of the agent's actions.
+            SandboxError: The sandbox died; a SandboxEndedError if the guest caused it.
         """
         self._advance_clock(self._instance.task.manifest.clock.step_s)
         if self._milestones is not None:
@@ -227,7 +227,7 @@ class Dynamics:
         return self._milestones is not None and event.when in self._milestones.reached
 
     async def _run(self, event: EventManifest, script: str, sandbox: Sandbox) -> str:
-        """Run an event's script and return what the record says of it."""
+        """Run an event's script and return its result for the record."""
         self._ran.append((event, script, str(self.clock)))
         failure = await self._execute(sandbox, self._services, *self._ran[-1])
         if not failure:
@@ -236,15 +236,15 @@ class Dynamics:
             try:
                 await self._dry_run()
             except SandboxError as error:
-                # No agent has been in that sandbox, so that its failure is not the agent's.
+                # No agent has acted in that sandbox, so the agent did not cause the failure.
                 raise SandboxDiedError(f"no dry run of the events: {error}") from error
         return f", {script} {FAILED}"
 
     async def _dry_run(self) -> None:
-        """Run all scripts so far, in order, where no agent has been.
+        """Run all scripts so far, in order, in a sandbox in which no agent has acted.
 
-        One that waited for a milestone may build on what an agent did, so that its failing here
-        would prove nothing: nobody may dry_run those.
+        A script that waited for a milestone may build on the agent's work, so its failure here
+        would prove nothing; such scripts are not run.
         """
         untouched = await self._pristine()
         services = None
@@ -268,7 +268,7 @@ class Dynamics:
         script: str,
         now: str,
     ) -> str:
-        """Run a script where it belongs and return what went wrong, empty where nothing did."""
+        """Run a script in its place and return its error, empty if it succeeded."""
         if not script.endswith(".py"):
             return await run_script(sandbox, self._instance, event, script, now)
         assert services is not None, "check_dynamics has seen to it"
@@ -279,13 +279,13 @@ class Dynamics:
 def check_dynamics(
     task: Task, spec: EnvSpec, tools: Sequence[str], provider: SandboxProvider
 ) -> None:
-    """Make sure that what a task's world refers to is there.
+    """Check that everything which a task's faults and events refer to exists.
 
     Raises:
-        TaskError: A fault is one of a tool that there is not, an event waits for a milestone
-            that the rubric does not have, or a script is for services or a sandbox that the
-            environment does not have; names file and line.
-        UnsupportedError: The task has milestones and the provider cannot look into a sandbox.
+        TaskError: A fault names an unknown tool, an event waits for a milestone that the rubric
+            lacks, or a script needs services or a sandbox that the environment lacks; the message
+            names file and line.
+        UnsupportedError: The task has milestones and the provider cannot read a running sandbox.
     """
     for index, fault in enumerate(task.manifest.fault):
         if fault.tool not in tools:
@@ -299,7 +299,7 @@ def check_dynamics(
     try:
         known = milestones_of(task)
     except VerifierError:
-        # Grading says what is wrong with the rubric.
+        # Grading reports what is wrong with the rubric.
         return
     for index, event in enumerate(task.manifest.event):
         if event.when is not None and event.when not in known:

@@ -1,7 +1,7 @@
-"""The end of an episode as data: what its judgement needs, kept so that it can be judged again.
+"""The end of an episode as data: the evidence for its verdict, kept so that it can be regraded.
 
-What is kept is what the episode added: the files above those that its setup left, the rows of the
-services, their calls. What the setup leaves is had again by running it, and has to be the same.
+Only the episode's own changes are kept: files on top of those that the setup left, rows of the
+services, and calls. Running the setup again restores the rest, and must give the same result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "agentgym.ending/1"
 
 BOUNDS: Final = Bounds(max_bytes=32 << 20, max_entries=20_000)
-"""Of the files in one final state."""
+"""Bounds of the files in one final state."""
 
 _FILES, _ROWS, _CALLS = "files.tar", "services.db", "calls.jsonl"
 _CALLS_BYTES: Final = 16 << 20
@@ -42,14 +42,14 @@ _CALLS_BYTES: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class EndedEpisode:
-    """An episode that is over and whose files are still there.
+    """An episode that is over and whose files still exist.
 
     Attributes:
-        environment: What it shares with others.
+        environment: The environment, shared with other episodes.
         instance: The task with its parameters.
-        prepared: What it started from.
-        end: What there is to judge.
-        latched: What the milestones have come to, by checkpoint id.
+        prepared: Its initial state.
+        end: The evidence for its verdict.
+        latched: Results of the milestones, by checkpoint id.
     """
 
     environment: Environment
@@ -59,10 +59,10 @@ class EndedEpisode:
     latched: Mapping[str, CheckResult]
 
     async def judge(self) -> Verdict:
-        """Judge it.
+        """Judge the episode.
 
         Raises:
-            SandboxError: Its files cannot be read.
+            SandboxError: The files of the episode cannot be read.
         """
         environment = self.environment
         return await grade(
@@ -77,13 +77,13 @@ class EndedEpisode:
         )
 
     async def evidence(self, masking: Masking) -> dict[str, Json]:
-        """Return what its judgement needs beside files and rows, with digests of those.
+        """Return the evidence besides files and rows, with digests of files and rows.
 
         Args:
-            masking: What does not count in the second digest of each file.
+            masking: Rules for text that the second digest of each file ignores.
 
         Raises:
-            SandboxError: Its files cannot be read.
+            SandboxError: The files of the episode cannot be read.
         """
         environment, end = self.environment, self.end
         for step in end.steps:
@@ -103,10 +103,10 @@ class EndedEpisode:
         }
 
     async def state(self) -> bytes:
-        """Return what the episode added: its files, rows and calls, as one archive.
+        """Return the episode's own changes: its files, rows and calls, as one archive.
 
         Raises:
-            AgentGymError: It is too much, or the provider cannot.
+            AgentGymError: The archive is too large, or the provider cannot create it.
         """
         environment, end = self.environment, self.end
         keeper = state_keeper(environment.provider)
@@ -128,19 +128,19 @@ async def judge_kept(
     evidence: Mapping[str, Json],
     state: bytes,
 ) -> Verdict:
-    """Judge an episode from what was kept of its end; nothing that the agent did is executed.
+    """Judge an episode from its kept final state; no action of the agent is executed.
 
     Args:
-        environment: That of its task.
-        instance: The task with the parameters it had.
-        steps: What the agent did.
-        audit: What the sandbox's audit holds.
-        evidence: What `EndedEpisode.evidence` returned.
-        state: What `EndedEpisode.state` returned.
+        environment: The environment of its task.
+        instance: The task with the parameters of the episode.
+        steps: The steps of the episode.
+        audit: Audit of the sandbox.
+        evidence: Result of `EndedEpisode.evidence`.
+        state: Result of `EndedEpisode.state`.
 
     Raises:
-        ReplayError: The setup leaves something else today than what the episode began with.
-        RecordError: What was kept is damaged.
+        ReplayError: The setup now leaves another state than the one the episode began with.
+        RecordError: The kept data is damaged.
         AgentGymError: The task or the sandbox is broken.
     """
     prepared = await environment.prepare_instance(instance)
@@ -174,7 +174,7 @@ async def judge_kept(
 
 
 def with_services(prepared: Prepared, begun: ServicesStart) -> Prepared:
-    """Return what an episode starts from, the services included."""
+    """Return the initial state of an episode, including its services."""
     digest = digest_of(prepared.digest + begun.snapshot.hash, begun.gold)
     return replace(prepared, gold={**prepared.gold, **begun.gold}, digest=digest)
 
@@ -189,11 +189,11 @@ def _other_start(what: str) -> ReplayError:
 def _services(
     begun: ServicesStart, evidence: Mapping[str, Json], parts: Mapping[str, bytes]
 ) -> ServicesSeen:
-    """Return the services as they were at the end.
+    """Return the services at the end of the episode.
 
     Raises:
-        ReplayError: They begin with other rows today.
-        RecordError: The rows or calls that were kept are damaged.
+        ReplayError: The services now begin with other rows.
+        RecordError: The kept rows or calls are damaged.
     """
     said = evidence.get("services")
     if not isinstance(said, dict) or begun.snapshot.hash != said.get("before"):
@@ -242,7 +242,7 @@ def _unpack(state: bytes) -> dict[str, bytes]:
     """Return the parts of a final state.
 
     Raises:
-        RecordError: It is damaged.
+        RecordError: The state is damaged.
     """
     parts: dict[str, bytes] = {_FILES: b"", _ROWS: b"", _CALLS: b""}
     try:

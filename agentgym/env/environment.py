@@ -1,7 +1,7 @@
-"""A task as an environment: what its episodes share, and the start of each of them.
+"""A task as an environment: the resources that its episodes share, and the start of an episode.
 
-Everything here is found and checked once, before any episode begins. What lives for one episode
-only is an `Episode`; many of them may be live at once.
+Everything here is found and checked once, before the first episode. An `Episode` holds what
+belongs to one episode only; many episodes may be live at once.
 """
 
 from __future__ import annotations
@@ -46,41 +46,41 @@ _OWN_WORDS: Final = ObservationLimits(text_bytes=4_096, data_bytes=1_024)
 class Environment:
     """One task as an environment; `agentgym.open_environment` makes one by name.
 
-    Its attributes do not change, and what its episodes need is opened with the first of them.
+    Its attributes do not change. The first episode opens the resources that all episodes share.
 
     Args:
         task: The task.
-        provider: Starts the sandboxes; shared by many environments, closed by its owner. It is
-            not used if the environment has no sandbox.
-        max_steps: Overrides the task's and the environment's own limit.
-        judge: Decides what checks ask a judge; None: the one that AGENTGYM_JUDGE names.
-        offline: Sandboxes have no network, whatever the task allows.
-        room_cache: What clean rooms answered when other episodes of the task were judged; by
-            default every episode is judged on its own.
-        user: Plays the user of the task, if it has one; empty: the one that AGENTGYM_USER names,
-            else the script.
+        provider: Starts the sandboxes; its owner closes it, because environments share it. It is
+            unused if the environment has no sandbox.
+        max_steps: Overrides the limit of the task and of the environment.
+        judge: Judge for checks that need one; None for the judge that AGENTGYM_JUDGE names.
+        offline: Whether sandboxes have no network, whatever the task allows.
+        room_cache: Cache of results from clean rooms of the task's other episodes; by default
+            every episode is judged without a cache.
+        user: Spec of the simulated user, if the task has one; empty for the user that
+            AGENTGYM_USER names, else the script.
 
     Raises:
         ConfigError: `max_steps` is not a positive integer.
-        TaskError: A fault, an event or the user of the task refers to something that is not there.
-        UnsupportedError: The task has milestones and the provider cannot look into a sandbox.
+        TaskError: A fault, an event or the user refers to something that does not exist.
+        UnsupportedError: The task has milestones and the provider cannot read a running sandbox.
 
     Attributes:
         task: The task.
-        about: Stands below the instruction; ``{{now}}`` is the day and the logical time.
+        about: Text below the instruction; ``{{now}}`` stands for the day and the logical time.
         provider: Starts the sandboxes.
-        recipe: What the sandboxes are made of.
-        limits: Upper bounds of a sandbox while the agent acts: the recipe's, under the task's own.
-        services: Each episode has a fork of them; None if the environment has no services.
-        surface_kinds: What the agent acts through.
+        recipe: Recipe of the sandboxes.
+        limits: Limits of a sandbox while the agent acts: the task's own, on top of the recipe's.
+        services: Services that each episode forks; None if the environment has no services.
+        surface_kinds: Kinds of the surfaces through which the agent acts.
         tools: The surfaces' tools, `message_user` if there is a user, `submit`, `give_up`.
-        observation_limits: How large an observation may be.
-        max_steps: How many steps an episode has.
-        offline: Sandboxes have no network.
-        user: Plays the user of the task, if it has one.
-        judge: Decides what checks ask a judge.
-        room_cache: What clean rooms have answered.
-        live: The episodes that are not over.
+        observation_limits: Largest size of an observation.
+        max_steps: Largest number of steps in an episode.
+        offline: Whether sandboxes have no network.
+        user: Spec of the simulated user, if the task has one.
+        judge: Judge for checks that need one.
+        room_cache: Cache of results from clean rooms.
+        live: Episodes that are not over.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Environment:
         # The first observation shows all surfaces together.
         shown = [kind.limits for kind in self.surface_kinds]
         self.observation_limits = functools.reduce(operator.add, shown, _OWN_WORDS)
-        # A program may call what is offered in no other way.
+        # A program may also call service tools that no surface offers directly.
         called = dict.fromkeys(tool.name for tool in (*acting, *spec.service_tools(own)))
         check_dynamics(task, spec, list(called), provider)
         check_user(task, self.services)
@@ -131,19 +131,19 @@ class Environment:
             form: ``"openai"`` (chat completions) or ``"anthropic"`` (messages).
 
         Raises:
-            NotFoundError: There is no such form.
+            NotFoundError: The form is unknown.
         """
         return tool_schemas(self.tools, form)
 
     async def start(self, seed: int) -> Episode:
-        """Begin an episode; others may be live.
+        """Begin an episode; other episodes may be live.
 
         Args:
-            seed: Decides the instance of a template task.
+            seed: Seed of the episode; it determines the instance of a template task.
 
         Returns:
-            The episode, whose `first` is the first observation. To be closed, unless it is played
-            to its end; closing the environment closes it, too.
+            The episode, whose `first` is the first observation. The caller closes it unless the
+            episode runs to its end; closing the environment closes it, too.
 
         Raises:
             TaskError: The template or the setup is broken.
@@ -160,7 +160,7 @@ class Environment:
         return episode
 
     async def prepare(self, seed: int) -> tuple[Recipe, Snapshot]:
-        """Return what sandboxes of a seed start from, running its setup if that never ran.
+        """Return the recipe and snapshot for sandboxes of a seed; run the setup if it never ran.
 
         Raises:
             TaskError: The template or the setup is broken.
@@ -170,7 +170,7 @@ class Environment:
         return self.recipe, prepared.snapshot
 
     async def prepare_instance(self, instance: Instance) -> Prepared:
-        """Return what the setup of an instance leaves for sandboxes and checks; see `prepare`."""
+        """Return the state that the setup of an instance leaves; see `prepare`."""
         if isinstance(self.provider, NoSandboxProvider):
             return Prepared(NOTHING, {})
         return await prepare(instance, self.provider, self.recipe)
@@ -178,19 +178,19 @@ class Environment:
     async def judge_kept(
         self, seed: int, steps: Sequence[Step], audit: Audit, kept: Mapping[str, Json], state: bytes
     ) -> Verdict:
-        """Judge an episode that ended long ago, from what was kept of it; see `env.ending`.
+        """Judge a recorded episode from its kept final state; see `env.ending`.
 
         Raises:
-            ReplayError: The setup leaves something else today.
-            RecordError: What was kept is damaged.
+            ReplayError: The setup now leaves another state.
+            RecordError: The kept data is damaged.
             AgentGymError: The task or the sandbox is broken.
         """
         return await judge_kept(self, self.task.instance(seed), steps, audit, kept, state)
 
     async def close(self) -> None:
-        """End all live episodes unjudged, then what they share. Never raises.
+        """End all live episodes without a verdict, then the shared resources. Never raises.
 
-        The provider stays open. No episode can be started any more.
+        The provider stays open. No further episode can be started.
         """
         self._closed = True
         await asyncio.gather(*(episode.close() for episode in list(self.live)))
@@ -214,7 +214,7 @@ class Environment:
         """Open the surface kinds, once.
 
         Raises:
-            SurfaceError: One cannot be opened, or the environment is closed.
+            SurfaceError: A surface cannot be opened, or the environment is closed.
         """
         async with self._opening:
             if self._closed:
@@ -234,7 +234,7 @@ def _closed() -> SurfaceError:
 
 
 def _recipe(task: Task, recipe: Recipe, offline: bool) -> Recipe:
-    """Return what the sandboxes are made of for their whole life."""
+    """Return the recipe of the sandboxes, with limits for their whole life."""
     if offline:
         recipe = replace(recipe, network="none", allow=())
     if task.sandbox_rules is None:

@@ -1,4 +1,4 @@
-"""One episode: a handle on what lives from its start to the verdict, step by step.
+"""One episode, from its start to its verdict, step by step.
 
 An illegal action and a failing command are observations. An exception means that a boundary
 broke (task, sandbox, verifier); the caller classifies it.
@@ -59,11 +59,11 @@ class Transition:
     """The result of a step.
 
     Attributes:
-        observation: What the agent sees.
-        reward: The verdict's score on the last step, else 0.
-        terminated: The agent ended the episode, or its sandbox ended under it.
-        truncated: The step limit ended it.
-        verdict: Set when the episode is over.
+        observation: The agent's observation.
+        reward: Score of the verdict on the last step, else 0.
+        terminated: Whether the agent ended the episode, or its sandbox ended under it.
+        truncated: Whether the step limit ended the episode.
+        verdict: The verdict, None until the episode is over.
     """
 
     observation: Observation
@@ -76,26 +76,26 @@ class Transition:
 class Episode:
     """One episode of an environment, from its start to its verdict.
 
-    Made by `Environment.start`, or by `fork`. One thing is done at a time: a step, a fork or a
-    judgement waits for the one before. `close` waits for nothing.
+    `Environment.start` or `fork` creates it. It executes one operation at a time: a step, a fork
+    or a judgement waits for the previous one. `close` does not wait.
 
     Args:
-        parts: What lives for it alone.
-        started_s: When its start began, as `time.perf_counter` tells.
+        parts: The parts that belong to this episode alone.
+        started_s: Time at which its start began, by `time.perf_counter`.
 
     Attributes:
-        environment: What it shares with others.
-        instance: The task with its parameters and all that the agent is told at the start.
+        environment: The environment, shared with other episodes.
+        instance: The task with its parameters and the instruction.
         first: The first observation.
-        steps: What the agent has done.
-        audit: What the sandbox's audit holds, once the episode is over.
+        steps: Steps of the agent.
+        audit: Audit of the sandbox, set when the episode is over.
         reset_s: Seconds from the start until the agent could act.
-        began_s: When its sandbox was started, in seconds since 1970.
-        over: It is judged or closed; nothing can be done in it.
-        on_end: Called when it was judged, with what there was to judge and the verdict, while
-            the files are still there. Not called for foreign tasks, which are judged alive.
-        parent: The episode it was forked from, None if it was started.
-        forked_at: How many steps its parent had taken by then; 0 if it was started.
+        began_s: Time at which its sandbox was started, in seconds since 1970.
+        over: Whether it was judged or closed; then it accepts no operation.
+        on_end: Called after the verdict, with the ended episode and the verdict, while the files
+            still exist. Not called for foreign tasks, whose tests run in the live sandbox.
+        parent: The episode from which it was forked, None if it was started.
+        forked_at: Number of steps that its parent had taken then; 0 if it was started.
     """
 
     def __init__(self, parts: EpisodeParts, started_s: float) -> None:
@@ -104,7 +104,7 @@ class Episode:
         self.steps: list[Step] = []
         self.audit = Audit()
         self.reset_s = 0.0
-        # A sandbox may have been started ahead, and its folders show when.
+        # A pooled sandbox was started earlier, and the times of its folders show when.
         self.began_s = min(time.time(), getattr(parts.sandbox, "began_s", time.time()))
         self.over = False
         self.on_end: OnEnd | None = None
@@ -130,43 +130,43 @@ class Episode:
 
     @property
     def sandbox(self) -> Sandbox:
-        """The computer of the episode."""
+        """Sandbox of the episode."""
         return self._parts.sandbox
 
     @property
     def backend(self) -> Backend | None:
-        """The services of the episode, None if the environment has no services."""
+        """Services of the episode, None if the environment has no services."""
         return self._parts.backend
 
     @property
     def dynamics(self) -> Dynamics:
-        """The world around the agent."""
+        """Faults and events around the agent."""
         return self._parts.dynamics
 
     @property
     def surfaces(self) -> Sequence[Surface]:
-        """The surfaces, in the order of the environment's surface kinds."""
+        """Surfaces, in the order of the environment's surface kinds."""
         return tuple(self._parts.surfaces)
 
     @property
     def prepared(self) -> str:
-        """Digest of what the setup left, 64 hex digits; empty if nothing is set up."""
+        """Digest of the state that the setup left, 64 hex digits; empty without a setup."""
         return self._parts.prepared.digest
 
     @property
     def waited_s(self) -> float:
-        """Seconds that the agent has waited for its user."""
+        """Time that the agent has waited for its user, in seconds."""
         talk = self._parts.conversation
         return 0.0 if talk is None else talk.waited_s
 
     async def _begin(self) -> None:
-        """Let everything begin and set `first` to all that the agent is told and shown."""
+        """Begin all parts and set `first` to the first observation."""
         parts, foreign = self._parts, self._parts.foreign
         own_words = "" if foreign is None else await foreign.begin(parts.sandbox)
         await parts.attach()
         self.reset_s = time.perf_counter() - self._started_s
         self.first = await first_observation(parts, own_words)
-        # A policy may build on the instruction alone and never read the first observation.
+        # A policy may use the instruction alone and never read the first observation.
         self.instance = replace(self.instance, instruction=self.first.text)
 
     async def step(self, decision: object, *, recorded: Sequence[StepEvent] = ()) -> Transition:
@@ -174,14 +174,14 @@ class Episode:
 
         Args:
             decision: A `Decision`, an `Action` or an action as JSON. Anything else counts as an
-                illegal action: it costs a step and the observation says why.
-            recorded: What happened in this step, if it is executed again. A user who would not
-                surely answer the same again is not asked again.
+                illegal action: it costs a step and the observation gives the reason.
+            recorded: Recorded events of this step, if it is executed again. A user whose
+                answers may vary repeats the recorded answer.
 
         Raises:
             SurfaceError: The episode is over.
             SandboxError: The sandbox died.
-            TaskError: The script of an event fails, whatever the agent has done.
+            TaskError: The script of an event fails, independent of the agent's actions.
             UserError: The user failed.
         """
         async with self._turn:
@@ -213,8 +213,8 @@ class Episode:
                     raise
                 told, ended = str(error), True
             except SandboxError as error:
-                # Only the agent has been in there: what does not stop, fit or answer when it is
-                # looked at is what the agent has left, and it is judged.
+                # Only the agent has acted in the sandbox. If the sandbox does not stop, fit or
+                # answer now, the agent left it so, and the episode is judged.
                 told, ended = f"the episode ends here: {error}", True
         observation = with_lines(seen, told)
         happened = parts.dynamics.take_events()
@@ -227,7 +227,7 @@ class Episode:
         return Transition(observation, verdict.score, ended, not ended, verdict)
 
     async def _act(self, action: Action) -> tuple[Observation, bool]:
-        """Return what an action leads to, and whether it ends the episode."""
+        """Execute an action; return its observation, and whether it ends the episode."""
         try:
             if action.tool == "" and action.arguments.keys() == {"malformed"}:
                 raise ActionError(str(action.arguments["malformed"])[:200])
@@ -257,18 +257,18 @@ class Episode:
         )
 
     async def fork(self) -> Episode:
-        """Return another episode that is where this one is; both go on.
+        """Return another episode in the same state; both continue.
 
         Files, rows, clock, pending events, fault counters, milestones and the user's memory are
-        copied, so that equal actions lead to equal observations and verdicts in both, and neither
-        sees what the other does. Processes are not copied: what an agent left running in the
-        background is not there in the fork, and a shell keeps its working directory and exported
-        variables only. A step that runs is waited for.
+        copied. Equal actions therefore lead to equal observations and verdicts in both, and
+        neither sees the actions of the other. Processes are not copied: background processes of
+        the agent are absent in the fork, and a shell keeps only its working directory and
+        exported variables. A fork waits for a step that is running.
 
         Raises:
             UnsupportedError: A part of the episode cannot be forked; the message names it.
             SurfaceError: The episode is over.
-            SandboxError: The sandbox died, or another one cannot be started.
+            SandboxError: The sandbox died, or a second one cannot be started.
         """
         async with self._turn:
             self._must_be_live()
@@ -285,7 +285,7 @@ class Episode:
             return child
 
     async def finish(self) -> Verdict:
-        """End the episode and judge what is there now.
+        """End the episode and judge its present state.
 
         Raises:
             SurfaceError: The episode is over.
@@ -301,7 +301,7 @@ class Episode:
             with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await parts.audit()
             if parts.foreign is not None:
-                # Their tests meet what the agent left running, so nothing is ended before them.
+                # A foreign task's tests see the agent's processes, so nothing is ended before them.
                 gave_up = self._gave_up is not None
                 return await parts.foreign.finish(parts.sandbox, gave_up=gave_up)
             return await self._judge(await parts.sandbox.seal(), over=True)
@@ -309,12 +309,12 @@ class Episode:
             await self._release()
 
     async def judge_now(self) -> Verdict:
-        """Judge what is there now as if the episode ended here; it goes on.
+        """Judge the present state as if the episode ended here; the episode continues.
 
-        What is judged is a snapshot, so every check of the rubric can be asked.
+        A snapshot is judged, so every check of the rubric can run.
 
         Raises:
-            SurfaceError: The episode is over, or a foreign task's own tests judge it.
+            SurfaceError: The episode is over, or it has a foreign task with tests of its own.
             SandboxError: The sandbox died.
         """
         async with self._turn:
@@ -326,7 +326,7 @@ class Episode:
             return await self._judge(await self.sandbox.snapshot())
 
     async def _judge(self, after: Snapshot, *, over: bool = False) -> Verdict:
-        """Judge these files, with what else is known of the episode, and drop them."""
+        """Judge a snapshot together with the other evidence, and discard the snapshot."""
         provider, prepared = self.environment.provider, self._parts.prepared
         try:
             try:
@@ -353,7 +353,7 @@ class Episode:
             await provider.discard(after)
 
     async def close(self) -> None:
-        """End the episode unjudged if it is not over. Never raises."""
+        """End the episode without a verdict if it is not over. Never raises."""
         if not self.over:
             self.over = True
             await self._release()
@@ -379,7 +379,7 @@ class Episode:
 
 
 def _read_action(value: object) -> Action:
-    """Read an action; anything else becomes a record of the complaint, which replays as such."""
+    """Read an action; anything else becomes a record of the error, which replays alike."""
     try:
         return Action.from_json(value)
     except ActionError as error:

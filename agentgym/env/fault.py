@@ -1,7 +1,7 @@
-"""Injected faults: which call of a tool one strikes, and what the agent then sees.
+"""Injected faults: the calls of a tool that fail, and the agent's observation of the failure.
 
-Both depend on the task, the fault, the tool, the number of the call and the episode's seed, and
-on nothing else: no generator has a state that somebody else could move.
+Both depend only on the task, the fault, the tool, the number of the call and the seed of the
+episode. No generator has a shared state that other code could advance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agentgym.records import Effect, Observation, Reply
 from agentgym.task.dynamics import FaultKind, FaultManifest, Point
 
 _DRAW = "agentgym.fault/1"
-"""Part of every draw: another way of drawing gets another name, never other faults in silence."""
+"""Part of every draw: a new method needs a new name, so that faults never change silently."""
 
 _WHOLE = 2**64
 _GARBLED_SHARE = 0.2
@@ -25,12 +25,12 @@ _QUOTED = 200
 _ERROR = "error: {tool}: temporarily unavailable, try again later"
 _TIMEOUT = "error: {tool}: no answer in time; it is not known whether the call was carried out"
 DELAY_S = 300.0
-"""What a slow answer takes where the task does not say."""
+"""Default delay of a slow answer, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class InjectedFault:
-    """A fault and the call that it strikes."""
+    """A fault and the call in which it is injected."""
 
     fault: FaultManifest
     call: int
@@ -39,7 +39,7 @@ class InjectedFault:
 
     @property
     def detail(self) -> str:
-        """What happened, in a line for the record."""
+        """Description of the fault for the record, in one line."""
         fault = self.fault
         told = f"{fault.tool} call {self.call}: {fault.kind!s}"
         if fault.kind is FaultKind.SLOW:
@@ -48,17 +48,17 @@ class InjectedFault:
 
     @property
     def delay_s(self) -> float:
-        """How much longer the call takes on the logical clock."""
+        """Extra time of the call on the logical clock, in seconds."""
         if self.fault.kind is not FaultKind.SLOW:
             return 0.0
         return self.fault.delay_s or DELAY_S
 
     def answer(self, true: Observation | None, message: str = "") -> Observation:
-        """Return what the agent sees.
+        """Return the agent's observation.
 
         Args:
-            true: What the tool answered; None where it was not called.
-            message: The fault's own, slots filled.
+            true: Observation of the tool; None if the tool was not called.
+            message: Message of the fault, slots filled.
         """
         kind, tool = self.fault.kind, self.fault.tool
         if kind is FaultKind.ERROR:
@@ -68,18 +68,18 @@ class InjectedFault:
         if kind is FaultKind.SLOW:
             gap = "\n" if true.text and not true.text.endswith("\n") else ""
             return replace(true, text=f"{true.text}{gap}[the answer took {self.delay_s:g} s]")
-        # Its structured parts and its picture would tell what the text no longer does.
+        # The structured parts and the picture would reveal the text that was removed.
         text = self._garbled(true.text) if kind is FaultKind.GARBLED else self._cut(true.text)
         return Observation(text, effect=true.effect)
 
     def reply(self, true: Reply | None, message: str = "") -> Reply:
-        """Return what a surface gets that calls a service by itself, instead of the agent.
+        """Return the reply for a surface that calls a service on its own, instead of the agent.
 
-        It has a value to hand on or an error; what came through damaged is no value.
+        The reply has a value or an error; a damaged value becomes an error.
 
         Args:
-            true: What the service answered; None where it was not called.
-            message: The fault's own, slots filled.
+            true: Reply of the service; None if the service was not called.
+            message: Message of the fault, slots filled.
         """
         if self.fault.kind is FaultKind.SLOW and true is not None:
             return true
@@ -94,7 +94,7 @@ class InjectedFault:
         if not text:
             return "".join(noise)
         spoilt = [key >> 8 < _GARBLED_SHARE * (_WHOLE >> 8) for key in keys]
-        # At least one: a short text could otherwise come through whole.
+        # At least one: a short text could otherwise pass unchanged.
         spoilt[self._draw("first") % len(text)] = True
         return "".join(n if bad else c for c, n, bad in zip(text, noise, spoilt, strict=True))
 
@@ -111,8 +111,8 @@ class Faults:
 
     Args:
         task: Id of the task.
-        faults: Its faults; where two strike one call, the earlier in the file does.
-        seed: Of the episode.
+        faults: Faults of the task; of two that match one call, the earlier in the file wins.
+        seed: Seed of the episode.
     """
 
     def __init__(self, task: str, faults: Sequence[FaultManifest], seed: int) -> None:
@@ -120,13 +120,13 @@ class Faults:
         self._calls: Counter[str] = Counter()
 
     def fork(self) -> Faults:
-        """Return the faults of another episode, with as many calls counted."""
+        """Return the faults of a forked episode, with the same counts of calls."""
         other = Faults(self._task, self._faults, self._seed)
         other._calls = self._calls.copy()
         return other
 
     def next_call(self, tool: str) -> InjectedFault | None:
-        """Count one more call of a tool and return what strikes it."""
+        """Count one more call of a tool and return the fault to inject, if any."""
         self._calls[tool] += 1
         call = self._calls[tool]
         for fault in self._faults:
@@ -136,10 +136,10 @@ class Faults:
 
 
 def is_injected(task: str, fault: FaultManifest, call: int, seed: int) -> bool:
-    """Whether a fault strikes a call of its tool, the first of which is 1.
+    """Return whether a fault is injected into a call of its tool; the first call is 1.
 
-    What `at_most` allows is counted over the draws of the earlier calls, whatever became of
-    them.
+    `at_most` limits the number of successful draws for earlier calls, whether or not those faults
+    took effect.
     """
     if fault.calls is not None:
         return call in fault.calls

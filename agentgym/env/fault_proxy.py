@@ -1,8 +1,8 @@
-"""The services as surfaces reach them: what the world does to calls, it does to theirs too.
+"""Services with faults: a proxy that injects faults into calls of surfaces.
 
-A call that an agent makes is struck by faults on its way to the surface (`Dynamics.call`). One
-that a surface makes by itself, because a program or a script asks for it, is counted and struck
-here, as a call of the same tool.
+`Dynamics.call` injects faults into calls of the agent on their way to the surface. This proxy
+counts the calls that a surface makes on its own, because a program or a script requests them, and
+injects faults into them as into any call of the same tool.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from agentgym.records import Actor, Json, Reply
 
 
 class FaultInjector(Protocol):
-    """Who knows what strikes a call."""
+    """Decides which fault to inject into a call."""
 
     acting: str
 
     def next_fault(self, tool: str) -> InjectedFault | None:
-        """Count one more call of a tool and return what strikes it."""
+        """Count one more call of a tool and return the fault to inject, if any."""
         ...
 
     def note_fault(self, injected: InjectedFault) -> str:
-        """Take down that a fault has struck, and return its message."""
+        """Record an injected fault, and return its message."""
         ...
 
 
 class FaultProxy:
-    """Services of a world with faults.
+    """Services with injected faults.
 
     Args:
         services: The live services.
-        world: Decides which calls are struck.
+        world: Decides into which calls faults are injected.
     """
 
     def __init__(self, services: Services, world: FaultInjector) -> None:
@@ -42,12 +42,12 @@ class FaultProxy:
 
     @property
     def waits(self) -> bool:
-        """Whether they wait for another process."""
+        """Whether the services wait for another process."""
         return self._services.waits
 
     @property
     def now(self) -> str:
-        """The logical time, ISO 8601 in UTC."""
+        """Logical time, ISO 8601 in UTC."""
         return self._services.now
 
     @property
@@ -56,11 +56,11 @@ class FaultProxy:
         return self._services.hash
 
     def picture(self, name: str) -> Picture | None:
-        """Return the image of a name, None where there is none."""
+        """Return the image of a name, None if the image does not exist."""
         return self._services.picture(name)
 
     def call(self, tool: str, arguments: Mapping[str, Json], actor: Actor = "agent") -> Reply:
-        """Call a tool, unless a fault strikes; only calls of the agent are struck."""
+        """Call a tool, unless a fault is injected; only the agent's calls can have faults."""
         if actor != "agent" or tool == self._injector.acting:
             return self._services.call(tool, arguments, actor)
         injected = self._injector.next_fault(tool)

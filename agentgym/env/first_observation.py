@@ -12,11 +12,11 @@ from agentgym.user.service_access import UserServiceAccess
 
 
 async def first_observation(parts: EpisodeParts, rules: str) -> Observation:
-    """Let the world and the user begin, and return all that the agent is told and shown.
+    """Begin the world and the conversation, and return the first observation.
 
     Args:
-        parts: Those of an episode whose surfaces are attached.
-        rules: Text that the rules of a foreign task add.
+        parts: Parts of an episode whose surfaces are attached.
+        rules: Additional text from the rules of a foreign task.
 
     Raises:
         TaskError: An event before the first step is broken.
@@ -40,7 +40,7 @@ def with_lines(observation: Observation, told: str) -> Observation:
 
 
 async def _with_views(first: Observation, parts: EpisodeParts) -> Observation:
-    """Add what the surfaces show: all texts and data, and the first image."""
+    """Add the views of the surfaces: all texts and data, and the first image."""
     for kind, surface in zip(parts.environment.surface_kinds, parts.surfaces, strict=True):
         view = await surface.observe()
         first = with_lines(first, view.text)
@@ -51,7 +51,7 @@ async def _with_views(first: Observation, parts: EpisodeParts) -> Observation:
 
 
 def _about(parts: EpisodeParts) -> str:
-    """Return where and when the agent is, as its environment tells it."""
+    """Return the environment's text about the place and the time."""
     about = parts.environment.about
     if not about:
         return ""
@@ -60,7 +60,7 @@ def _about(parts: EpisodeParts) -> str:
 
 
 async def _open_conversation(parts: EpisodeParts) -> str:
-    """Let the user begin and return their opening; empty if they wait, or there is no user."""
+    """Begin the conversation and return the user's opening; empty if there is no opening."""
     reach: UserWorld | None = UserServiceAccess(parts.backend)
     if parts.foreign is not None:
         reach = parts.foreign.customer

@@ -56,23 +56,23 @@ class ForeignEpisode(Protocol):
     """The rules of one running episode.
 
     Attributes:
-        services: What the task brings beside its sandbox, None where that is nothing.
-        customer: What its simulated user can see and do, None where it has none.
+        services: Services that the task brings, None if it brings only a sandbox.
+        customer: The simulated user's access to services, None if the task has no user.
     """
 
     services: Services | None
     customer: UserWorld | None
 
     async def begin(self, sandbox: Sandbox) -> str:
-        """Make all ready and return what the agent is told beside the instruction."""
+        """Prepare the episode and return text for the agent besides the instruction."""
         ...
 
     async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
-        """Return the next instruction, None where the episode is over."""
+        """Return the next instruction, None if the episode is over."""
         ...
 
     def note(self, step: Step) -> None:
-        """Hear of a step that is done."""
+        """Take note of a finished step."""
         ...
 
     def fork(self) -> NoReturn:
@@ -84,11 +84,11 @@ class ForeignEpisode(Protocol):
         ...
 
     async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
-        """Judge what the agent left."""
+        """Judge the state that the agent left."""
         ...
 
     def close(self) -> None:
-        """Let go of what was made ready. Never raises."""
+        """Release all resources. Never raises."""
         ...
 
 
@@ -104,15 +104,15 @@ def foreign_episode(
     """Return the rules of an episode that is about to begin.
 
     Args:
-        rules: Of the task.
+        rules: Rules of the task.
         provider: Starts the sandbox of a separate verifier.
-        recipe: Of the agent's sandbox.
+        recipe: Recipe of the agent's sandbox.
         untouched: Starts a sandbox like the agent's, as the setup left it.
-        offline: Neither has a network, whatever the rules say.
-        judge: Who decides sentences; None: whom AGENTGYM_JUDGE names.
+        offline: Whether both sandboxes have no network, whatever the rules say.
+        judge: Judge of sentences; None for the judge that AGENTGYM_JUDGE names.
 
     Raises:
-        TaskError: Nothing here knows such rules.
+        TaskError: The rules are of an unknown kind.
     """
     match rules:
         case SandboxRules():
@@ -123,14 +123,14 @@ def foreign_episode(
 
 
 class SandboxEpisode:
-    """An episode in a sandbox that tests judge.
+    """An episode in a sandbox, judged by tests.
 
     Args:
-        rules: Of the task.
+        rules: Rules of the task.
         provider: Starts the sandbox of a separate verifier.
-        recipe: Of the agent's sandbox.
+        recipe: Recipe of the agent's sandbox.
         untouched: Starts a sandbox like the agent's, as the setup left it.
-        offline: Neither has a network, whatever the rules say.
+        offline: Whether both sandboxes have no network, whatever the rules say.
     """
 
     def __init__(
@@ -155,10 +155,10 @@ class SandboxEpisode:
         return self._rules.stages[len(self._outcomes)]
 
     async def begin(self, sandbox: Sandbox) -> str:
-        """Make the sandbox ready for the first stage; nothing is told beside its instruction.
+        """Prepare the sandbox for the first stage; there is no text besides the instruction.
 
         Raises:
-            SandboxError: It does not become healthy.
+            SandboxError: The sandbox does not become healthy.
         """
         for folder in (AGENT_LOGS, VERIFIER_LOGS, ARTIFACTS):
             await sandbox.write_file(f"{folder}/.keep", b"")
@@ -179,9 +179,9 @@ class SandboxEpisode:
         await _wait_for_health(sandbox, stage.healthcheck)
 
     async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
-        """Judge the present stage where another follows; returns the next instruction.
+        """Judge the present stage if another follows, and return the next instruction.
 
-        None where the episode is over: the last stage is judged by `finish`.
+        Return None if the episode is over; `finish` judges the last stage.
 
         Raises:
             SandboxError: The sandbox broke.
@@ -198,14 +198,14 @@ class SandboxEpisode:
         except SandboxDiedError:
             raise
         except SandboxError as error:
-            # The agent has acted: a folder where a file belongs is of its making.
+            # The agent has acted, so it created a folder that stands in place of a file.
             self._halted = True
             self._outcomes.append(Outcome(0.0, message=f"the step could not begin: {error}"))
             return None
         return self._stage.instruction
 
     async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
-        """Judge what the agent left, in its sandbox or in one of the verifier's own."""
+        """Judge the state that the agent left, in its sandbox or in the verifier's own."""
         reached = len(self._outcomes)
         stopped = self._halted or (reached and self._stopped_early())
         if not stopped and self._broken is None and reached < len(self._rules.stages):
@@ -215,10 +215,10 @@ class SandboxEpisode:
         return verdict_of(self._rules, self._outcomes, gave_up=gave_up)
 
     def note(self, step: Step) -> None:
-        """Take no note: what the agent left is judged, not how."""
+        """Do nothing: the verdict depends on the final state, not on the steps."""
 
     def fork(self) -> NoReturn:
-        """Refuse a fork: the tests judge what runs in the sandbox, and a fork has no processes.
+        """Refuse a fork: the tests judge running processes, and a fork copies no process.
 
         Raises:
             UnsupportedError: Always.
@@ -229,7 +229,7 @@ class SandboxEpisode:
         )
 
     def close(self) -> None:
-        """Let go of nothing: the sandbox is its owner's."""
+        """Do nothing: the owner of the sandbox closes it."""
 
     def _stopped_early(self) -> bool:
         last = len(self._outcomes) - 1
@@ -237,13 +237,13 @@ class SandboxEpisode:
         return least is not None and self._outcomes[last].reward < least
 
     async def _tested(self, sandbox: Sandbox) -> Outcome:
-        """Run the tests over what the agent left.
+        """Run the tests on the state that the agent left.
 
-        Where they break, they are run once more where nothing was done. There they say
-        something: then what the agent left broke them, and they are failed.
+        If the tests break, they run once more in an untouched sandbox. If they work there, the
+        agent's changes broke them, and they count as failed.
 
         Raises:
-            SandboxDiedError: The sandbox is gone.
+            SandboxDiedError: The sandbox died.
         """
         try:
             return await self._tests_of(sandbox)
@@ -281,13 +281,13 @@ class SandboxEpisode:
         computer = self._rules.verifier or self._rules.computer
         plan = await asyncio.to_thread(computer_plan, computer, Sources())
         toolkit = await asyncio.to_thread(find_toolkit, test_requirements(self._rules), plan)
-        # The agent may be somebody else than the image says; the tests are not.
+        # The agent may run as another user than the image's, but the tests do not.
         user = self._rules.verifier_user or computer_recipe(computer, recipe.name).user
         target = VerifierTarget(sandbox, recipe.env, user, separate)
         return await run_tests(target, self._rules, self._stage, toolkit)
 
     async def _tested_apart(self, sandbox: Sandbox) -> Outcome:
-        """Run the tests where the agent never was, over the artifacts alone."""
+        """Run the tests in a sandbox without the agent, on the artifacts alone."""
         assert self._rules.verifier is not None
         after = await sandbox.seal()
         try:
@@ -313,7 +313,7 @@ async def _wait_for_health(sandbox: Sandbox, check: Healthcheck | None) -> None:
     """Wait until a healthcheck passes.
 
     Raises:
-        SandboxError: It failed as often as it may.
+        SandboxError: The healthcheck used up its retries.
     """
     if check is None:
         return
@@ -333,10 +333,10 @@ async def _wait_for_health(sandbox: Sandbox, check: Healthcheck | None) -> None:
 
 
 def _pack(tree: FileTree, artifacts: Sequence[Artifact]) -> bytes:
-    """Pack the artifacts that are there, without what they leave out.
+    """Pack the existing artifacts, without their excluded paths.
 
     Raises:
-        GuestFileError: One is of an odd kind, or too large.
+        GuestFileError: An artifact has an unsupported file type, or is too large.
     """
     wanted = [Artifact(ARTIFACTS), *artifacts]
     packed = io.BytesIO()
@@ -354,7 +354,7 @@ def _pack(tree: FileTree, artifacts: Sequence[Artifact]) -> bytes:
 
 
 async def _bring(packed: bytes, folder: Path, sandbox: Sandbox) -> None:
-    """Put packed files into a sandbox at the places they had."""
+    """Unpack files in a sandbox at their original paths."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for member in archive:
             target, place = f"/{member.name}", folder / "entry"

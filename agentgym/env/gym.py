@@ -6,6 +6,7 @@ when it ends, is decided by `agentgym.env.episode`.
 
 from __future__ import annotations
 
+import functools
 import json
 import weakref
 from collections.abc import Mapping
@@ -24,7 +25,8 @@ from agentgym.surfaces.schemas import ToolForm, tool_schemas
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
-    from agentgym.env.episode import Episode
+    from agentgym.env.episode import Episode, Transition
+    from agentgym.env.gym_recording import GymRecording, Labels
 
 _SEEDS: Final = 2**31
 
@@ -42,6 +44,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         environment: The environment to drive; it is closed with this one.
         seed: Seed of the first episode, where `reset` is not given one.
         render_mode: ``"ansi"`` makes `render` return the last text.
+        recording: Records the episodes; it is closed with this one. None: nothing is recorded.
 
     Raises:
         ConfigError: `seed` is negative or no integer, or `render_mode` is unknown.
@@ -49,6 +52,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
     Attributes:
         environment: The environment.
         episode: The current episode, None before the first reset.
+        recording: Records the episodes, None if nothing is recorded.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}
@@ -60,6 +64,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         *,
         seed: int | None = None,
         render_mode: str | None = None,
+        recording: GymRecording | None = None,
     ) -> None:
         if seed is not None and (not isinstance(seed, int) or seed < 0):
             raise ConfigError(f"seed: expected None or an integer from 0 on, got {seed!r}")
@@ -71,7 +76,9 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         self.observation_space = observation_space(environment.observation_limits)
         self.episode: Episode | None = None
         self._portal = portal()
-        self._abandoned = weakref.finalize(self, self._portal.start, environment.close)
+        self.recording = recording
+        end = functools.partial(_end, environment, recording)
+        self._abandoned = weakref.finalize(self, self._portal.start, end)
         self._abandoned.atexit = False  # the providers close all sandboxes then
         self._seed = seed
         self._text: str | None = None
@@ -86,31 +93,52 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         Args:
             seed: Seed of this episode, which decides the instance of a template task. Without
                 one the next is drawn from `np_random`, so a seeded run stays reproducible.
-            options: There are none yet; anything but None or {} is refused.
+            options: ``group`` and ``metadata`` of an episode that is recorded (docs/record.md);
+                anything else is refused, and so are these two if nothing is recorded.
 
         Returns:
             The first observation, and an info with ``task``, ``seed``, ``params`` and
             ``instruction``.
+
+        Raises:
+            ConfigError: An option is wrong.
+            RecordError: The episode cannot be recorded.
         """
         if self._closed:
             raise ClosedEnvironmentError("this environment is closed: make a new one")
-        if options:
-            raise ConfigError(f"reset takes no options, got {', '.join(map(repr, options))}")
+        labels = self._labels(options or {})
         if seed is None and self._np_random is None:
             seed = self._seed
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(_SEEDS))
         self._running = False
-        episode = self._portal.run(self._restart(seed))
+        episode = self._portal.run(self._restart(seed, labels))
         self._running = True
         info = {**describe(episode), "instruction": episode.first.text}
         return self._observe(episode.first), info
 
-    async def _restart(self, seed: int) -> Episode:
+    def _labels(self, options: Mapping[str, Any]) -> Labels | None:
+        if self.recording is not None:
+            from agentgym.env.gym_recording import read_labels
+
+            return read_labels(options)
+        if options:
+            told = ", ".join(map(repr, options))
+            raise ConfigError(
+                f"reset takes no options, got {told}; an environment that is made with "
+                "record='FOLDER' takes 'group' and 'metadata'"
+            )
+        return None
+
+    async def _restart(self, seed: int, labels: Labels | None) -> Episode:
         if self.episode is not None:
             await self.episode.close()
-        self.episode = await self.environment.start(seed)
+        if self.recording is None or labels is None:
+            self.episode = await self.environment.start(seed)
+        else:
+            self.recording.abandon("reset before its end")
+            self.episode = await self.recording.start(self.environment, seed, labels)
         return self.episode
 
     def step(
@@ -126,13 +154,14 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
             gymnasium.error.ResetNeeded: No episode is running.
             VerifierError: The task's own checks are broken: there is no reward to give, and
                 zero would be a lie.
+            RecordError: The step cannot be recorded.
         """
         episode = self.episode
         if not self._running or episode is None:
             why = "the episode has ended" if self._text is not None else "none has begun"
             raise ResetNeeded(f"there is no episode to step, {why}: call reset() first")
         self._running = False  # a step that raises has broken the episode
-        done = self._portal.run(episode.step(action))
+        done = self._portal.run(self._step(episode, action))
         self._running = not (done.terminated or done.truncated)
         info = {**describe(episode), "effect": done.observation.effect.value}
         if done.verdict is not None:
@@ -141,6 +170,11 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
             info["verdict"] = plain(asdict(done.verdict))
         observation = self._observe(done.observation)
         return observation, float(done.reward), done.terminated, done.truncated, info
+
+    async def _step(self, episode: Episode, action: object) -> Transition:
+        if self.recording is None:
+            return await episode.step(action)
+        return await self.recording.step(action)
 
     def tool_schemas(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
         """Return all tools as the ``tools`` parameter of a model's API; see `Environment`."""
@@ -155,15 +189,25 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         return self._text
 
     def close(self) -> None:
-        """End the episode and its sandbox; may be called twice."""
+        """End the episode and its sandbox; may be called twice.
+
+        Raises:
+            RecordError: The end of the episode cannot be recorded.
+        """
         self._abandoned.detach()
-        if not self._closed and not self._portal.closed:
-            self._portal.run(self.environment.close())
-        self._closed, self._running = True, False
+        closed, self._closed, self._running = self._closed, True, False
+        if not closed and not self._portal.closed:
+            self._portal.run(_end(self.environment, self.recording))
 
     def _observe(self, observation: Observation) -> dict[str, Any]:
         self._text = observation.text
         return element(observation)
+
+
+async def _end(environment: Environment, recording: GymRecording | None) -> None:
+    await environment.close()
+    if recording is not None:
+        recording.close("closed before its end")
 
 
 def describe(episode: Episode) -> dict[str, Any]:

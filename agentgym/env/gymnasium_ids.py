@@ -1,8 +1,8 @@
-"""The tasks on the search path under ids that Gymnasium knows, registered when it is imported.
+"""Registers the tasks on the search path with Gymnasium, as soon as Gymnasium is imported.
 
 ``terminal/git-repair-v1`` is ``agentgym/terminal.git-repair-v1`` in Gymnasium, whose ids have one
-slash. Importing Gymnasium costs more time than the rest of a command's start, so that importing
-agentgym only arranges for the registration: it happens once Gymnasium has been imported.
+slash. Importing Gymnasium takes longer than the rest of a command's start, so importing agentgym
+only arranges for the registration, which happens once Gymnasium has been imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TASK_ID: Final = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
 def register_with_gymnasium() -> None:
     """Register the tasks now if Gymnasium has been imported, else as soon as it is.
 
-    A broken search path does not break an import: whoever uses the path next says what is wrong.
+    A broken search path does not break an import: the next use of the path reports the error.
     """
     if _GYMNASIUM in sys.modules:
         _register_quietly()
@@ -39,7 +39,7 @@ def register_with_gymnasium() -> None:
 
 
 def register_tasks() -> None:
-    """Register every task on the search path with Gymnasium. Only folder listings are read."""
+    """Register every task on the search path with Gymnasium. This reads only folder listings."""
     import gymnasium
 
     for task_id in folders("tasks"):
@@ -49,7 +49,7 @@ def register_tasks() -> None:
 
 
 def spec_of(task_id: str, **arguments: Any) -> EnvSpec:
-    """Describe an environment so that Gymnasium can make it, again and elsewhere."""
+    """Return the specification with which Gymnasium can create an environment, in any process."""
     from gymnasium.envs.registration import EnvSpec
 
     return EnvSpec(
@@ -68,7 +68,7 @@ def _register_quietly() -> None:
 
 
 class _Watch(MetaPathFinder):
-    """Sees Gymnasium's import begin, once, and has the other finders find it."""
+    """Detects the first import of Gymnasium, and lets the other finders find it."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -83,13 +83,13 @@ class _Watch(MetaPathFinder):
 
 
 class _ThenRegister(Loader):
-    """Imports a module as another loader does, then registers the tasks."""
+    """Imports a module through another loader, then registers the tasks."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
     def __getattr__(self, name: str) -> Any:
-        """Answer as the other loader does: for resources, sources and the like."""
+        """Return the other loader's attribute: for resources, sources and the like."""
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:

@@ -1,4 +1,4 @@
-"""The services of an environment's episodes: what they begin as, and what the task does to them."""
+"""The services of an environment's episodes: their initial state, and the task's changes to it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from agentgym.task.model import Instance
 from agentgym.task.template import canonical
 
 WORLD_SEED: Final = 1
-"""Of the data that services come with: the same world in every task, known to its author."""
+"""Seed of the services' data: the same in every task, so that task authors know the data."""
 
 _KEPT: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class ServicesStart:
-    """What the services of an instance begin as.
+    """Initial state of an instance's services.
 
     Attributes:
-        services: Which they are.
-        snapshot: Their state as the setup left it.
-        gold: What the setup left for the checks, by name.
+        services: The services.
+        snapshot: Their state after the setup.
+        gold: Data that the setup left for the checks, by name.
     """
 
     services: ServiceSet
@@ -38,7 +38,7 @@ class ServicesStart:
     gold: Mapping[str, bytes] = field(default_factory=dict)
 
     def fork(self) -> Backend:
-        """Return live services of one's own; to be closed."""
+        """Return live services with this state; the caller closes them."""
         return Backend(self.services, self.snapshot)
 
 
@@ -46,7 +46,7 @@ _prepared: OrderedDict[tuple[ServiceSet, str], ServicesStart] = OrderedDict()
 
 
 def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
-    """Return what the services of an instance begin as; its setup runs once per process.
+    """Return the initial state of an instance's services; the setup runs once per process.
 
     Raises:
         TaskError: The setup is broken.
@@ -72,10 +72,10 @@ def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
 
 
 def run_service_script(backend: Backend, instance: Instance, event: str, script: str) -> str:
-    """Run an event's script over live services; what it did is undone where it fails.
+    """Run an event's script on live services; undo its changes if it fails.
 
     Returns:
-        What went wrong, empty where nothing did.
+        The error of the script, empty if it succeeded.
     """
     context = _desk(backend, instance, "world", f"event {event}")
     try:

@@ -1,4 +1,4 @@
-"""Opening the environment of a task by name, with its sandbox provider, and closing both again."""
+"""Opens the environment of a task by name, with its sandbox provider, and closes both."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def open_environment(
 ) -> AsyncIterator[Environment]:
     """Open the environment of a task, in which many episodes may be live at once.
 
-    At the exit all episodes are ended, and so is the sandbox provider if it was made here.
+    The exit ends all episodes, and closes the sandbox provider if this function created it.
 
     Example:
         >>> async def count_logs() -> str:
@@ -40,20 +40,20 @@ async def open_environment(
         ...         return (await episode.step(call)).observation.text
 
     Args:
-        task_id: Such as ``"terminal/git-repair-v1"``, or the path of a task folder
-            (``"./hello"``); what a folder in a foreign format needs is built first.
+        task_id: Id such as ``"terminal/git-repair-v1"``, or the path of a task folder
+            (``"./hello"``); a folder in a foreign format is built first if needed.
         sandbox: Name of a sandbox provider, or a provider, which stays open.
-        mcp: An MCP server whose tools the agent gets beside the others: a command line, a URL, or
-            the options of ``[surface.mcp]`` (docs/mcp.md).
-        max_steps: Steps before an episode is cut off; None takes the task's own number.
-        offline: Sandboxes have no network, whatever the task allows.
-        judge: Decides what checks ask a judge, such as ``"openai:MODEL"``; empty: the one that
-            AGENTGYM_JUDGE names.
-        user: Plays the user of the task, if it has one, such as ``"openai:MODEL"``; empty: the one
-            that AGENTGYM_USER names, else the script.
+        mcp: An MCP server with additional tools for the agent: a command line, a URL, or the
+            options of ``[surface.mcp]`` (docs/mcp.md).
+        max_steps: Largest number of steps in an episode; None for the task's own.
+        offline: Whether sandboxes have no network, whatever the task allows.
+        judge: Spec of the judge for checks that need one, such as ``"openai:MODEL"``; empty for
+            the judge that AGENTGYM_JUDGE names.
+        user: Spec of the simulated user, if the task has one, such as ``"openai:MODEL"``; empty
+            for the user that AGENTGYM_USER names, else the script.
 
     Raises:
-        NotFoundError: There is no task or sandbox provider of that name; offers the close match.
+        NotFoundError: The task or sandbox provider is unknown; the message names a close match.
         ConfigError: Another argument is wrong.
         TaskError: The task is broken.
     """
@@ -79,10 +79,10 @@ async def open_environment(
 
 
 def load_built(task_id: str, mcp: str | Mapping[str, Any] | None = None) -> Task:
-    """Return a task with all that its sandboxes need, and with an MCP server if one is given.
+    """Return a task, built if needed, and with an MCP server if one is given.
 
     Raises:
-        AgentGymError: There is no such task, or its image cannot be built.
+        AgentGymError: The task is unknown, or its image cannot be built.
     """
     task = find_task(task_id)
     if mcp is not None:
@@ -94,7 +94,7 @@ def load_built(task_id: str, mcp: str | Mapping[str, Any] | None = None) -> Task
 
 
 def mcp_options(server: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ``[surface.mcp]`` table of a server: of its command line, its URL, or as it is."""
+    """Return the ``[surface.mcp]`` table for a command line, a URL or given options."""
     if not isinstance(server, str):
         return dict(server)
     return {"url" if server.startswith(("http://", "https://")) else "command": server}

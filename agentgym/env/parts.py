@@ -1,7 +1,7 @@
-"""The parts that live for one episode: sandbox, services, surfaces, world, user, foreign rules.
+"""The parts of one episode: sandbox, services, surfaces, world, user, foreign rules.
 
-Owns how these parts are made, how they end, and how all of them are forked. Each part says
-itself whether it can be forked: one that cannot raises an UnsupportedError that names it.
+This module creates, closes and forks these parts. A part that cannot be forked raises an
+UnsupportedError that names it.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class EpisodeParts:
     """The parts of one episode; made by `make_parts` or `fork_parts`.
 
     Attributes:
-        environment: What the episode shares with others.
+        environment: The environment, shared with other episodes.
         instance: The task with its parameters.
-        prepared: What the episode started from, and the gold for its checks.
-        sandbox: Its computer.
+        prepared: Its initial state, and the gold for its checks.
+        sandbox: Its sandbox.
         backend: Its services, None if the environment has no services.
-        dynamics: What happens around the agent.
+        dynamics: Its faults and events.
         conversation: The user beside the agent, None if the task has no user.
         foreign: The rules of a foreign task, None for a task of our own.
-        surfaces: What the agent acts through, in the order of the environment's kinds.
-        earlier: What the audits of the sandboxes hold that this one was forked from.
-        calls: Executes a legal call, by the tool's name; filled by `attach`.
+        surfaces: Its surfaces, in the order of the environment's kinds.
+        earlier: Audits of the sandboxes from which this one was forked.
+        calls: Function that executes a legal call, by the tool's name; `attach` fills it.
     """
 
     environment: Environment
@@ -68,7 +68,7 @@ class EpisodeParts:
         """Attach a new surface of every kind.
 
         Raises:
-            AgentGymError: One cannot be attached.
+            AgentGymError: A surface cannot be attached.
         """
         site = Site(self.sandbox, self._services())
         for kind in self.environment.surface_kinds:
@@ -82,7 +82,7 @@ class EpisodeParts:
         return self.dynamics.services if self.foreign is None else self.foreign.services
 
     async def audit(self) -> Audit:
-        """Return what was recorded out of the guest's reach, before a fork too.
+        """Return the audit, which the guest cannot reach; it includes the time before a fork.
 
         Raises:
             SandboxError: The sandbox does not answer.
@@ -105,15 +105,15 @@ class EpisodeParts:
 
 
 async def make_parts(environment: Environment, instance: Instance) -> EpisodeParts:
-    """Prepare what an instance needs, start its sandbox and fork its services.
+    """Prepare an instance, start its sandbox and fork its services.
 
-    The surfaces are attached later, once a foreign task has made the site ready.
+    The surfaces are attached later, after a foreign task has prepared the site.
 
     Raises:
         TaskError: The setup is broken.
         SandboxError: No sandbox could be started.
     """
-    WORKERS.warm()  # what judges loads while the sandbox is made
+    WORKERS.warm()  # the processes that judge load while the sandbox starts
     prepared = await environment.prepare_instance(instance)
     begun = None
     if environment.services is not None:
@@ -155,14 +155,14 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
 
 
 async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
-    """Return parts of another episode that are as these are now; these go on.
+    """Return parts of another episode in the same state; the originals stay in use.
 
-    Files, rows and what each part remembers are copied. Processes are not: those that a surface
-    or the recipe starts begin anew, and what else ran in the sandbox is not there.
+    Files, rows and the memory of each part are copied. Processes are not: those of a surface or of
+    the recipe start anew, and all others are absent.
 
     Raises:
         UnsupportedError: A part cannot be forked; the message names it.
-        SandboxError: The sandbox died, or another one cannot be started.
+        SandboxError: The sandbox died, or a second one cannot be started.
     """
     if parts.foreign is not None:
         parts.foreign.fork()

@@ -1,7 +1,7 @@
-"""The way from synchronous callers into the asynchronous engine: one event loop per process.
+"""Runs the asynchronous engine for synchronous callers: one event loop per process.
 
-The loop lives in a daemon thread, so that it works inside notebooks and beside other loops. The
-first call starts it: a process that has only looked around can still fork safely.
+The loop runs in a daemon thread, so it works inside notebooks and beside other loops. The first
+call starts it: a process that has made no call yet can still fork safely.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SIGNAL_S: Final = 1.0
 
 
 class Portal:
-    """Runs coroutines on one background event loop. `portal` returns the process's own."""
+    """Runs coroutines on one background event loop; `portal` returns the one of the process."""
 
     def __init__(self) -> None:
         self._pid = os.getpid()
@@ -34,9 +34,9 @@ class Portal:
         self._started: set[asyncio.Task[None]] = set()
 
     def run(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
-        """Run a coroutine to its end and return what it returns.
+        """Run a coroutine to its end and return its result.
 
-        Ctrl-C cancels the coroutine and lets it clean up before it is raised here.
+        Ctrl-C cancels the coroutine and lets it clean up before KeyboardInterrupt is raised here.
 
         Example:
             >>> portal().run(asyncio.sleep(0, "result"))
@@ -44,10 +44,10 @@ class Portal:
 
         Args:
             work: The coroutine.
-            timeout_s: Cancel it after so long; None waits for ever.
+            timeout_s: Seconds after which it is cancelled; None for no limit.
 
         Raises:
-            TimeoutError: It was cancelled because the time had passed.
+            TimeoutError: The time limit passed, and the coroutine was cancelled.
             RuntimeError: The call would wait for itself, or comes from a forked process.
         """
         try:
@@ -73,7 +73,7 @@ class Portal:
 
         try:
             loop.call_soon_threadsafe(start)
-            # A signal that comes just before a wait begins is only seen when the wait ends.
+            # A signal just before a wait begins is only seen when the wait ends.
             while not ended.wait(_SIGNAL_S):
                 pass
         except BaseException:  # only an interruption of this thread can end the wait early
@@ -83,14 +83,14 @@ class Portal:
         return tasks[0].result()
 
     def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Have something done some time soon, where a loop still runs.
+        """Schedule a coroutine if a loop is still running.
 
-        Neither waits nor raises: the garbage collector may call it, in any thread.
+        This neither waits nor raises: the garbage collector may call it, in any thread.
         """
 
         def begin() -> None:
             task = asyncio.ensure_future(work())
-            self._started.add(task)  # the loop itself would let it be collected
+            self._started.add(task)  # else the garbage collector could take the task
             task.add_done_callback(self._started.discard)
 
         if self._loop is not None and not self.closed:
@@ -99,21 +99,21 @@ class Portal:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing runs here any more: the process ends, or is a fork of the owner."""
+        """Whether the portal no longer runs: the process is ending, or is a fork of the owner."""
         return self._pid != os.getpid() or self._stop.is_set()
 
     def at_close(self, close: Callable[[], Awaitable[None]]) -> None:
-        """Have something closed, last in first out, when the process ends."""
+        """Register a function to call when the process ends; the last one registered runs first."""
         self._closers.append(close)
 
     def close(self) -> None:
-        """Close what asked for it and end the loop; only a process that ends needs this."""
+        """Call the registered functions and end the loop; only needed at the end of a process."""
         if self._thread is not None and self._loop is not None and not self.closed:
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join(CLEAN_UP_S)
 
     def _ready(self) -> asyncio.AbstractEventLoop:
-        """Return the loop, started where it was not."""
+        """Return the loop, and start it if needed."""
         if self._pid != os.getpid():
             raise RuntimeError(
                 f"this environment belongs to process {self._pid} and was used in its fork "
@@ -136,7 +136,7 @@ class Portal:
                 )
                 self._thread.start()
                 self._loop = started.result()
-                # An atexit handler would come after thread pools are shut, which closing may
+                # An atexit handler would run after thread pools are shut down, which closing may
                 # need, and not at all in children of multiprocessing.
                 threading._register_atexit(self.close)  # type: ignore[attr-defined]
         return self._loop

@@ -13,6 +13,9 @@ from agentgym.env.gymnasium_ids import spec_of
 from agentgym.errors import ConfigError
 
 if TYPE_CHECKING:
+    from agentgym.env.environment import Environment
+    from agentgym.env.gym import GymEnv
+    from agentgym.env.gym_recording import GymRecording
     from agentgym.env.portal import Portal
     from agentgym.protocols import SandboxProvider
 
@@ -28,6 +31,8 @@ def make(
     max_steps: int | None = None,
     user: str = "",
     render_mode: str | None = None,
+    record: str | Path | None = None,
+    record_as: str = "gym",
 ) -> gymnasium.Env[dict[str, Any], dict[str, Any]]:
     """Make the environment of a task.
 
@@ -47,21 +52,24 @@ def make(
         mcp: An MCP server whose tools the agent gets beside those of the task's environment: a
             command line, started for each episode, or a URL; or the options of
             ``[surface.mcp]`` (docs/mcp.md), such as a prefix for the names of its tools.
-        instruction: What the agent is told where there is no task.
-        answer: What it must submit where there is no task; without it nothing is verified.
+        instruction: Instruction for the agent if `task_id` is None.
+        answer: Expected answer if `task_id` is None; without it nothing is verified.
         seed: Seed of the first episode, where `reset` is not given one.
         sandbox: Name of the sandbox provider.
         max_steps: Steps before the episode is cut off; None takes the task's own number.
         user: Who plays the user of the task, if it has one, such as ``"openai:MODEL"``; empty:
             whom AGENTGYM_USER names, else the script.
         render_mode: ``"ansi"`` or None.
+        record: Folder of a run in which the episodes are recorded (docs/record.md): a new one, or
+            one that was made this way. Environments of one process may share it.
+        record_as: Name of the agent in that run.
 
     Raises:
         NotFoundError: No task or no sandbox provider of that name; offers the close match.
-        ConfigError: Another argument is wrong.
+        ConfigError: Another argument is wrong, or `record` holds a run of another kind.
+        RecordError: `record` cannot be written, or another process writes it.
     """
     from agentgym.env.environment import Environment
-    from agentgym.env.gym import GymEnv
     from agentgym.env.opening import load_built
     from agentgym.env.portal import portal
 
@@ -69,12 +77,22 @@ def make(
         task_id, mcp = str(_free_play(mcp, instruction, answer)), None
     elif instruction is not None or answer is not None:
         raise ConfigError("instruction and answer are the task's own; leave them out, or the task")
+    if record is not None and mcp is not None:
+        raise ConfigError(
+            "record: a run holds no mcp=, so the episodes could not be replayed; name the server "
+            "in the [surface.mcp] table of the task, or leave the task out"
+        )
     task = load_built(task_id, mcp)
-    env = GymEnv(
-        Environment(task, shared_provider(portal(), sandbox), max_steps=max_steps, user=user),
-        seed=seed,
-        render_mode=render_mode,
-    )
+    provider = shared_provider(portal(), sandbox)
+    environment = Environment(task, provider, max_steps=max_steps, user=user)
+    opening = {
+        "task_id": task_id,
+        "agent": record_as,
+        "sandbox": sandbox,
+        "max_steps": max_steps,
+    }
+    env = _gym_env(environment, record, opening, seed=seed, render_mode=render_mode)
+    recorded = {} if record is None else {"record": str(record), "record_as": record_as}
     env.spec = spec_of(
         task_id,
         mcp=mcp,
@@ -83,14 +101,41 @@ def make(
         max_steps=max_steps,
         user=user,
         render_mode=render_mode,
+        **recorded,
     )
     return env
+
+
+def _gym_env(
+    environment: Environment, record: str | Path | None, opening: Mapping[str, Any], **options: Any
+) -> GymEnv:
+    """Make the Gymnasium class of an environment, with its record if there is one."""
+    from agentgym.env.gym import GymEnv
+    from agentgym.env.portal import portal
+
+    if record is None:
+        return GymEnv(environment, **options)
+
+    async def opened() -> GymRecording:
+        from agentgym.env.gym_recording import open_recording
+
+        return open_recording(record, environment, **opening)
+
+    async def closed(recording: GymRecording) -> None:
+        recording.close("")
+
+    recording = portal().run(opened())
+    try:
+        return GymEnv(environment, recording=recording, **options)
+    except BaseException:
+        portal().run(closed(recording))
+        raise
 
 
 def _free_play(
     mcp: str | Mapping[str, Any] | None, instruction: str | None, answer: str | None
 ) -> Path:
-    """Lay down the folder of a task around an MCP server that nobody wrote one for."""
+    """Create the folder of a task around an MCP server that has no task of its own."""
     from agentgym.env.opening import mcp_options
     from agentgym.env.spec import load_env_spec
     from agentgym.task.adhoc import FREE, lay_down

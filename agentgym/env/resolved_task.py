@@ -1,4 +1,4 @@
-"""What a task's sandboxes are made of: the recipe of its environment, or its own Dockerfile."""
+"""Resolves the sandbox of a task: the recipe of its environment, or its own Dockerfile."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from agentgym.verify.foreign.toolkit import RECIPE, prepare_toolkit
 
 _LIMITS = Limits(memory_mb=4096, pids=4096, disk_mb=20480)
 _MARGIN_S = 300.0
-"""Beside what agent and tests may take: for laying down the tests and reading the reward."""
+"""Seconds besides the agent's and the tests': to copy the tests and to read the reward."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTask:
-    """What an episode of a task begins on.
+    """The environment, recipe and tools of a task's episodes.
 
     Attributes:
-        spec: Its environment.
-        recipe: Its sandbox, before the task's limits are put over it.
-        tools: Tools of services that the task brings with it.
+        spec: Environment of the task.
+        recipe: Recipe of its sandbox, before the task's limits are applied.
+        tools: Service tools that the task brings.
     """
 
     spec: EnvSpec
@@ -42,7 +42,7 @@ class ResolvedTask:
 
 
 def resolve_task(task: Task) -> ResolvedTask:
-    """Return what a task's sandboxes are made of; builds nothing.
+    """Return the resolved task; builds nothing.
 
     Raises:
         AgentGymError: The environment, the recipe or the Dockerfile cannot be read.
@@ -59,7 +59,7 @@ def resolve_task(task: Task) -> ResolvedTask:
 
 
 def needs_sandbox(task: Task) -> bool:
-    """Whether episodes of a task happen in a sandbox.
+    """Return whether episodes of a task need a sandbox.
 
     Raises:
         AgentGymError: The environment cannot be read.
@@ -68,7 +68,7 @@ def needs_sandbox(task: Task) -> bool:
 
 
 def whole_wall_s(rules: SandboxRules) -> float:
-    """Seconds that a sandbox may live in which agent and tests share their time."""
+    """Return the lifetime in seconds of a sandbox in which the agent acts and the tests run."""
     spent = sum(stage.agent_timeout_s + stage.test_timeout_s for stage in rules.stages)
     return spent + sum(hook.timeout_s for hook in rules.collect) + _MARGIN_S
 
@@ -77,7 +77,7 @@ def computer_recipe(computer: Computer, name: str) -> Recipe:
     """Return the recipe of a foreign task's sandbox.
 
     Raises:
-        SandboxError: Its Dockerfile asks for what is not supported.
+        SandboxError: The Dockerfile uses an unsupported feature.
     """
     plan = computer_plan(computer, Sources())
     found = settings_of(plan)
@@ -102,7 +102,7 @@ def computer_plan(computer: Computer, sources: Sources) -> Plan:
     """Return the plan of the image of a foreign task's sandbox.
 
     Raises:
-        SandboxError: Its Dockerfile asks for what is not supported.
+        SandboxError: The Dockerfile uses an unsupported feature.
     """
     if computer.context is not None:
         plan = plan_context(computer.context, sources)
@@ -112,7 +112,7 @@ def computer_plan(computer: Computer, sources: Sources) -> Plan:
 
 
 def test_requirements(rules: SandboxRules) -> ScriptRequirements:
-    """Return what the test scripts of a foreign task ask the network for."""
+    """Return the network needs of a foreign task's test scripts."""
     texts = []
     for stage in rules.stages:
         files = [script for folder in stage.tests for script in sorted(folder.glob("*.sh"))]
@@ -122,10 +122,10 @@ def test_requirements(rules: SandboxRules) -> ScriptRequirements:
 
 
 def image_fallbacks(task: Task) -> dict[str, str]:
-    """Return which recipe stands for which image in a task's sandboxes, and for its tests' Python.
+    """Return, by image, the recipe that replaces it in a task's sandboxes or for its tests' Python.
 
     Raises:
-        SandboxError: A Dockerfile asks for what is not supported.
+        SandboxError: A Dockerfile uses an unsupported feature.
     """
     sources = Sources()
     for computer in _computers(task.sandbox_rules):
@@ -140,15 +140,15 @@ def image_fallbacks(task: Task) -> dict[str, str]:
 
 
 def build_task(task: Task, builds: Builds, tell: Tell) -> None:
-    """Build what a task needs and this machine does not have yet.
+    """Build everything that a task needs and this machine lacks.
 
     Args:
         task: The task.
-        builds: Does the builds.
-        tell: Hears how they go on.
+        builds: Executes the builds.
+        tell: Called with the progress of the builds.
 
     Raises:
-        AgentGymError: It cannot be built: a step failed, or something is not to be had.
+        AgentGymError: A build step failed, or a dependency is unavailable.
     """
     rules = task.sandbox_rules
     if rules is None:

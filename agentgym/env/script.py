@@ -1,11 +1,11 @@
-"""The script of an event: brought into a guest, run there as root, and taken away again.
+"""The script of an event: copied into a guest, run there as root, and removed again.
 
-Owns the question whose failure it is when one fails. A guest has ways to make it (what it runs
-can be gone, disk and processes can be used up). Were that always the task's error, an agent
-could have a bad ending struck from the record: the scripts so far are tried once more in the
-world as the setup left it, and where they work there, the agent bears what it has broken. Where
-one of them waited for a milestone that tells nothing, and the agent bears it too; `task check`
-finds a script that fails under the solution.
+This module decides who is responsible for a failing script. A guest can make it fail: it can
+remove the programs that the script runs, or use up disk and processes. If that were always the
+task's error, an agent could have a bad ending removed from the record. So the scripts so far run
+once more in a sandbox in the state that the setup left. If they work there, the agent is
+responsible. If one of them waited for a milestone, this test proves nothing, and the agent is
+responsible as well; `task check` finds a script that fails under the solution.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _TAIL_LINES = 40
 async def run_script(
     sandbox: Sandbox, instance: Instance, event: EventManifest, script: str, now: str
 ) -> str:
-    """Run an event's script; the task's events are in the guest for as long as it runs.
+    """Run an event's script; the task's events are in the guest only while it runs.
 
     Args:
         sandbox: The guest.
         instance: The task with its parameters.
         event: The event.
-        script: Its `run`.
-        now: The logical time.
+        script: Text of its `run`.
+        now: Logical time.
 
     Returns:
-        What went wrong, empty where nothing did.
+        The error of the script, empty if it succeeded.
 
     Raises:
         SandboxError: The sandbox died.
@@ -50,8 +50,8 @@ async def run_script(
         "AGENTGYM_NOW": now,
     }
     try:
-        # Whatever a guest has put there is neither followed nor kept. Where nothing can be
-        # removed, nothing is brought in: it would stay in the agent's sight.
+        # Files of the guest at this place are neither followed nor kept. If they cannot be removed,
+        # nothing is copied in, because it would stay visible to the agent.
         removed = await _remove(sandbox)
         if removed.exit_code:
             return f"could not be run: {FOLDER} cannot be emptied: {_text(removed)}"
@@ -89,6 +89,6 @@ def _failure(event: EventManifest, done: ExecResult) -> str:
 
 
 def complaint(instance: Instance, event: EventManifest, script: str, failure: str) -> str:
-    """Return what to tell of a script that fails in the untouched world as well."""
+    """Return the error message for a script that also fails in the untouched sandbox."""
     path = show_path(instance.task.folder / script)
     return f"{path} of event {event.id!r}, run in the world as the setup left it, {failure}"

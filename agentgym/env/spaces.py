@@ -1,7 +1,7 @@
-"""Gymnasium spaces for tool calls, text and JSON, and how they travel between processes.
+"""Gymnasium spaces for tool calls, text and JSON, and their transport between processes.
 
 `gymnasium.vector` moves observations through fixed arrays that it reads once, when it is built.
-Text and JSON therefore get length-prefixed slots and a view that decodes when it is looked at.
+Text and JSON therefore get length-prefixed slots, and a view that decodes them on access.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def observation_space(limits: ObservationLimits) -> Dict:
     pixel, ``uint8[1, 1, 3]``, stands for "no picture".
 
     Args:
-        limits: How large an observation may be. Without images the image is that one pixel.
+        limits: Largest size of an observation. Without images the image is that one pixel.
     """
     image: Space[Any] = Box(0, 255, NO_IMAGE, np.uint8)
     if limits.pictures:
@@ -61,8 +61,8 @@ class ToolCallSpace(Space[dict[str, Json]]):
         False
 
     Args:
-        tools: The tools; their JSON Schemas decide which calls are elements.
-        seed: Seeds what `sample` draws.
+        tools: The tools; their JSON Schemas define the elements.
+        seed: Seed for `sample`.
     """
 
     def __init__(self, tools: Sequence[ToolSpec], seed: int | None = None) -> None:
@@ -71,7 +71,7 @@ class ToolCallSpace(Space[dict[str, Json]]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Tool calls have no fixed size."""
+        """False: tool calls have no fixed size."""
         return False
 
     def sample(self, mask: None = None, probability: None = None) -> dict[str, Json]:
@@ -80,7 +80,7 @@ class ToolCallSpace(Space[dict[str, Json]]):
         return sample_call(self.tools, self.np_random).to_json()
 
     def contains(self, x: object) -> bool:
-        """Whether `x`, a dict or an Action, is a legal call."""
+        """Return whether `x`, a dict or an Action, is a legal call."""
         try:
             check_call(Action.from_json(x), self.tools)
         except ActionError:
@@ -88,7 +88,7 @@ class ToolCallSpace(Space[dict[str, Json]]):
         return True
 
     def to_jsonable(self, sample_n: Iterable[Any]) -> list[dict[str, Json]]:
-        """Return calls as JSON objects; they are read back as they are."""
+        """Return calls as JSON objects, which can be read back unchanged."""
         return [Action.from_json(x).to_json() for x in sample_n]
 
     def __eq__(self, other: object) -> bool:
@@ -98,7 +98,7 @@ class ToolCallSpace(Space[dict[str, Json]]):
         return f"ToolCallSpace({', '.join(tool.name for tool in self.tools)})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ToolCallSpace:
-        # Shares the tools: their compiled schemas are remembered by identity.
+        # The copy shares the tools: their compiled schemas are remembered by identity.
         copy = ToolCallSpace(self.tools)
         copy._np_random = deepcopy(self._np_random, memo)
         return copy
@@ -107,8 +107,8 @@ class ToolCallSpace(Space[dict[str, Json]]):
 class SlotSpace(Space[T], Generic[T]):
     """Values of varying size that can be written as at most `max_bytes` bytes.
 
-    Subclasses say how (`encode`, `decode`), what stands in an empty slot (`blank`), and which
-    JSON Schema describes a sample.
+    Subclasses define the encoding (`encode`, `decode`), the value of an empty slot (`blank`), and
+    the JSON Schema of a sample.
     """
 
     blank: T
@@ -119,16 +119,16 @@ class SlotSpace(Space[T], Generic[T]):
         super().__init__(seed=seed)
 
     def encode(self, value: Any) -> bytes:
-        """Write a value. Raises TypeError, ValueError or RecursionError for what is no element."""
+        """Encode a value. Raises TypeError, ValueError or RecursionError for an invalid element."""
         raise NotImplementedError
 
     def decode(self, data: bytes) -> T:
-        """Read back what `encode` wrote."""
+        """Return the value that `encode` wrote."""
         raise NotImplementedError
 
     @property
     def is_np_flattenable(self) -> bool:
-        """The values have no fixed size."""
+        """False: the values have no fixed size."""
         return False
 
     def sample(self, mask: None = None, probability: None = None) -> T:
@@ -138,7 +138,7 @@ class SlotSpace(Space[T], Generic[T]):
         return cast("T", value) if self.contains(value) else self.blank
 
     def contains(self, x: object) -> bool:
-        """Whether `x` can be written, in few enough bytes."""
+        """Return whether `x` can be encoded within `max_bytes`."""
         try:
             return len(self.encode(x)) <= self.max_bytes
         except (TypeError, ValueError, RecursionError):
@@ -152,7 +152,7 @@ class SlotSpace(Space[T], Generic[T]):
 
 
 class TextSpace(SlotSpace[str]):
-    """Any Unicode text up to a length in UTF-8; only lone surrogates are left out.
+    """Any Unicode text up to a length in UTF-8, without lone surrogates.
 
     Example:
         >>> "漢字" in TextSpace(6), "漢字" in TextSpace(5)
@@ -174,7 +174,7 @@ class TextSpace(SlotSpace[str]):
 
 
 class JsonSpace(SlotSpace[Json]):
-    """Any JSON value up to a length as ASCII text; lists are lists and keys are text."""
+    """Any JSON value up to a length as ASCII text, with lists as sequences and text as keys."""
 
     blank = None
     example: Json = {"type": ["null", "boolean", "integer", "number", "string", "array"]}
@@ -199,9 +199,9 @@ class PictureSpace(SlotSpace[NDArray[np.uint8]]):
         True
 
     Args:
-        width: Pixels of the widest.
-        height: Pixels of the highest.
-        seed: Seeds what `sample` draws.
+        width: Largest width in pixels.
+        height: Largest height in pixels.
+        seed: Seed for `sample`.
     """
 
     blank = np.zeros(NO_IMAGE, np.uint8)
@@ -245,7 +245,7 @@ class PictureSpace(SlotSpace[NDArray[np.uint8]]):
         return [sample.tolist() for sample in sample_n]
 
     def from_jsonable(self, sample_n: list[Any]) -> list[NDArray[np.uint8]]:
-        """Read back what `to_jsonable` returned."""
+        """Return the pictures that `to_jsonable` wrote."""
         return [np.asarray(sample, np.uint8) for sample in sample_n]
 
 
@@ -263,7 +263,7 @@ _LENGTH: Final = struct.Struct("<I")
 
 
 class SlotView(Sequence[T]):
-    """The values in shared memory as they are now; a deep copy is a tuple that stays."""
+    """The present values in shared memory; a deep copy is a tuple that does not change."""
 
     def __init__(self, space: SlotSpace[T], shared: Any, n: int) -> None:
         self._space, self._n = space, n

@@ -1,4 +1,4 @@
-"""Environment specifications: `envs/<name>/env.toml`, what there is and how an agent acts on it."""
+"""Environment specifications: `envs/<name>/env.toml`, the world and the agent's surfaces."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _LIMITS = Limits()
 
 
 class EnvSpec(Manifest):
-    """`env.toml` as it is written.
+    """The content of `env.toml`.
 
     Attributes:
-        title: What it is, in a line.
-        about: What stands below every instruction: whose place this is; ``{{now}}`` is the day and
-            the logical time.
-        sandbox: Catalogue name of a sandbox recipe; None where there is no computer.
-        services: Name of the environment whose services these are; None where there are none.
+        title: Title, in one line.
+        about: Text below every instruction that describes the place; ``{{now}}`` stands for the day
+            and the logical time.
+        sandbox: Catalogue name of a sandbox recipe; None if the environment has no computer.
+        services: Name of the environment that defines the services; None without services.
         surfaces: Names of the surfaces, in the order of their tools.
         surface: Options of surfaces, by name.
-        max_steps: How many steps an episode has, where its task does not say.
+        max_steps: Largest number of steps in an episode whose task sets no limit.
     """
 
     schema_version: Literal["agentgym.env/1"]
@@ -53,23 +53,23 @@ class EnvSpec(Manifest):
         return self
 
     def with_options(self, given: Mapping[str, Mapping[str, JsonValue]]) -> EnvSpec:
-        """Return it with options of surfaces put over its own; those it lacks are added."""
+        """Return a copy with additional options of surfaces, which override its own."""
         added = tuple(name for name in given if name not in self.surfaces)
         options = {name: {**self.surface.get(name, {}), **table} for name, table in given.items()}
         update = {"surfaces": self.surfaces + added, "surface": {**self.surface, **options}}
         return self.model_copy(update=update)
 
     def find_services(self) -> ServiceSet | None:
-        """Return its services, None where it has none.
+        """Return its services, None if the environment has no services.
 
         Raises:
             NotFoundError: No environment of this name has services.
-            ServiceError: One of them is broken.
+            ServiceError: A service is broken.
         """
         return None if self.services is None else find_services(self.services)
 
     def service_tools(self, withheld: Sequence[str] = ()) -> tuple[ToolSpec, ...]:
-        """Return the tools of its services, but for those that one of some globs names."""
+        """Return the tools of its services, without those that match one of the globs."""
         services = self.find_services()
         tools = () if services is None else services.tools
         return tuple(t for t in tools if not any(fnmatchcase(t.name, glob) for glob in withheld))
@@ -84,13 +84,13 @@ class EnvSpec(Manifest):
         """Return the kinds of its surfaces, unopened.
 
         Args:
-            brought: Tools of services that a task brings with it.
-            withheld: Globs of services' tools that no surface has: they are somebody else's.
-            limits: Of its sandbox.
+            brought: Service tools that a task brings.
+            withheld: Globs of another actor's service tools, which no surface offers.
+            limits: Limits of its sandbox.
 
         Raises:
-            NotFoundError: There is no surface of a name.
-            ConfigError: One cannot be made with these options, or two have a tool of one name.
+            NotFoundError: A surface is unknown.
+            ConfigError: A surface rejects its options, or two surfaces have a tool of one name.
         """
         tools, there = (*brought, *self.service_tools(withheld)), self.sandbox is not None
         shown = limits.output_bytes
@@ -114,8 +114,8 @@ def spec_of(task: Task) -> EnvSpec:
     """Return the specification of a task's environment, with the task's own options of surfaces.
 
     Raises:
-        NotFoundError: There is no such environment.
-        ConfigError: It does not validate.
+        NotFoundError: The environment is unknown.
+        ConfigError: The specification is invalid.
     """
     return load_env_spec(task.manifest.env).with_options(task.manifest.surface)
 
@@ -124,8 +124,8 @@ def load_env_spec(name: str) -> EnvSpec:
     """Return the environment specification with a catalogue name.
 
     Raises:
-        NotFoundError: No such folder.
-        ConfigError: It does not validate; names file, line and field.
+        NotFoundError: The folder does not exist.
+        ConfigError: The specification is invalid; the message names file, line and field.
     """
     path = catalogue.find("envs", name) / "env.toml"
     return _load(path, path.stat().st_mtime_ns)

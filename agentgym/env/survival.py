@@ -1,8 +1,8 @@
-"""A call of a surface that raises: what the agent sees of it, and whose failure it is.
+"""Classifies an exception of a surface call: the agent's observation, and who is responsible.
 
-The agent has acted, so what its call makes a surface raise is its own doing: an observation,
-or the end of an episode that is judged. Only what died by itself leaves the episode unscored: a
-sandbox that is gone without a reason of the guest's, a machine out of space, a task's own script.
+The agent has acted, so an exception that its call causes is its own doing: an observation, or the
+end of an episode that is judged. An episode stays unscored only for failures without the agent: a
+sandbox that died without a cause in the guest, a machine out of space, a task's own script.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentgym.errors import (
 from agentgym.records import Action, Effect, Observation
 
 _MACHINE: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO))
-"""Errors that say that this machine has run out of something, whatever was asked of it."""
+"""Errors that mean that this machine has run out of a resource."""
 
 _MAX_MESSAGE: Final = 2_000
 
@@ -31,16 +31,16 @@ _MAX_MESSAGE: Final = 2_000
 async def survived(
     execute: Callable[[Action], Awaitable[Observation]], action: Action
 ) -> Observation:
-    """Execute a legal call; what it makes the surface raise is an observation.
+    """Execute a legal call; an exception that it causes in the surface is an observation.
 
     Args:
-        execute: The surface.
+        execute: Executes the call on the surface.
         action: The call.
 
     Raises:
-        SandboxEndedError: The sandbox does not answer any more: the episode ends, judged.
-        SurfaceEndedError: What the surface acts on ended under the agent: likewise.
-        AgentGymError: Something failed that is not the agent's doing.
+        SandboxEndedError: The sandbox does not answer any more: the episode ends and is judged.
+        SurfaceEndedError: The target of the surface ended under the agent: likewise.
+        AgentGymError: A failure that the agent did not cause.
     """
     try:
         return await execute(action)

@@ -1,4 +1,4 @@
-"""An episode of a tau2 task under that benchmark's rules: its world, the talk, and the reward."""
+"""An episode of a tau2 task under the rules of that benchmark: world, conversation and reward."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Tau2Episode:
     """The rules of one running episode.
 
     Args:
-        rules: Of the task.
-        judge: Who decides sentences; None: whom AGENTGYM_JUDGE names.
+        rules: Rules of the task.
+        judge: Judge of sentences; None for the judge that AGENTGYM_JUDGE names.
 
     Attributes:
-        services: The tools of the domain; there once the episode has begun.
-        customer: What the customer can do; likewise.
+        services: Tools of the domain; set once the episode has begun.
+        customer: The customer's access to services; likewise.
     """
 
     def __init__(self, rules: Tau2Rules, judge: Judge | None) -> None:
@@ -47,7 +47,7 @@ class Tau2Episode:
         self.customer: UserWorld | None = None
 
     async def begin(self, sandbox: Sandbox) -> str:
-        """Begin the world and return the policy, with what was said before.
+        """Begin the world and return the policy, with the earlier messages.
 
         Raises:
             TaskError: The world cannot be begun.
@@ -74,7 +74,7 @@ class Tau2Episode:
         return None
 
     def note(self, step: Step) -> None:
-        """Note what was said in a step: before what the customer did on it, and after."""
+        """Note the messages of a step: those before the customer's actions, and those after."""
         if self._talk is None:
             return
         if step.action.tool == MESSAGE_USER.name and step.observation.effect is not Effect.ERROR:
@@ -131,7 +131,7 @@ class Tau2Episode:
 
 
 def _line(message: Mapping[str, Any]) -> str:
-    """Return an earlier message as a line, empty where it has no words."""
+    """Return an earlier message as a line, empty if it has no text."""
     if message["role"] == "tool":
         return f"[result] {message.get('content')}"
     calls = [f"{call['name']}({call['arguments']})" for call in message.get("tool_calls") or ()]

@@ -1,7 +1,7 @@
-"""Gymnasium wrappers for learners that only know numbers.
+"""Gymnasium wrappers for learners that need numeric spaces.
 
 `DiscreteCalls` turns a list of tool calls into a `Discrete` action space, `ByteText` the text
-into a `Box`: together they are what Stable-Baselines3 asks of an environment.
+into a `Box`. Stable-Baselines3 needs both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agentgym.records import Action, Json
 
 
 class DiscreteCalls(gymnasium.ActionWrapper[Any, np.int64, dict[str, Json]], RecordConstructorArgs):
-    """Lets an agent choose among some tool calls by number.
+    """Lets an agent choose among given tool calls by number.
 
     Args:
         env: The environment, with tool calls as its actions.
@@ -55,11 +55,11 @@ class ByteText(
 ):
     """Shows only the text, as bytes: ``uint8[length]``, UTF-8, padded with zeros.
 
-    Of a longer text the end is kept, where a terminal shows what happened last.
+    A longer text keeps its end, because a terminal shows the latest output there.
 
     Args:
         env: The environment, with ``text`` among its observations.
-        length: Bytes to show.
+        length: Number of bytes.
     """
 
     def __init__(self, env: gymnasium.Env[dict[str, Any], Any], length: int = 512) -> None:

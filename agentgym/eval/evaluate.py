@@ -15,6 +15,8 @@ from types import MappingProxyType
 from agentgym import plugins
 from agentgym.agents import registry
 from agentgym.env.environment import Environment
+from agentgym.env.outcome import failed
+from agentgym.env.recording import record_end
 from agentgym.errors import AgentGymError, SandboxError
 from agentgym.eval.progress import Progress
 from agentgym.eval.queue import Queue, StartingPoint
@@ -22,7 +24,7 @@ from agentgym.eval.settings import Settings
 from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Step
-from agentgym.rollout.run import EpisodeResult, failed, record_unstarted, run_episode
+from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.sandbox.pool import PooledProvider, PoolStatistics
 from agentgym.task.load import find_task
 from agentgym.verify.judge.opening import open_judge
@@ -99,7 +101,7 @@ class _Episodes:
             agent = self._create(row.plan.agent)
         except AgentGymError as error:
             ending = failed(error)
-            record_unstarted(self._store, row, settings.sandbox, ending, 0.0)
+            record_end(self._store, row, settings.sandbox, ending, 0.0)
             return EpisodeResult(ending.verdict, row.steps, row.usage, 0.0, 0.0, ending.error)
         return await run_episode(
             environment,
@@ -112,7 +114,7 @@ class _Episodes:
         )
 
     async def prepare(self, row: EpisodeRow) -> StartingPoint | None:
-        """Run the setup of an episode ahead of it; None where that leads to no sandbox."""
+        """Run the setup of an episode in advance; return None if the episode needs no sandbox."""
         environment = self._environment(row)
         if environment.provider is not self._provider:
             return None

@@ -103,9 +103,14 @@ def resume_run(
         raise ConfigError(f"{folder} holds no run; name tasks and agents to start one there")
     store = RunStore.open(folder, readonly=False)
     try:
+        settings = read_settings(store)
+        if settings.recorded_by:
+            raise ConfigError(
+                f"{folder} was recorded by agentgym.{settings.recorded_by}, so it has no plan to "
+                "resume; start another run with a new --out"
+            )
         for episode_id in store.unjudged():
             store.reset_episode(episode_id)
-        settings = read_settings(store)
         problems = (
             _differences(settings, asked)
             or unnamed(folder, settings, store.episodes(), asked)

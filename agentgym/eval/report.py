@@ -233,7 +233,9 @@ def _percent(value: float) -> str:
 
 
 def _span(interval: Sequence[float] | None) -> str:
-    return "" if interval is None else f"{interval[0]:.2f} – {interval[1]:.2f}"
+    if interval is None or None in interval:  # unknown, or no task has that many trials
+        return ""
+    return f"{interval[0]:.2f} – {interval[1]:.2f}"
 
 
 def _duration(seconds: float) -> str:

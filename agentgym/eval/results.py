@@ -255,6 +255,10 @@ def _episode(row: EpisodeRow, verdict: Verdict) -> dict[str, Any]:
         "reset_s": round(row.reset_s, 4),
         "tokens": _tokens([row]),
     }
+    if row.plan.group is not None:
+        episode["group"] = row.plan.group
+    if row.plan.metadata is not None:
+        episode["metadata"] = dict(row.plan.metadata)
     if row.error:
         episode["error"] = row.error
     if verdict.words:

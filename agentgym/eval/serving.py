@@ -34,7 +34,7 @@ class ServeOptions:
     """Options for serving remote clients.
 
     Attributes:
-        idle_s: Seconds between two calls after which an episode is judged as it is.
+        idle_s: Seconds between two calls after which an episode is judged in its present state.
         tell: Whether clients get their verdict at the end.
         listening: Address of streamable HTTP; None for stdio.
         token: Token that HTTP clients must send; if empty, every user of the machine can play.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
+from agentgym.env.keeping import DEFAULT_MB, Policy
 from agentgym.errors import RecordError
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.rollout.keeping import DEFAULT_MB, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Settings:
         user: Spec of the simulated user; empty if no task has one.
         keep_states: Episodes whose final states are kept for regrading: all, failed, none.
         keep_states_mb: Largest size of kept final states, in megabytes.
+        recorded_by: ``"make"`` if `agentgym.make` recorded the run, whose tasks and agents are
+            then those seen so far; empty for a run of `agentgym eval` or `agentgym serve`.
     """
 
     tasks: tuple[str, ...]
@@ -56,6 +58,7 @@ class Settings:
     user: str = ""
     keep_states: str = Policy.ALL.value
     keep_states_mb: int = DEFAULT_MB
+    recorded_by: str = ""
 
     def episodes(self) -> list[EpisodePlan]:
         """Return every episode: all tasks and agents once, then the next trial."""

@@ -114,7 +114,7 @@ class SurfaceKind(Protocol):
 
     Attributes:
         name: Under which it is offered.
-        limits: How large an observation of its surfaces may be.
+        limits: Largest size of an observation of its surfaces.
     """
 
     name: str

@@ -82,6 +82,6 @@ class ForkableUser(Protocol):
         """Return another user who remembers the same; neither sees what the other does later.
 
         Args:
-            world: What the other user can see and do.
+            world: The other user's access to the services.
         """
         ...

@@ -24,7 +24,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    # Importing them takes numpy and Pillow, which most commands do without.
+    # Importing them loads numpy and Pillow, which most commands do not need.
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

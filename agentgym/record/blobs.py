@@ -1,7 +1,7 @@
-"""Content-addressed blobs: ``blobs/ab/cd/<sha256>``, zlib-compressed, never changed once there.
+"""Content-addressed blobs: ``blobs/ab/cd/<sha256>``, zlib-compressed, immutable once written.
 
-A blob is written under a temporary name and renamed: it is whole or it is absent, whenever
-the process dies. The name is the SHA-256 of the content before compression, checked on reading.
+A blob is written under a temporary name and renamed, so it is whole or absent whenever the process
+dies. The name is the SHA-256 of the content before compression; reading checks it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agentgym.errors import RecordError
 from agentgym.record.folder import RunFolder
 
 BLOB_BYTES = 64 << 20
-"""The most that a blob may hold: several times the largest picture or reply that is recorded."""
+"""Largest size of a blob in bytes: several times the largest recorded picture or reply."""
 
 _NAME = re.compile("[0-9a-f]{64}")
 
@@ -25,7 +25,7 @@ class BlobStore:
     """The blobs of one run.
 
     Args:
-        folder: Where they are, in the run folder; made when the first one is put.
+        folder: Folder of the blobs in the run folder; created for the first blob.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,11 +34,11 @@ class BlobStore:
         self._swept = False
 
     def put(self, data: bytes, *, compress: bool = True) -> str:
-        """Keep bytes and return their name; what is there already is not written again.
+        """Keep bytes and return their name; existing content is not written again.
 
         Args:
             data: The content.
-            compress: False for what is compressed already (a PNG).
+            compress: False for content that is already compressed (a PNG).
 
         Raises:
             RecordError: The disk is full or the folder cannot be written.
@@ -59,7 +59,7 @@ class BlobStore:
         return name
 
     def _sweep(self) -> None:
-        """Remove what a writer was at when it was killed: there is one writer at a time."""
+        """Remove drafts of a writer that was killed: there is one writer at a time."""
         if self._swept:
             return
         with contextlib.suppress(FileNotFoundError):
@@ -71,7 +71,7 @@ class BlobStore:
         """Return the bytes kept under a name.
 
         Raises:
-            RecordError: It is missing or damaged.
+            RecordError: The blob is missing or damaged.
         """
         if not _NAME.fullmatch(name):
             raise RecordError(f"{self.folder}: {name[:80]!r} is the name of no blob")
@@ -88,12 +88,12 @@ class BlobStore:
         return data
 
     def _path(self, name: str) -> str:
-        """Return where a blob is in the run folder."""
+        """Return the path of a blob in the run folder."""
         return f"{self.folder.name}/{name[:2]}/{name[2:4]}/{name}"
 
 
 def _inflated(packed: bytes, path: Path) -> bytes:
-    """Decompress a blob that may have been made to fill the memory."""
+    """Decompress a blob, which may be crafted to fill the memory."""
     stream = zlib.decompressobj()
     data = stream.decompress(packed, BLOB_BYTES + 1)
     if len(data) > BLOB_BYTES:

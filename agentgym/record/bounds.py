@@ -1,6 +1,6 @@
-"""What a query on a run's database may take, for the database may come from a stranger.
+"""Bounds a query on a run's database, because the database may come from a stranger.
 
-A damaged file can make one row be found again and again, a foreign schema can hold views and
+In a damaged file a query can find one row again and again; a foreign schema can hold views and
 triggers that never end. See "Defense Against The Dark Arts" in the SQLite documentation.
 """
 
@@ -17,22 +17,22 @@ from typing import Final
 from agentgym.errors import RecordError
 
 ROWS_BYTES: Final = 256 << 20
-"""The most that one query may return."""
+"""Largest result of one query, in bytes."""
 
 VALUE_BYTES: Final = 32 << 20
-"""The most that one value may hold; larger ones are blobs, of which it has the names."""
+"""Largest value in bytes; larger ones are blobs, and the database holds their names."""
 
 _ROW_BYTES: Final = 16
 _SLACK_BYTES: Final = 16 << 20
-"""What a query may return beside the file: the journal's steps are not in it yet."""
+"""Bytes that a query may return beyond the file's size: the newest steps are still in the log."""
 
 _WORK: Final = 10_000_000
 _WORK_A_BYTE: Final = 10
 _LOOK_EVERY: Final = 1_000_000
 _FILL: Final = 16
-"""How much more a sound file may hold than its blocks, on a file system that compresses."""
+"""Largest ratio of a sound file's content to its blocks on a compressing file system."""
 
-# What a file could ask of SQLite otherwise.
+# Features of SQLite that a hostile file could otherwise use.
 DEFENCES: Final = """
 PRAGMA trusted_schema = OFF;
 PRAGMA cell_size_check = ON;
@@ -45,11 +45,11 @@ SchemaEntry = tuple[str, str, str]
 
 
 class QueryBounds:
-    """Bounds what the statements of a connection may do and return.
+    """Bounds the work and the results of a connection's statements.
 
     Args:
-        connection: To the database; its limits are set.
-        path: The database, for messages and for its size.
+        connection: Connection to the database; its limits are set.
+        path: Path of the database, for messages and for its size.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -60,19 +60,19 @@ class QueryBounds:
         connection.set_progress_handler(self._look, _LOOK_EVERY)
 
     def begin(self) -> None:
-        """Count the work of a new statement."""
+        """Reset the count of work for a new statement."""
         self._work = 0
 
     @property
     def exceeded(self) -> bool:
-        """Whether the last statement was ended because it did more than a sound file needs."""
+        """Whether the last statement was ended because it did more work than a sound file needs."""
         return 0 < self._allowed < self._work
 
     def collect(self, rows: Iterable[sqlite3.Row]) -> list[sqlite3.Row]:
         """Return the rows of a query.
 
         Raises:
-            RecordError: They are too large.
+            RecordError: The rows are too large.
         """
         found: list[sqlite3.Row] = []
         size, allowed = 0, min(_SLACK_BYTES, ROWS_BYTES)
@@ -95,7 +95,7 @@ class QueryBounds:
         return self._work > self._allowed
 
     def _size(self) -> int:
-        """Return how many bytes the database holds; what a sparse file pretends to is nothing."""
+        """Return the size of the database in bytes, without the holes of a sparse file."""
         log = self._path.with_name(f"{self._path.name}-wal")
         files = [path.stat() for path in (self._path, log) if path.exists()]
         return sum(min(file.st_size, file.st_blocks * 512 * _FILL) for file in files)
@@ -103,7 +103,7 @@ class QueryBounds:
 
 @functools.cache
 def schema_made_by(script: str) -> frozenset[SchemaEntry]:
-    """Return all that a database has that was made by a script."""
+    """Return all schema entries that a script creates."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(script)
         rows = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
@@ -111,7 +111,7 @@ def schema_made_by(script: str) -> frozenset[SchemaEntry]:
 
 
 def schema_entry(row: Iterable[object]) -> SchemaEntry:
-    """Return a row of the schema so that it can be compared: without blanks and comments."""
+    """Return a row of the schema in comparable form: without blanks and comments."""
     kind, name, sql = row
     text = " ".join(re.sub(r"--[^\n]*", "", sql).split()) if isinstance(sql, str) else ""
     return str(kind)[:20], str(name)[:60], text

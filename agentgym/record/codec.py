@@ -1,9 +1,9 @@
-"""Records as JSON text and back, exactly; pictures as PNG; the hash replay compares.
+"""Converts records to JSON text and back, exactly; encodes pictures as PNG; hashes observations.
 
 A dataclass is written as an object of its fields and read by their annotations (`reading`). Text
 is ASCII-escaped, so that lone surrogates and any Unicode survive in files of any kind. Two lone
-surrogates that form a pair come back as the character they spell: JSON (RFC 8259) writes both
-alike.
+surrogates that form a pair come back as the character that they encode, because JSON (RFC 8259)
+writes both alike.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _PIXELS: Final = 1 << 26
 
 
 def plain(record: Any) -> dict[str, Any]:
-    """Return the fields of a record by name; their values stay as they are."""
+    """Return the fields of a record by name; their values stay unchanged."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def _container(value: object) -> object:
-    """Turn a record, or a mapping or sequence that is neither dict nor list, into one."""
+    """Convert a record, or another mapping or sequence, to a dict or a list."""
     if is_dataclass(value):
         return plain(value)
     if isinstance(value, Mapping):
@@ -59,7 +59,7 @@ def dumps(value: object) -> str:
     """Write a JSON value, or a record of such values, as one line of ASCII.
 
     Raises:
-        TypeError, ValueError, RecursionError: It holds something that is no JSON value.
+        TypeError, ValueError, RecursionError: It holds a value that is not JSON.
     """
     return _ENCODER.encode(value)
 
@@ -70,7 +70,7 @@ def canonical(value: object) -> str:
 
 
 def loads(text: str) -> Any:
-    """Read what `dumps` wrote."""
+    """Read the text that `dumps` wrote."""
     return json.loads(text)
 
 
@@ -79,7 +79,7 @@ def loads(text: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """A decision as it is written: its tokens and its generations have columns of their own."""
+    """The written form of a decision; its tokens and its generations have columns of their own."""
 
     action: Action
     thought: str
@@ -89,7 +89,7 @@ class _Decision:
 
 @dataclass(frozen=True, slots=True)
 class _Observation:
-    """An observation as it is written: for its picture stands the name of a blob."""
+    """The written form of an observation; the name of a blob replaces its picture."""
 
     text: str
     data: Mapping[str, Json]
@@ -109,12 +109,12 @@ def decision_from_json(
     """Read the JSON value that `decision_to_text` wrote.
 
     Args:
-        value: What was read.
-        usage: What it cost.
-        generations: What was generated for it.
+        value: The JSON value.
+        usage: Tokens of the decision.
+        generations: Generations of the decision.
 
     Raises:
-        ValueError: It is something else; names the field.
+        ValueError: The value has another form; the message names the field.
     """
     found = read(_Decision, value, "decision")
     nudges = tuple(Nudge(said, told) for said, told in found.nudges)
@@ -125,7 +125,7 @@ def observation_to_text(observation: Observation, image: str | None = None) -> s
     """Write an observation as one line of JSON.
 
     Args:
-        observation: What to write.
+        observation: The observation.
         image: The name of the blob that holds its picture, None if it has none.
     """
     seen = observation
@@ -136,11 +136,11 @@ def observation_from_json(value: object, images: Callable[[str], Image]) -> Obse
     """Read the JSON value that `observation_to_text` wrote.
 
     Args:
-        value: What was read.
+        value: The JSON value.
         images: Called with the name of the picture's blob; returns the picture.
 
     Raises:
-        ValueError: It is something else; names the field.
+        ValueError: The value has another form; the message names the field.
     """
     found = read(_Observation, value, "observation")
     image = None if found.image is None else images(found.image)
@@ -162,9 +162,9 @@ def image_from_png(data: bytes) -> Image:
     """Return the picture of a PNG as ``uint8[H, W, 3]`` RGB.
 
     Raises:
-        OSError, ValueError, SyntaxError: It is no PNG, or a damaged one.
+        OSError, ValueError, SyntaxError: The data is not a PNG, or a damaged one.
     """
-    # Other formats are not asked: one of them (EPS) runs a program over what it is given.
+    # No other format is accepted, because the reader of one (EPS) runs a program on its input.
     try:
         opened = Pillow.open(io.BytesIO(data), formats=("PNG",))
     except Pillow.DecompressionBombError as error:
@@ -179,7 +179,7 @@ def image_from_png(data: bytes) -> Image:
 
 
 def masked(observation: Observation, volatile_text: Sequence[str]) -> Observation:
-    """Blank out whatever matches one of the regular expressions, in the text and the data."""
+    """Replace all matches of the regular expressions in the text and the data."""
     if not volatile_text:
         return observation
     pattern = re.compile("|".join(f"(?:{part})" for part in volatile_text))
@@ -200,8 +200,8 @@ def observation_hash(observation: Observation, volatile_text: Sequence[str] = ()
     """Return a SHA-256 over text, data, effect and the pixels, as 64 hex digits.
 
     Args:
-        observation: What to hash.
-        volatile_text: Regular expressions; what they match does not count.
+        observation: The observation.
+        volatile_text: Regular expressions; their matches do not count.
     """
     seen = masked(observation, volatile_text)
     shape = None if seen.image is None else list(seen.image.shape)

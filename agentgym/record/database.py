@@ -1,8 +1,8 @@
-"""`run.db` as a file: its format version, its one writer; failures become RecordErrors.
+"""The file `run.db`: its format version and its single writer; failures become RecordErrors.
 
-SQLite in WAL mode with ``synchronous=NORMAL``: a commit is one append to the log without an
-fsync. It outlives the process, not a power cut; readers never wait for the writer. A file beside
-it for the newest steps was measured and dropped: see `docs/record.md`.
+SQLite runs in WAL mode with ``synchronous=NORMAL``: a commit is one append to the log without an
+fsync. A commit survives the death of the process, but perhaps not a power cut; readers never wait
+for the writer. A separate file for the newest steps was measured and dropped: see `docs/record.md`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentgym.record.folder import RunFolder
 from agentgym.record.migrations import FORMAT, FORMATS, JOURNAL, copied, migrate, schema_of
 
 LOG_BYTES = 4 << 20
-"""How long the log grows before `Database.fold_log` moves it into the database file."""
+"""Size in bytes at which `Database.fold_log` moves the log into the database file."""
 
 Values = Sequence[object]
 
@@ -30,11 +30,11 @@ _PART = ("run.db.part", "run.db.part-wal", "run.db.part-shm", "run.db.part-journ
 
 
 class Database:
-    """A connection to a run's database. The one that writes holds the run's lock.
+    """A connection to a run's database; the writing connection holds the run's lock.
 
     Args:
         folder: The run folder.
-        readonly: False takes the lock.
+        readonly: False to write, which takes the lock.
 
     Attributes:
         path: The database file.
@@ -65,7 +65,7 @@ class Database:
             self._held = undo.pop_all()
 
     def _copy(self, undo: contextlib.ExitStack) -> None:
-        """Go on with a copy in memory, which can be migrated."""
+        """Replace the connection with one to a copy in memory, which can be migrated."""
         with self._reported():
             self._connection = copied(self._connection, self.path)
             undo.enter_context(contextlib.closing(self._connection))
@@ -75,7 +75,7 @@ class Database:
     def _connect(self, readonly: bool) -> sqlite3.Connection:
         address = f"file:{quote(str(self.path.absolute()))}?mode={'ro' if readonly else 'rw'}"
         if readonly and not os.access(self.path.parent, os.W_OK) and not self._log().exists():
-            # A reader of a WAL database makes a file beside it; here it could not, and need not.
+            # A reader of a WAL database creates a file beside it; here it could not, and need not.
             address += "&immutable=1"
         with self._reported():
             connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
@@ -100,7 +100,7 @@ class Database:
                 "wrote it, or a later one"
             )
         if foreign := sorted(found - readable[version]):
-            # A view, a trigger or another table would have queries do what it says.
+            # A view, a trigger or another table could change what queries do.
             kind, name, _ = foreign[0]
             raise RecordError(
                 f"{self.path} is no record of a run: expected the tables that agentgym makes and "
@@ -139,7 +139,7 @@ class Database:
             raise RecordError(f"{self.path} cannot hold a value: {error}") from error
 
     def execute(self, statement: str, values: Values = ()) -> int:
-        """Run one statement, committed by itself; return the id of the row it inserted."""
+        """Run and commit one statement; return the id of the inserted row."""
         with self._reported():
             self._bounds.begin()
             return self._connection.execute(statement, values).lastrowid or 0
@@ -158,13 +158,13 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make the statements inside one commit, or none."""
+        """Commit the statements inside together, or not at all."""
         self.execute("BEGIN IMMEDIATE")
         try:
             yield
             self.execute("COMMIT")
         except BaseException:
-            # SQLite has rolled back by itself where the disk was full.
+            # SQLite has already rolled back if the disk was full.
             if self._connection.in_transaction:
                 self.execute("ROLLBACK")
             raise
@@ -175,15 +175,15 @@ class Database:
             self.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
-        """Close the connection and let go of the lock."""
+        """Close the connection and release the lock."""
         self._held.close()
 
 
 def _admit(folder: Path, *, to_write: bool) -> None:
-    """Look at the files that SQLite will open by their names, before it does.
+    """Check the files that SQLite will open by name, before it opens them.
 
     Raises:
-        RecordError: There is no database, or one of them is no regular file of this folder.
+        RecordError: The database is missing, or a file is not a regular file of this folder.
     """
     files = RunFolder(folder)
     try:
@@ -193,7 +193,7 @@ def _admit(folder: Path, *, to_write: bool) -> None:
     if found[0] is None:
         raise RecordError(f"{folder} is no run folder: it has no run.db")
     if found[-1] is not None:
-        # SQLite would roll it back, and such a journal can name any file to be removed after.
+        # SQLite would roll it back, and such a journal can name any file to remove afterwards.
         raise RecordError(
             f"{folder / 'run.db-journal'} belongs to no run: agentgym writes none; the record was "
             "changed by another program, so get it again from where it was made"
@@ -204,10 +204,10 @@ PLAN_COLUMNS = ("task", "seed", "trial", "agent", "episode_group", "metadata")
 
 
 def create_database(folder: Path, settings: str, plans: Iterable[Values]) -> None:
-    """Lay down a new run; a process that dies meanwhile leaves no run, not half of one.
+    """Create a new run; if the process dies meanwhile, there is no run rather than half of one.
 
     Args:
-        folder: The run folder; made where it is absent.
+        folder: The run folder; created if it is absent.
         settings: The settings as JSON.
         plans: The `PLAN_COLUMNS` of each episode.
 
@@ -223,7 +223,7 @@ def create_database(folder: Path, settings: str, plans: Iterable[Values]) -> Non
                     f"{folder} already holds a run; resume it or choose another folder"
                 )
             part = folder / "run.db.part"
-            # What lies beside a database is a part of it to SQLite, and a new run has no part yet.
+            # SQLite treats files beside a database as its parts, and a new run has no part yet.
             for leftover in (JOURNAL, *_BESIDE, *_PART):
                 files.remove(leftover)
             with contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection:
@@ -237,7 +237,7 @@ def create_database(folder: Path, settings: str, plans: Iterable[Values]) -> Non
                     plans,
                 )
                 connection.execute("COMMIT")
-                # From the start, so that no writer ever makes a `run.db-journal`.
+                # From the start, so that no writer ever creates a `run.db-journal`.
                 connection.execute("PRAGMA journal_mode = WAL")
             part.rename(folder / "run.db")
     except (OSError, sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
@@ -246,7 +246,7 @@ def create_database(folder: Path, settings: str, plans: Iterable[Values]) -> Non
 
 @contextlib.contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
-    """Hold the right to write a run; the kernel lets go of it when the process dies.
+    """Hold the lock for writing a run; the kernel releases it when the process dies.
 
     Raises:
         RecordError: Another process holds it, or the lock file cannot be written.

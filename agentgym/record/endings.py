@@ -1,6 +1,6 @@
-"""When an episode was recorded, and what of its end was kept to judge it again.
+"""The recorded ends of episodes: their times, and the evidence kept to judge them again.
 
-One row for each episode. The final state itself is a blob.
+Each episode has one row. The final state itself is a blob.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Ending:
     """The recorded end of an episode.
 
     Attributes:
-        began_s: When its sandbox was started, in seconds since 1970 (UTC).
-        ended_s: When it was judged, None if it has not been.
-        evidence: What its judgement needs beside the files, as JSON; empty if it is not over.
+        began_s: Time at which its sandbox was started, in seconds since 1970 (UTC).
+        ended_s: Time of the verdict, None if the episode has no verdict.
+        evidence: Evidence besides the files, as JSON; empty if the episode is not over.
         state: Name of the blob that holds the final state, empty if it was not kept.
         state_bytes: Size of that blob, uncompressed.
-        unkept: Why the state was not kept, else empty.
+        unkept: Reason why the state was not kept, else empty.
     """
 
     began_s: float
@@ -44,9 +44,9 @@ class Endings:
 
     Args:
         folder: The run folder, for messages.
-        database: The run's.
-        packing: How values become columns.
-        blobs: Where final states are.
+        database: The run's database.
+        packing: Packs values into columns.
+        blobs: Blobs with the final states.
     """
 
     def __init__(
@@ -56,18 +56,18 @@ class Endings:
         self._packing, self._blobs = packing, blobs
 
     def begin(self, episode_id: int, began_s: float) -> None:
-        """Note when an episode began; one that is resumed keeps the time at which it first did."""
+        """Record the start of an episode; a resumed episode keeps the time of its first start."""
         self._database.execute(
             "INSERT INTO endings (episode, began_s) VALUES (?, ?) ON CONFLICT DO NOTHING",
             (episode_id, began_s),
         )
 
     def finish(self, episode_id: int, ending: Ending, state: bytes | None = None) -> None:
-        """Note how an episode that has begun ended.
+        """Record the end of an episode that has begun.
 
         Args:
-            episode_id: Which one.
-            ending: What is known; its `began_s`, `state` and `state_bytes` are not looked at.
+            episode_id: Id of the episode.
+            ending: The ending; its `began_s`, `state` and `state_bytes` are ignored.
             state: The final state, None if it is not kept.
 
         Raises:
@@ -87,7 +87,7 @@ class Endings:
         """Return the ending of an episode, None if the record has none.
 
         Raises:
-            RecordError: It is damaged.
+            RecordError: The ending is damaged.
         """
         found = self._rows("SELECT * FROM endings WHERE episode = ?", episode_id)
         return self._ending(found[0]) if found else None
@@ -104,22 +104,22 @@ class Endings:
             ) from error
 
     def state(self, ending: Ending) -> bytes:
-        """Return a final state that was kept.
+        """Return a kept final state.
 
         Raises:
-            RecordError: It is missing or damaged.
+            RecordError: The state is missing or damaged.
         """
         return self._blobs.get(ending.state)
 
     def kept(self) -> tuple[int, int]:
-        """Return how many final states the run keeps, and their bytes; equal ones count once."""
+        """Return the number of kept final states and their bytes; equal states count once."""
         rows = self._rows("SELECT state, MAX(state_bytes) AS n FROM endings GROUP BY state")
         sizes = [row["n"] for row in rows if row["state"]]
         count = self._rows("SELECT COUNT(*) AS n FROM endings WHERE state != ''")
         return (count[0]["n"] if count else 0), sum(sizes)
 
     def unkept(self) -> dict[int, str]:
-        """Return why the final states of episodes were not kept, by episode."""
+        """Return the reasons why final states were not kept, by episode."""
         rows = self._rows("SELECT episode, unkept FROM endings WHERE unkept != ''")
         return {row["episode"]: row["unkept"] for row in rows}
 

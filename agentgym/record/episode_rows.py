@@ -1,4 +1,4 @@
-"""An episode as it was planned and as the record knows it; read from the table `episodes`."""
+"""An episode as planned and as recorded, read from the table `episodes`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _KINDS = {
     **{"reset_s": NUMBER, "duration_s": NUMBER},
     **{"state": str, "episode_group": str | None, "parent": int | None, "parent_step": int | None},
 }
-"""The columns that SQLite, which takes any value anywhere, would not have kept in order."""
+"""Types of columns that reading checks, because SQLite accepts any value in any column."""
 
 _DEEPEST: Final = 100
-"""How deep a checkpoint may stand in its rubric: it is shown with that many indents."""
+"""Largest depth of a checkpoint in its rubric, because it is shown with that many indents."""
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -34,15 +34,15 @@ U = TypeVar("U")
 
 @dataclass(frozen=True, slots=True)
 class EpisodePlan:
-    """One episode as it was planned.
+    """One planned episode.
 
     Attributes:
         task: Id of its task.
         seed: Seed of its instance.
-        trial: Which of the attempts at the task it is, counted from 0.
-        agent: Who plays it.
-        group: Name of the group that a trainer compares it within, None if it is in none.
-        metadata: What its planner wants to find beside it; None differs from an empty object.
+        trial: Number of the attempt at the task, counted from 0.
+        agent: Spec of the agent.
+        group: Name of the group in which a trainer compares the episode, None without a group.
+        metadata: Data that the planner attaches to it; None differs from an empty object.
     """
 
     task: str
@@ -55,26 +55,26 @@ class EpisodePlan:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """What the record knows of one episode, its steps apart.
+    """One recorded episode, without its steps.
 
     Attributes:
         id: 1 for the first episode of the run.
         plan: Task, seed, trial, agent, group and metadata.
         state: ``"planned"``, ``"running"`` (begun, perhaps by a process that died) or ``"done"``.
-        params: What the task's slots were filled with.
-        instruction: What the agent was told.
+        params: Values of the task's slots.
+        instruction: Instruction for the agent.
         sandbox: Name of the sandbox provider.
         first: The observation after reset, None before the episode began.
-        verdict: How it was judged, None before it is done.
-        error: Why the episode has no score, or how its policy failed; else empty.
-        reset_s: Wall time of the reset.
-        duration_s: Wall time of the whole, of its last run where it was resumed.
+        verdict: The verdict, None before the episode is done.
+        error: Reason why the episode has no score, or how its policy failed; else empty.
+        reset_s: Wall time of the reset, in seconds.
+        duration_s: Wall time of the whole episode in seconds; of its last run if it was resumed.
         steps: Number of recorded steps.
         usage: Tokens of all steps, and of replies that ended the episode without one.
         parent: ``(episode id, k)`` for a branch that shares the first `k` steps, else None.
-        log: Notes on how it was run, one a line.
-        audit: What the sandbox's audit holds, None where nobody told.
-        prepared: Digest of what its setup left, empty if it was not noted.
+        log: Notes about the run of the episode, one a line.
+        audit: Audit of the sandbox, None if it was not recorded.
+        prepared: Digest of the state that its setup left, empty if it was not recorded.
     """
 
     id: int
@@ -100,9 +100,9 @@ class EpisodeRows:
     """Reads the rows of episodes.
 
     Args:
-        database: The run's.
-        packing: How values become columns.
-        refused: The replies that led to no step.
+        database: The run's database.
+        packing: Packs values into columns.
+        refused: Replies that led to no step.
     """
 
     def __init__(self, database: Database, packing: Packing, refused: RefusedReplies) -> None:
@@ -110,10 +110,10 @@ class EpisodeRows:
         self._setups = Setups(database)
 
     def read(self, row: sqlite3.Row) -> EpisodeRow:
-        """Return the episode of a row, to which the sums of its steps were joined.
+        """Return the episode of a row that also holds the sums of its steps.
 
         Raises:
-            ValueError, RecordError: It is damaged; names the field.
+            ValueError, RecordError: The row is damaged; the message names the field.
         """
         if row["state"] == "done" and row["verdict"] is None:
             raise RecordError("it is done but has no verdict; resume the run to repeat it")
@@ -144,7 +144,7 @@ class EpisodeRows:
         )
 
     def _value(self, row: sqlite3.Row, field: str, kind: type[T], absent: U) -> T | U:
-        """Return a value of a kind; `absent` stands for an empty column."""
+        """Return a value of a kind; `absent` replaces an empty column."""
         if row[field] is None:
             return absent
         return read(kind, self._packing.unpack(row[field], field), field)

@@ -1,9 +1,9 @@
-"""The files of a run folder, opened so that a folder from a stranger cannot reach outside itself.
+"""Opens the files of a run folder so that a folder from a stranger cannot reach outside itself.
 
-A run folder may come from anybody, and a link or a special file in it would have a command read or
-overwrite what lies elsewhere. So every file of a run is opened here: no link is followed below the
-folder, only regular files are opened, a file that is written has no second name (a hard link), and
-new files are made under fresh names (``O_EXCL``) and renamed.
+A run folder may come from anybody. A link or a special file in it could make a command read or
+overwrite files elsewhere. So every file of a run is opened here: below the folder no link is
+followed, only regular files are opened, a file to be written must have no second name (a hard
+link), and new files are created under fresh names (``O_EXCL``) and renamed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _KINDS: Final = {
 class RunFolder:
     """Opens the files of one run folder.
 
-    Names are relative to the folder, their parts divided by ``/``. The path of the folder itself
-    is the user's and may go through links.
+    Names are relative to the folder, with ``/`` between their parts. The path of the folder itself
+    comes from the user and may go through links.
 
     Args:
         path: The run folder.
@@ -44,15 +44,15 @@ class RunFolder:
         self.path = path
 
     def find(self, name: str, *, to_write: bool = False) -> os.stat_result | None:
-        """Return what is known of a file, None if there is none.
+        """Return the status of a file, None if the file does not exist.
 
         Args:
-            name: Which one.
-            to_write: Whether it will be changed in place: then it may have no second name.
+            name: Name of the file.
+            to_write: Whether it will be changed in place; then it must have no second name.
 
         Raises:
-            OSError: A folder on the way to it cannot be entered.
-            RecordError: It is no regular file, or is reached through a link.
+            OSError: A folder on the path cannot be entered.
+            RecordError: The file is not a regular file, or its path has a link.
         """
         try:
             with self._parent(name) as (parent, last):
@@ -64,13 +64,13 @@ class RunFolder:
         """Return the content of a file.
 
         Args:
-            name: Which one.
-            limit_bytes: The most that a sound file has.
+            name: Name of the file.
+            limit_bytes: Largest size of a sound file.
 
         Raises:
-            FileNotFoundError: There is none.
-            OSError: It cannot be read.
-            RecordError: It is no regular file, is reached through a link, or is too large.
+            FileNotFoundError: The file does not exist.
+            OSError: The file cannot be read.
+            RecordError: The file is not a regular file or too large, or its path has a link.
         """
         with self._parent(name) as (parent, last):
             self._look(parent, name, last)
@@ -84,11 +84,11 @@ class RunFolder:
         return data
 
     def open_to_write(self, name: str) -> int:
-        """Return a descriptor to read and write a file, which is made if it is absent.
+        """Return a descriptor to read and write a file, which is created if absent.
 
         Raises:
-            OSError: It cannot be opened.
-            RecordError: It is no regular file, has a second name, or is reached through a link.
+            OSError: The file cannot be opened.
+            RecordError: The file is not regular or has a second name, or its path has a link.
         """
         with self._parent(name) as (parent, last):
             with contextlib.suppress(FileNotFoundError):
@@ -97,18 +97,18 @@ class RunFolder:
 
     @contextlib.contextmanager
     def replacing(self, name: str, *, drafts: str = "") -> Iterator[BinaryIO]:
-        """Write a file in one move: readers see the old file or the whole new one.
+        """Write a file atomically: readers see the old file or the whole new one.
 
-        Folders on the way to it are made. What is there already under the name is replaced, not
-        written to: if it is a link, its target stays as it is.
+        Missing folders on the path are created. The write replaces an existing entry of this name:
+        if that is a link, its target stays unchanged.
 
         Args:
-            name: Which one.
-            drafts: The folder that has the file until it is whole.
+            name: Name of the file.
+            drafts: Folder that holds the file until it is whole.
 
         Raises:
-            OSError: It cannot be written; the old file is still there.
-            RecordError: It would be reached through a link.
+            OSError: The file cannot be written; the old file still exists.
+            RecordError: The path has a link.
         """
         draft = f".{secrets.token_hex(8)}.part"
         with (
@@ -130,18 +130,18 @@ class RunFolder:
         """Remove a file, a link or a special file; it may be absent.
 
         Raises:
-            OSError: It cannot be removed.
-            RecordError: It is reached through a link.
+            OSError: The file cannot be removed.
+            RecordError: The path has a link.
         """
         with contextlib.suppress(FileNotFoundError), self._parent(name) as (parent, last):
             os.unlink(last, dir_fd=parent)
 
     def hidden(self, folder: str) -> list[str]:
-        """Return the names in a folder that begin with a dot: drafts that a killed writer left.
+        """Return the names in a folder that begin with a dot: drafts of a killed writer.
 
         Raises:
             OSError: The folder is absent or cannot be read.
-            RecordError: It is reached through a link.
+            RecordError: The path has a link.
         """
         with self._parent(f"{folder}/.") as (parent, _), os.scandir(parent) as entries:
             return [f"{folder}/{entry.name}" for entry in entries if entry.name.startswith(".")]
@@ -150,7 +150,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def _parent(self, name: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """Open the folder a file is in; yield its descriptor and the last part of the name."""
+        """Open the folder of a file; yield its descriptor and the last part of the name."""
         *parts, last = name.split("/")
         folder = os.open(self.path, _FOLDER)
         try:
@@ -181,7 +181,7 @@ class RunFolder:
     def _open(
         self, parent: int, name: str, last: str, flags: int, *, to_write: bool = False
     ) -> int:
-        # Without O_NONBLOCK a FIFO that took the file's place would wait for its other end.
+        # Without O_NONBLOCK a FIFO in the file's place would block until its other end opens.
         flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         file = os.open(last, flags, 0o644, dir_fd=parent)
         try:

@@ -1,7 +1,7 @@
-"""What models generated, in a column and a blob: arrays are stored as arrays.
+"""Stores the generations of models in a column and a blob: arrays are stored as arrays.
 
-The blob of a step holds the bytes of all its arrays one after the other, little-endian; the column
-says which they are, with dtype and shape as numpy writes them: ``{"logprobs": ["<f4", [17]]}``.
+The blob of a step holds the bytes of all its arrays in sequence, little-endian; the column lists
+their dtypes and shapes in numpy's notation: ``{"logprobs": ["<f4", [17]]}``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Layout: TypeAlias = tuple[str, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Arrays:
-    """The arrays of one generation, in the order of their bytes; None if it is not known."""
+    """The arrays of one generation, in the order of their bytes; None if an array is unknown."""
 
     prompt_ids: _Layout | None = None
     completion_ids: _Layout | None = None
@@ -40,7 +40,7 @@ class _Arrays:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """One generation as it is written."""
+    """The written form of one generation."""
 
     arrays: _Arrays = field(default_factory=_Arrays)
     finish_reason: str | None = None
@@ -61,7 +61,7 @@ class GenerationColumn:
     """Packs the generations of a decision into a column and back.
 
     Args:
-        packing: How values become columns.
+        packing: Packs values into columns.
     """
 
     def __init__(self, packing: Packing) -> None:
@@ -81,10 +81,10 @@ class GenerationColumn:
         return self._packing.pack(_Column(written, blob))
 
     def unpack(self, column: object) -> tuple[Generation, ...] | None:
-        """Read what `pack` returned.
+        """Return the generations of a column that `pack` returned.
 
         Raises:
-            ValueError: The column is damaged; names the field.
+            ValueError: The column is damaged; the message names the field.
             RecordError: The blob is damaged.
         """
         if column is None:
@@ -114,7 +114,7 @@ def _written(generation: Generation, data: bytearray) -> _Written:
 
 
 class _Source:
-    """Cuts arrays out of a blob, in the order in which they were written."""
+    """Cuts arrays out of a blob, in the order of writing."""
 
     def __init__(self, data: bytes) -> None:
         self._data = memoryview(data)

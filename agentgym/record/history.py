@@ -1,7 +1,7 @@
-"""What was thought of an episode after it was recorded: gradings of its steps, verdicts replaced.
+"""The history of an episode after its recording: gradings of its steps, and replaced verdicts.
 
-Nothing here is ever changed or removed, also where the episode is run again: a grading names the
-steps it is about by their digest, so that it is not shown beside others.
+Nothing here is ever changed or removed, even if the episode runs again. A grading names its steps
+by their digest, so it is never shown beside other steps.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class PastVerdict:
     """A verdict that another one replaced.
 
     Attributes:
-        verdict: As it was, the digest of its verifier included.
-        error: Why it had no score, else empty.
-        at: When it was replaced, in ISO 8601 (UTC).
-        why: Why.
-        replaced_by: Digest of the verifier that gave the next one.
+        verdict: The old verdict, with the digest of its verifier.
+        error: Reason why it had no score, else empty.
+        at: Time of the replacement, in ISO 8601 (UTC).
+        why: Reason for the replacement.
+        replaced_by: Digest of the verifier that gave the next verdict.
     """
 
     verdict: Verdict
@@ -42,12 +42,12 @@ class PastVerdict:
 
 
 class History:
-    """The later opinions in a run's record.
+    """The gradings and replaced verdicts in a run's record.
 
     Args:
         folder: The run folder, for messages.
-        database: The run's.
-        packing: How values become columns.
+        database: The run's database.
+        packing: Packs values into columns.
     """
 
     def __init__(self, folder: Path, database: Database, packing: Packing) -> None:
@@ -65,7 +65,7 @@ class History:
     # --- gradings --------------------------------------------------------------------------
 
     def add_gradings(self, episode_id: int, gradings: Sequence[Grading]) -> None:
-        """Keep what graders said of an episode's steps, all of it or, if killed, nothing.
+        """Keep the gradings of an episode's steps: all of them or, if killed, none.
 
         Raises:
             RecordError: The disk is full.
@@ -87,18 +87,18 @@ class History:
         self._database.fold_log()
 
     def gradings(self, episode_id: int) -> list[Grading]:
-        """Return all gradings of an episode, the oldest first, those of earlier runs included.
+        """Return all gradings of an episode, the oldest first, including those of earlier runs.
 
         Raises:
-            RecordError: One of them is damaged.
+            RecordError: A grading is damaged.
         """
         return [self._grading(row) for row in self._rows("gradings", episode_id)]
 
     def newest_gradings(self, episode_id: int) -> list[Grading]:
-        """Return the newest grading of each grader that is about the present steps.
+        """Return each grader's newest grading of the present steps.
 
         Raises:
-            RecordError: One of them is damaged.
+            RecordError: A grading is damaged.
         """
         present = self.trajectory(episode_id)
         newest = {row["grader"]: row for row in self._rows("gradings", episode_id, present)}
@@ -116,15 +116,15 @@ class History:
     def replace_verdict(
         self, episode_id: int, old: Verdict, old_error: str, new: Verdict, *, at: str, why: str
     ) -> None:
-        """Give an episode another verdict and keep the old one, both or, if killed, neither.
+        """Replace an episode's verdict and keep the old one: both or, if killed, neither.
 
         Args:
             episode_id: An episode that is done.
             old: Its verdict.
-            old_error: Why that has no score, or how the policy failed, else empty.
-            new: What replaces it; it has a score.
-            at: When, in ISO 8601 (UTC).
-            why: Why.
+            old_error: Reason why that has no score, or how the policy failed; else empty.
+            new: The new verdict, which has a score.
+            at: Time of the replacement, in ISO 8601 (UTC).
+            why: Reason for the replacement.
 
         Raises:
             RecordError: The disk is full.
@@ -139,16 +139,16 @@ class History:
                     self._packing.pack(old_error),
                 ),
             )
-            # How a policy failed stays true, whatever it is worth now.
+            # The error of a failed policy stays true, whatever the new score.
             error = old_error if old.scored else ""
             write_verdict(self._database, self._packing, episode_id, new, error)
         self._database.fold_log()
 
     def past_verdicts(self, episode_id: int) -> list[PastVerdict]:
-        """Return the verdicts that an episode had, the oldest first.
+        """Return the earlier verdicts of an episode, the oldest first.
 
         Raises:
-            RecordError: One of them is damaged.
+            RecordError: A verdict is damaged.
         """
         return [self._past(row) for row in self._rows("past_verdicts", episode_id)]
 
@@ -165,7 +165,7 @@ class History:
     # --- reading ---------------------------------------------------------------------------
 
     def _rows(self, table: str, episode_id: int, trajectory: str | None = None) -> list[Any]:
-        """Return the rows of an episode, perhaps those about one trajectory alone."""
+        """Return the rows of an episode; with a trajectory, only the rows for it."""
         query, values = f"SELECT * FROM {table} WHERE episode = ?", [episode_id]
         if trajectory is None:
             return self._database.rows(f"{query} ORDER BY id", values)

@@ -1,9 +1,9 @@
-"""The versions of a run's format, and how a run of an older one becomes one of this one.
+"""The format versions of a run, and the migrations from older ones.
 
-All changes of the format stand here. A new run is made by the first version's tables and every
-migration after them, so that a new run and a migrated one cannot differ. Migrations add and
-rename; they remove nothing that was recorded. A writer migrates a run in one transaction; a reader
-migrates a copy in memory and leaves the folder as it is.
+All changes of the format are here. A new run is created with the first version's tables and every
+later migration, so a new run and a migrated one cannot differ. Migrations add and rename; they
+remove no recorded data. A writer migrates a run in one transaction; a reader migrates a copy in
+memory and leaves the folder unchanged.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CREATE TABLE checkpoints (
 );
 """
 
-# Later opinions of what is recorded above, and what they need. Format 3 began without them.
+# Gradings and replaced verdicts, and their evidence. The first runs of format 3 lack these.
 _FORMAT_3_LATER: Final = """
 CREATE TABLE IF NOT EXISTS gradings (
     id INTEGER PRIMARY KEY, episode INTEGER NOT NULL REFERENCES episodes (id),
@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS refused_replies (
 );
 """
 
-# NULL in a new column: it is not known.
+# NULL in a new column: the value is not known.
 _FORMAT_4: Final = """
 ALTER TABLE steps RENAME COLUMN happenings TO events;
 ALTER TABLE steps ADD COLUMN generations TEXT;
@@ -89,12 +89,12 @@ _COPIED_BYTES: Final = 512 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Migration:
-    """What leads from the format before to this one.
+    """A migration from the previous format to the next one.
 
     Attributes:
-        format: The format that it leads to.
-        script: Statements of SQL.
-        rows: Changes rows after the statements; is given the connection and the run folder.
+        format: The next format.
+        script: SQL statements.
+        rows: Function that changes rows afterwards; gets the connection and the run folder.
     """
 
     format: str
@@ -119,7 +119,7 @@ def _rename_setting(connection: sqlite3.Connection, old: str, new: str) -> None:
         try:
             settings = json.loads(text)
         except (ValueError, TypeError, RecursionError):
-            return  # whoever reads the settings says what is wrong with them
+            return  # reading the settings reports what is wrong with them
         if isinstance(settings, dict) and old in settings:
             settings = {(new if name == old else name): item for name, item in settings.items()}
             values = (json.dumps(settings, separators=(",", ":")),)
@@ -129,30 +129,30 @@ def _rename_setting(connection: sqlite3.Connection, old: str, new: str) -> None:
 _MIGRATIONS: Final = (_Migration("agentgym.run/4", _FORMAT_4, _to_format_4),)
 
 FORMAT: Final = _MIGRATIONS[-1].format
-"""The format that is written."""
+"""Format that is written."""
 
 FORMATS: Final = ("agentgym.run/3", *(migration.format for migration in _MIGRATIONS))
-"""The formats that are read, the oldest first."""
+"""Formats that can be read, the oldest first."""
 
 
 def schema_of(format: str) -> str:
-    """Return the statements that make the tables of a format."""
+    """Return the statements that create the tables of a format."""
     later = (m.script for m in _MIGRATIONS[: FORMATS.index(format)])
     return "".join((_FORMAT_3, _FORMAT_3_LATER, *later))
 
 
 def migrate(connection: sqlite3.Connection, format: str, folder: Path) -> None:
-    """Bring a run up to the format that is written, wholly or, if killed, not at all.
+    """Migrate a run to the format that is written, wholly or, if killed, not at all.
 
     Args:
-        connection: To its database, in autocommit mode. Its tables were found to be those of the
-            format: no foreign trigger runs here.
-        format: The format it has, one of `FORMATS`.
+        connection: Connection to its database, in autocommit mode. Its tables were checked against
+            the format, so no foreign trigger runs here.
+        format: Present format of the run, one of `FORMATS`.
         folder: The run folder.
 
     Raises:
-        RecordError: Its journal is damaged or cannot be read.
-        sqlite3.Error: It is damaged, or the disk is full.
+        RecordError: The journal of the run is damaged or cannot be read.
+        sqlite3.Error: The database is damaged, or the disk is full.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -170,10 +170,10 @@ def migrate(connection: sqlite3.Connection, format: str, folder: Path) -> None:
 
 
 def copied(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    """Return a copy in memory of a run's database, for a reader to migrate.
+    """Return a copy of a run's database in memory, which a reader can migrate.
 
     Raises:
-        RecordError: It is too large for that.
+        RecordError: The database is too large to copy.
     """
     pages, size = (
         connection.execute(f"PRAGMA {n}").fetchone()[0] for n in ("page_count", "page_size")
@@ -209,8 +209,8 @@ _JOURNAL_KINDS: Final = (int, int, float, int, int, int, str, str, str)
 def _journal(folder: Path) -> list[tuple[Any, ...]]:
     """Return the rows of `run.journal`, each with its digest.
 
-    A line is a row of the table `steps`, its columns divided by tabs, the last of which is the
-    SHA-256 of the others. All that follows a line that is not whole was never recorded.
+    A line is a row of the table `steps`, with tabs between its columns; the last column is the
+    SHA-256 of the others. Everything after an incomplete line was never recorded.
     """
     path = folder / JOURNAL
     try:

@@ -1,7 +1,7 @@
-"""How a value stands in a column: as a line of JSON, or as the name of the blob that holds it.
+"""Packs a value into a column: as a line of JSON, or as the name of a blob.
 
-Values over 8 KiB and pictures are blobs. In a value's place then stands ``@<sha256>``, which
-no JSON value begins with.
+Values over 8 KiB and pictures become blobs. Their columns hold ``@<sha256>``, and no JSON value
+begins so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Packing:
     """Packs values into columns and back.
 
     Attributes:
-        blobs: Where the large ones go.
+        blobs: Blobs for the large values.
     """
 
     def __init__(self, blobs: BlobStore) -> None:
@@ -38,8 +38,8 @@ class Packing:
         """Return the value of a column.
 
         Raises:
-            ValueError: The column is damaged; names the field.
-            RecordError: Its blob is damaged.
+            ValueError: The column is damaged; the message names the field.
+            RecordError: The blob of the value is damaged.
         """
         text: str = expect(column, field, str)
         if text.startswith("@"):
@@ -57,11 +57,11 @@ class Packing:
         return self.pack_text(codec.observation_to_text(observation, name))
 
     def unpack_observation(self, column: object) -> Observation:
-        """Read what `pack_observation` returned.
+        """Return the observation of a column that `pack_observation` returned.
 
         Raises:
-            ValueError: The column is damaged; names the field.
-            RecordError: One of its blobs is damaged.
+            ValueError: The column is damaged; the message names the field.
+            RecordError: A blob of the observation is damaged.
         """
         return codec.observation_from_json(self.unpack(column, "observation"), self._image)
 

@@ -1,8 +1,8 @@
-"""Records read from plain values (JSON, rows of SQLite) by their type annotations, strictly.
+"""Reads records from plain values (JSON, rows of SQLite) by their type annotations, strictly.
 
-Pydantic builds a validator from a dataclass; read in its usual way it would take ``"1"`` for a
-number and 1 for true. Here every value must be of the kind that its field names, numbers must be
-finite, and reading ends at the first mistake: a hostile record costs no more than a sound one.
+Pydantic builds a validator from a dataclass. Its default mode would accept ``"1"`` as a number and
+1 as true. Here every value must have the type of its field, numbers must be finite, and reading
+ends at the first mistake, so a hostile record costs no more than a sound one.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError, SchemaValidator, core_schema
 
 NUMBER: Final = float
-"""Of a measurement; an integer will do, and is returned as a float."""
+"""Type of a measurement; an integer is accepted, and returned as a float."""
 
 _LARGEST: Final = 2**63
-"""Larger numbers are no measurement, and sums of them would overflow."""
+"""Larger numbers are not measurements, and their sums would overflow."""
 
 _SHOWN: Final = 60
 
@@ -31,11 +31,11 @@ def read(kind: type[T], value: object, where: str) -> T:
 
     Args:
         kind: A dataclass, or any other type that pydantic can read.
-        value: What was read.
-        where: What messages call it.
+        value: The plain value.
+        where: Name of the value in messages.
 
     Raises:
-        ValueError: It is something else; names the field.
+        ValueError: The value has another form; the message names the field.
 
     Example:
         >>> from agentgym.records import TokenUsage
@@ -47,15 +47,15 @@ def read(kind: type[T], value: object, where: str) -> T:
 
 
 def expect(value: object, where: str, kind: Any) -> Any:
-    """Return a value that was read if it is of the kind its field has; see `read`.
+    """Return a value if it has the type of its field; see `read`.
 
     Args:
-        value: What was read.
-        where: What the message calls it.
+        value: The plain value.
+        where: Name of the value in the message.
         kind: A type or a union of types, `NUMBER` for one.
 
     Raises:
-        ValueError: It is of another kind.
+        ValueError: The value has another type.
     """
     try:
         return _validator(kind).validate_python(value)
@@ -72,14 +72,14 @@ def _validator(kind: Any) -> SchemaValidator:
 
 
 def _strict(schema: Any) -> Any:
-    """Return a schema of pydantic in which every value must be of the kind that is asked for."""
+    """Return a pydantic schema that accepts only values of exactly the given types."""
     if isinstance(schema, list | tuple):
         return type(schema)(map(_strict, schema))
     if not isinstance(schema, dict):
         return schema
     kind = schema.get("type")
     if kind == "str":
-        # Its own reader of text refuses lone surrogates, which the output of commands may hold.
+        # Pydantic's own text reader refuses lone surrogates, which the output of commands may hold.
         return core_schema.is_instance_schema(str)
     if kind == "bool":
         return core_schema.bool_schema(strict=True)
@@ -93,7 +93,7 @@ def _strict(schema: Any) -> Any:
     if kind in ("tuple", "list"):
         found["fail_fast"] = True
     if kind == "dataclass-args":
-        # A field with another name would otherwise get its default without a word.
+        # A misnamed field would otherwise silently get its default.
         found["extra_behavior"] = "forbid"
     if kind == "dataclass":
         return core_schema.no_info_before_validator_function(_bounded(found), found)
@@ -101,9 +101,9 @@ def _strict(schema: Any) -> Any:
 
 
 def _bounded(schema: Any) -> Callable[[object], object]:
-    """Return what refuses an object with more fields than a dataclass has.
+    """Return a function that refuses an object with more fields than a dataclass has.
 
-    Pydantic notes every unknown field, and a million of them take a gigabyte.
+    Pydantic keeps every unknown field, and a million of them take a gigabyte.
     """
     arguments = schema["schema"]
     while arguments["type"] != "dataclass-args":
@@ -120,7 +120,7 @@ def _bounded(schema: Any) -> Callable[[object], object]:
 
 
 _OPAQUE: Final = frozenset({"metadata", "cls", "members", "default", "default_factory", "config"})
-"""Parts of a schema that are values of Python, not schemas."""
+"""Parts of a schema that are Python values, not schemas."""
 
 _WORDS: Final = {
     "missing": "absent",

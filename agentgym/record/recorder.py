@@ -34,6 +34,11 @@ class Recorder:
         self._episode_id = episode_id
         self._recorded = recorded
 
+    @property
+    def steps(self) -> int:
+        """Number of recorded steps of the episode."""
+        return self._recorded[self._episode_id]
+
     def step(self, step: Step) -> None:
         """Record a finished step; when this returns, the death of the process cannot lose it.
 
@@ -42,7 +47,7 @@ class Recorder:
         """
         usage, duration_s = step.decision.usage, float(step.duration_s)
         counts = (usage.prompt, usage.completion, usage.cached)
-        following = self._recorded[self._episode_id]
+        following = self.steps
         if step.index != following:
             raise self._refusal(step, f"the next one is step {following}")
         if not all(type(n) is int and abs(n) < 2**63 for n in counts):

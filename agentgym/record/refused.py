@@ -1,6 +1,6 @@
-"""What replies cost and held that ended an episode: refused, so no step accounts for them.
+"""The refused replies that ended an episode, and their tokens; they belong to no step.
 
-One row for each episode that has any.
+Each episode with such replies has one row.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class RefusedReplies:
     """The replies in a run's record that led to no step.
 
     Args:
-        database: The run's.
-        packing: How values become columns.
+        database: The run's database.
+        packing: Packs values into columns.
     """
 
     def __init__(self, database: Database, packing: Packing) -> None:
@@ -32,7 +32,7 @@ class RefusedReplies:
     def note(
         self, episode_id: int, usage: TokenUsage, generations: tuple[Generation, ...] | None
     ) -> None:
-        """Note an episode's last replies in place of what is noted; none leave no row."""
+        """Replace the record of an episode's last replies; without replies there is no row."""
         self._database.execute("DELETE FROM refused_replies WHERE episode = ?", (episode_id,))
         if usage != TokenUsage() or generations:
             self._database.execute(
@@ -44,10 +44,10 @@ class RefusedReplies:
             )
 
     def usage(self, episode_id: int) -> TokenUsage:
-        """Return what an episode's last replies cost.
+        """Return the tokens of an episode's last replies.
 
         Raises:
-            ValueError: It is damaged.
+            ValueError: The row is damaged.
         """
         for row in self._database.rows(_QUERY, (episode_id,)):
             counts = {name: row[f"{name}_tokens"] for name in _COUNTS}
@@ -55,10 +55,10 @@ class RefusedReplies:
         return TokenUsage()
 
     def generations(self, episode_id: int) -> tuple[Generation, ...] | None:
-        """Return what those replies held; None if that is not known, empty if there are none.
+        """Return those replies; None if they are not known, empty if the episode has none.
 
         Raises:
-            ValueError, RecordError: It is damaged.
+            ValueError, RecordError: The row is damaged.
         """
         for row in self._database.rows(_QUERY, (episode_id,)):
             return self._generations.unpack(row["generations"])

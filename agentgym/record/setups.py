@@ -1,6 +1,6 @@
-"""What each episode began on: the digest of its prepared setup.
+"""The digest of the prepared setup from which each episode began.
 
-One row for each episode.
+Each episode has one row.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ class Setups:
     """The digests of prepared setups in a run's record.
 
     Args:
-        database: The run's.
+        database: The run's database.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def note(self, episode_id: int, digest: str) -> None:
-        """Note what an episode begins on; one that is resumed keeps what it first began on."""
+        """Record the setup of an episode; a resumed episode keeps its first one."""
         self._database.execute(
             "INSERT INTO setups (episode, digest) VALUES (?, ?) ON CONFLICT DO NOTHING",
             (episode_id, digest),
@@ -35,7 +35,7 @@ class Setups:
         """Return the digest of an episode's setup, empty if the record has none.
 
         Raises:
-            RecordError: It is damaged.
+            RecordError: The digest is damaged.
         """
         query = "SELECT digest FROM setups WHERE episode = ?"
         for row in self._database.rows(query, (episode_id,)):

@@ -1,4 +1,4 @@
-"""A step as a row of the table `steps` and back; each row carries a digest of its columns."""
+"""Converts a step to a row of the table `steps` and back; a row has a digest of its columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS: Final = (
     *("episode", "step", "duration_s", "prompt_tokens", "completion_tokens", "cached_tokens"),
     *("decision", "observation", "events", "generations"),
 )
-"""The columns of the table `steps`, `digest` apart."""
+"""Columns of the table `steps`, without `digest`."""
 
 INSERT: Final = (
     f"INSERT INTO steps ({', '.join(COLUMNS)}, digest)"
@@ -30,8 +30,8 @@ INSERT: Final = (
 def row_digest(columns: tuple[Value, ...]) -> str:
     r"""Return the SHA-256 of a row as 64 hex digits; a blob counts by its name.
 
-    Columns are divided by tabs, which JSON spells ``\t``. Generations that are not known are left
-    out: the rows of older runs have no such column, and keep their digests.
+    Columns are separated by tabs, which JSON writes as ``\t``. Unknown generations are left out,
+    because the rows of older runs have no such column, and keep their digests.
     """
     told = columns if columns[-1] is not None else columns[:-1]
     return hashlib.sha256("\t".join(map(str, told)).encode("ascii", "replace")).hexdigest()
@@ -41,7 +41,7 @@ class StepRows:
     """Writes and reads the rows of steps.
 
     Args:
-        packing: How values become columns.
+        packing: Packs values into columns.
     """
 
     def __init__(self, packing: Packing) -> None:
@@ -69,7 +69,7 @@ class StepRows:
         """Return the step of a row.
 
         Raises:
-            ValueError, RecordError: The row is damaged; names the column.
+            ValueError, RecordError: The row is damaged; the message names the column.
         """
         index = expect(row["step"], "step", int)
         observation = self._packing.unpack_observation(row["observation"])
@@ -87,7 +87,7 @@ class StepRows:
         return Step(index, decision, observation, duration_s, self.events(row["events"]))
 
     def events(self, column: object) -> tuple[StepEvent, ...]:
-        """Return what happened around a step.
+        """Return the events around a step.
 
         Raises:
             ValueError, RecordError: The column is damaged.

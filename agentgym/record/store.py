@@ -1,7 +1,7 @@
 """A run on disk: its plan, its episodes, their steps and verdicts; see `migrations` for its format.
 
-One process writes, any number read, also while it is written. A step is on file as soon as it
-is recorded, so a process killed at any moment loses at most the step in flight.
+One process writes; any number of processes read, also meanwhile. A step is on file as soon as it is
+recorded, so a process killed at any moment loses at most the current step.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ LEFT JOIN steps s ON s.episode = e.id WHERE e.id = ?1 ORDER BY s.step
 class RunStore:
     """The record of one run, in one folder.
 
-    Make one with `create` or `open`; close it at the end.
+    Create one with `create` or `open`, and close it at the end.
 
     Example:
         >>> import tempfile
@@ -68,10 +68,10 @@ class RunStore:
 
     Attributes:
         folder: The run folder.
-        settings: What the run was started with.
-        history: What was thought of its episodes later.
-        endings: When its episodes were recorded, and what of their ends was kept.
-        setups: What its episodes began on.
+        settings: Settings of the run.
+        history: Gradings and replaced verdicts of its episodes.
+        endings: Times of its episodes, and their kept final states.
+        setups: Digests of its episodes' prepared setups.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
@@ -94,7 +94,7 @@ class RunStore:
     def create(
         cls, folder: Path, settings: Mapping[str, Json], plans: Sequence[EpisodePlan]
     ) -> RunStore:
-        """Lay down a new run and open it for writing.
+        """Create a new run and open it for writing.
 
         Raises:
             RecordError: The folder holds a run already or cannot be written.
@@ -111,7 +111,8 @@ class RunStore:
             readonly: False to write; there is one writer at a time.
 
         Raises:
-            RecordError: It is no run, damaged, of another format version, or being written.
+            RecordError: The folder holds no run, or the run is damaged, has another format version,
+                or is being written.
         """
         database = Database(folder, readonly=readonly)
         try:
@@ -121,14 +122,14 @@ class RunStore:
             raise
 
     def close(self) -> None:
-        """Close the record; a writer lets others write."""
+        """Close the record; the lock of a writer is released."""
         self._database.close()
 
     def amend(self, name: str, value: Json) -> None:
-        """Note one more setting of the run, once it is known.
+        """Add a setting of the run that is only known later.
 
         Raises:
-            RecordError: It cannot be written.
+            RecordError: The setting cannot be written.
         """
         self.settings = {**self.settings, name: value}
         text = codec.dumps(dict(self.settings))
@@ -138,8 +139,8 @@ class RunStore:
         """Plan one more episode and return its id.
 
         Args:
-            plan: What to run.
-            parent: ``(episode id, k)`` where it branches off after `k` steps of another.
+            plan: The episode to add.
+            parent: ``(episode id, k)`` if it branches off after `k` steps of another.
         """
         return self._database.execute(
             f"INSERT INTO episodes ({', '.join(PLAN_COLUMNS)}, parent, parent_step)"
@@ -153,7 +154,7 @@ class RunStore:
         """Return every episode in the order of the plan, branches last.
 
         Raises:
-            RecordError: One of them is damaged.
+            RecordError: An episode is damaged.
         """
         return [self._episode(row) for row in self._database.rows(_EPISODES, (1, 2**63 - 1))]
 
@@ -174,7 +175,7 @@ class RunStore:
         """Return the recorded steps of an episode.
 
         Raises:
-            RecordError: One of them is damaged or missing.
+            RecordError: A step is damaged or missing.
         """
         found = self._database.rows(_STEPS, (episode_id,))
         rows = [row for row in found if row["step"] is not None]
@@ -187,13 +188,13 @@ class RunStore:
         return [self._step(row) for row in rows]
 
     def events(self) -> list[tuple[int, StepEvent]]:
-        """Return what happened around the agents, each with the id of its episode.
+        """Return the events around the agents, each with the id of its episode.
 
         Raises:
             RecordError: A step is damaged.
         """
         found = list[tuple[int, StepEvent]]()
-        # Most steps have none, and need not be read.
+        # Most steps have no events, and need not be read.
         for row in self._database.rows(_WITH_EVENTS):
             with self._reading(f"step {row['step']} of episode {row['episode']}"):
                 happened = self._steps.events(row["events"])
@@ -201,13 +202,13 @@ class RunStore:
         return found
 
     def unjudged(self) -> list[int]:
-        """Return the episodes that are done and yet have no verdict: the record lost it."""
+        """Return the done episodes without a verdict, which the record has lost."""
         query = "SELECT id FROM episodes WHERE state = 'done' AND verdict IS NULL"
         return [row["id"] for row in self._database.rows(query)]
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
-        """Say of what a damaged value is a part."""
+        """Name the episode or step of a damaged value in the error."""
         try:
             yield
         except (RecordError, ValueError, RecursionError) as error:
@@ -225,10 +226,10 @@ class RunStore:
         """Return the completions that ended an episode and led to no step.
 
         Returns:
-            None if they are not known; empty if there were none.
+            The completions; None if they are not known, empty if no reply was refused.
 
         Raises:
-            RecordError: The record of them is damaged.
+            RecordError: The completions are damaged.
         """
         with self._reading(f"episode {episode_id}"):
             return self._refused.generations(episode_id)
@@ -245,10 +246,10 @@ class RunStore:
         reset_s: float,
         first: Observation | None,
     ) -> Recorder:
-        """Mark an episode as running and return what takes down the rest of it.
+        """Mark an episode as running and return the recorder for the rest of it.
 
-        Steps that are there already stay: the episode is being resumed. `first` is None
-        where the reset failed.
+        Existing steps stay, because the episode is being resumed. `first` is None if the reset
+        failed.
 
         Raises:
             RecordError: The episode is done.
@@ -274,7 +275,7 @@ class RunStore:
         return Recorder(self._database, self._packing, episode_id, self._recorded)
 
     def reset_episode(self, episode_id: int) -> None:
-        """Put an episode back to planned and drop its steps; its history stays."""
+        """Put an episode back to planned and remove its steps; its history stays."""
         with self._database.transaction():
             self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))

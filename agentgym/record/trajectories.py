@@ -1,4 +1,4 @@
-"""Steps of recorded episodes, one after another: what a trainer reads."""
+"""Iterates over the steps of recorded episodes, for trainers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentgym.records import Step
 def read_steps(
     folder: str | PathLike[str], *, scored: bool = False
 ) -> Iterator[tuple[EpisodeRow, Step]]:
-    """Yield every recorded step of a run with the episode it belongs to.
+    """Yield every recorded step of a run with its episode.
 
     One episode is in memory at a time. Arrays are numpy arrays: ``step.decision.generations``.
 
@@ -24,7 +24,7 @@ def read_steps(
         scored: Leave out episodes that have no score (yet).
 
     Raises:
-        RecordError: There is no run, or it is damaged.
+        RecordError: The folder holds no run, or the run is damaged.
 
     Example:
         >>> for episode, step in read_steps("runs/demo"):  # doctest: +SKIP

@@ -83,7 +83,7 @@ class SurfaceConfig:
         service_tools: Tools of the environment's services.
         options: The `[surface.NAME]` table of its `env.toml`.
         sandbox: Whether the environment has a computer.
-        output_bytes: How much of one command's output the agent is shown at most.
+        output_bytes: Largest number of bytes of one command's output that the agent sees.
     """
 
     service_tools: tuple[ToolSpec, ...] = ()
@@ -190,7 +190,7 @@ class Decision:
 
     Attributes:
         action: The tool call to execute.
-        thought: Text of the policy beside the call.
+        thought: Text of the policy besides the call.
         usage: Tokens of this decision.
         reply: The raw assistant message, so that a resumed agent can rebuild its dialogue.
         nudges: Unusable replies before the usable one, in order.

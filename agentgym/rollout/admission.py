@@ -1,7 +1,7 @@
-"""Who may call an environment that is served over HTTP, and how much one request may hold.
+"""Controls access to an environment served over HTTP, and bounds the size of a request.
 
-Everybody with an account on a machine reaches its loopback addresses, so that clients show a
-bearer token (RFC 6750) unless whoever serves asks for none.
+Every user of a machine can reach its loopback addresses, so clients must send a bearer token
+(RFC 6750) unless the server is started without one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY: Final = 4 * 2**20
-"""Bytes of a request; the arguments of a call have 1 MiB, and escapes make them longer."""
+"""Largest request in bytes; the arguments of a call have 1 MiB, and escapes make them longer."""
 
 VARIABLE: Final = "AGENTGYM_SERVE_TOKEN"
-"""Names a token of one's own."""
+"""Environment variable with a token that the user chose."""
 
 
 def new_token() -> str:
-    """Return a token that nobody guesses: 32 random bytes, safe in a URL and a header."""
+    """Return an unguessable token: 32 random bytes, safe in a URL and a header."""
     return secrets.token_urlsafe(32)
 
 
@@ -31,14 +31,14 @@ class Admission:
 
     Args:
         app: The application.
-        token: What the header ``Authorization: Bearer …`` must hold; empty admits everybody.
+        token: Token in the header ``Authorization: Bearer …``; empty admits every client.
     """
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request, or pass it on."""
+        """Refuse a request, or pass it to the application."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -52,7 +52,7 @@ class Admission:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            # A body without a length that goes on is cut off like a client that hangs up.
+            # A body of unknown length that grows too large is cut off, as if the client hung up.
             return message if taken <= MAX_BODY else {"type": "http.disconnect"}
 
         await self._app(scope, bounded, send)

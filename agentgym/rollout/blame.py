@@ -1,11 +1,11 @@
-"""Whose failure an exception of an agent is: the policy's own doing, or its transport's.
+"""Classifies an exception of an agent as a failure of its policy or of its transport.
 
-The episode of a policy that failed is judged as it stands; an episode whose agent could not reach
-its model has no score. An agent cannot choose which by the class it raises. A failure counts as
-the transport's only where the exception, or one that led to it, was raised by installed code (the
-standard library, an HTTP client, a vendor's SDK, agentgym) and says that a connection failed or
-that a server answered with an error of its own. What the agent's own files raise is the policy's
-doing, whatever its name. docs/agents.md has the table.
+An episode whose policy failed is judged in its present state; an episode whose agent could not
+reach its model has no score. An agent cannot choose between them by the class that it raises. A
+failure belongs to the transport only if installed code (the standard library, an HTTP client, a
+vendor's SDK, agentgym) raised the exception, or one that led to it, and the exception says that a
+connection failed or that a server answered with an error of its own. An exception from the agent's
+own files belongs to the policy, whatever its name. docs/agents.md has the table.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DETAIL_CHARS: Final = 20_000
 _LINKS: Final = 50
 
 _STATUSES: Final = frozenset({401, 402, 403, 404, 407, 408, 409, 425, 429})
-"""HTTP answers below 500 that no dialogue brings about: key, quota, address, rate."""
+"""HTTP answers below 500 that no dialogue causes: key, quota, address, rate."""
 
 _CONNECTION_NAMES: Final = frozenset(
     {
@@ -36,7 +36,7 @@ _CONNECTION_NAMES: Final = frozenset(
         *("RemoteProtocolError", "NewConnectionError", "SSLError", "gaierror", "herror"),
     }
 )
-"""What HTTP clients call a connection that failed; none of them need be installed."""
+"""Names of the connection errors of HTTP clients, none of which needs to be installed."""
 
 _OWN_PACKAGE: Final = str(Path(__file__).resolve().parents[1])
 _STANDARD: Final = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
@@ -47,12 +47,12 @@ def blame(error: BaseException, agent: object) -> AgentError:
     """Return an agent's exception as the failure that the engine records.
 
     Args:
-        error: What `start` or `act` raised.
-        agent: Whose; the module of its class, and the package of that, are its own code.
+        error: Exception from `start` or `act`.
+        agent: The agent; the module of its class and the package of that module are its own code.
 
     Returns:
-        A `PolicyError` where the episode is to be judged, else an `AgentError`; with what the
-        record keeps as `detail`.
+        A `PolicyError` if the episode is to be judged, else an `AgentError`; the record keeps its
+        `detail`.
     """
     own = str(getattr(agent, "module", "") or type(agent).__module__).split(".")[0]
     detail = _detail(error, own)
@@ -74,7 +74,7 @@ def blame(error: BaseException, agent: object) -> AgentError:
 
 
 def _is_transport(error: BaseException, own: str) -> bool:
-    """Whether installed code says that a connection or a server failed."""
+    """Return whether installed code reports that a connection or a server failed."""
     for link in _links(error):
         frame = _raised_in(link.__traceback__)
         if frame is None or _is_own(frame, own):
@@ -87,7 +87,7 @@ def _is_transport(error: BaseException, own: str) -> bool:
 
 
 def _links(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those that led to it, as a traceback would show them."""
+    """Yield an exception and those that led to it, in the order of a traceback."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting and len(seen) < _LINKS:
@@ -110,7 +110,7 @@ def _raised_in(trace: TracebackType | None) -> FrameType | None:
 
 
 def _is_own(frame: FrameType, own: str) -> bool:
-    """Whether a frame runs the agent's code: its package, or files that nobody installed."""
+    """Return whether a frame runs the agent's code: its package, or files outside installations."""
     module = str(frame.f_globals.get("__name__", "")).split(".")[0]
     if module == own and own != "agentgym":
         return True
@@ -126,7 +126,7 @@ def _path(frame: FrameType) -> str:
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Whether an exception carries an HTTP status that is the server's or the account's doing."""
+    """Return whether an exception carries an HTTP status that the server or the account caused."""
     status = _status(error)
     return status is not None and (status in _STATUSES or status >= 500)
 
@@ -143,7 +143,7 @@ def _status(error: BaseException) -> int | None:
 
 def _is_broken_connection(error: BaseException) -> bool:
     names = {kind.__name__ for kind in type(error).__mro__}
-    # A reply that does not come in time may be a model that talks for ever.
+    # A late reply may mean that the model generates text without end.
     late = any(name.endswith("Timeout") or name.endswith("TimeoutError") for name in names)
     if late and not names & {"ConnectTimeout", "PoolTimeout"}:
         return False
@@ -159,13 +159,13 @@ def _text(error: BaseException) -> str:
 
 
 def _detail(error: BaseException, own: str) -> str:
-    """Return the traceback of an agent that is not agentgym's own, from its first frame on."""
+    """Return the traceback from the agent's first frame on; empty for agents of agentgym."""
     trace = error.__traceback__
     while trace is not None and not _is_own(trace.tb_frame, own):
         trace = trace.tb_next
     told = _raised_in(error.__traceback__)
     if isinstance(error, AgentError) and told and _path(told).startswith(f"{_OWN_PACKAGE}/"):
-        return ""  # our own agents say all of it in their message
+        return ""  # agents of agentgym put all details into their message
     try:
         lines = traceback.format_exception(type(error), error, trace or error.__traceback__)
     except Exception:  # noqa: BLE001 - a foreign __str__ may raise anything

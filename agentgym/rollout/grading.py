@@ -1,7 +1,7 @@
-"""Grading the steps of recorded episodes: gathers what graders are shown, keeps what they say.
+"""Grades the steps of recorded episodes: prepares the graders' input and keeps their results.
 
-Nothing is executed. The task's tools and rubric are those of today; where the task is gone, graders
-that need them say so.
+Nothing is executed. The task's present tools and rubric are used; if the task no longer exists,
+graders that need them report it.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ async def grade_episode(
     Args:
         store: The run, open for writing.
         episode_id: An episode that has begun.
-        graders: Who is asked, by the name under which the grading is kept.
-        named: What the user named beside the run.
+        graders: The graders, by the name under which a grading is kept.
+        named: Names that the user gave in addition to the run.
 
     Returns:
-        What each of them said; one that failed says why.
+        The grading of each grader; that of a failed grader holds the reason.
 
     Raises:
         RecordError: The record is damaged or cannot be written.
@@ -70,10 +70,10 @@ async def grade_episode(
 
 
 def trajectory_of(store: RunStore, episode_id: int, named: Named = NOTHING_NAMED) -> Trajectory:
-    """Return what graders are shown of an episode.
+    """Return the graders' input for an episode.
 
     Raises:
-        RecordError: There is no such episode, or it is damaged.
+        RecordError: The run has no such episode, or it is damaged.
     """
     row, steps = store.episode(episode_id), tuple(store.steps(episode_id))
     plain = Trajectory(row.plan.task, row.instruction, steps, row.first, row.verdict)
@@ -81,12 +81,12 @@ def trajectory_of(store: RunStore, episode_id: int, named: Named = NOTHING_NAMED
         task = find_task(named.task(row.plan.task))
         named.admit(row.plan.task, task)
         path = task.folder / "checks" / "rubric.toml"
-        # A task of another format is judged without one.
+        # A task of another format has no rubric.
         rubric = load_rubric(path) if path.exists() else Rubric(())
         complaints = find_complaints(steps, offered_tools(task))
         contracts = tuple(find_contracts(rubric, row))
     except AgentGymError as error:
-        # Graders that can do without still have something to say of an episode whose task is gone.
+        # Graders that need no task can still grade an episode whose task no longer exists.
         return replace(plain, problem=str(error))
     return replace(
         plain,
@@ -112,7 +112,7 @@ def offered_tools(task: Task) -> list[ToolSpec]:
 
 
 def find_complaints(steps: Sequence[Step], tools: Sequence[ToolSpec]) -> dict[int, str]:
-    """Return, by index of the step, why a call was no legal one."""
+    """Return, by index of the step, why its call was illegal."""
     found: dict[int, str] = {}
     for step in steps:
         complaint = _complaint(step.action, tools)
@@ -145,10 +145,10 @@ def find_contracts(rubric: Rubric, row: EpisodeRow) -> Iterator[Contract]:
 
 
 def find_milestones(rubric: Rubric) -> tuple[Milestone, ...]:
-    """Return the leaves that are looked at after every step, with their share of all of them.
+    """Return the leaves that are checked after every step, with their share of all of them.
 
-    A leaf's share of the rubric is the product of the shares on the way to it. Bonus and safety
-    are left out: neither is progress towards the outcome.
+    A leaf's share of the rubric is the product of the shares on its path. Bonus and safety are left
+    out, because they are not progress towards the outcome.
     """
     shares = {
         leaf.id: share

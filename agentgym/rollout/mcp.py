@@ -1,7 +1,7 @@
 """Environments over MCP, with the official SDK: a client's session is a recorded episode.
 
-Over stdio the process is the session. Over HTTP it is that of the handshake (2024-11-05 to
-2025-11-25): later versions know none there, so clients are told to shake hands.
+Over stdio the process is the session. Over HTTP the handshake begins a session (2024-11-05 to
+2025-11-25); later versions have no sessions over HTTP, so clients are told to shake hands.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ except ImportError as error:
     raise missing_extra("mcp", "mcp") from error
 
 INSTRUCTION: Final = "agentgym://instruction"
-"""The resource that holds the instruction; the prompt `task` says the same."""
+"""The resource that holds the instruction; the prompt `task` holds the same text."""
 
 MAX_PLAYING: Final = 64
-"""Episodes that are played at a time; each has a sandbox of its own."""
+"""Largest number of concurrent episodes; each has a sandbox of its own."""
 
 MAX_SESSIONS: Final = 100_000
-"""Sessions of one server, those that are over included."""
+"""Largest number of sessions of one server, including those that are over."""
 
 _SESSION: Final = "mcp-session-id"
 _HOW_IT_ENDS: Final = "You end the task with the tool submit, or with give_up."
 
 
 class SessionServer:
-    """Serves a config: knows which session is whose visit.
+    """Serves a session config over MCP, and maps each MCP session to its episode.
 
     Args:
-        config: What is served.
-        instruction: What guests are told.
-        tools: What they can call.
-        tell: Tell them at the end how they were judged.
+        config: The session config.
+        instruction: Instruction for the guests.
+        tools: Tools that guests can call.
+        tell: Whether guests get their verdict at the end.
 
     Attributes:
         server: The MCP server.
@@ -81,7 +81,7 @@ class SessionServer:
         )
 
     def http_app(self) -> ASGIApp:
-        """Return an ASGI application that serves at ``/mcp`` and hears of ended sessions."""
+        """Return an ASGI application that serves at ``/mcp`` and notices the end of sessions."""
         self.server.add_request_handler("server/discover", types.RequestParams, self._discover)
         app = self.server.streamable_http_app(
             json_response=True, session_idle_timeout=self._config.idle_s * 2
@@ -101,7 +101,7 @@ class SessionServer:
 
     async def _leave(self, session: str) -> None:
         if visit := self._sessions.get(session):
-            # It counts as one that is played until it is over: it has a sandbox until then.
+            # An episode counts as playing until it is over, because it has a sandbox until then.
             await visit.leave("the client ended its session without submit or give_up")
             self._sessions.pop(session, None)
 
@@ -180,10 +180,10 @@ class SessionServer:
 
 
 def _session(context: ServerRequestContext[Any]) -> str:
-    """Return which session a request is of; there is one over stdio.
+    """Return the session id of a request; stdio has a single session.
 
     Raises:
-        MCPError: It is of none.
+        MCPError: The request belongs to no session.
     """
     if not isinstance(context.request, Request):
         return ""
@@ -207,8 +207,8 @@ def result_of(answer: Answer, *, tell: bool = False) -> types.CallToolResult:
     """Return an answer as the result of a tool call.
 
     Args:
-        answer: What the call led to. What failed is an error of the tool (``isError``).
-        tell: Say at the end how the episode was judged; else only that it is over.
+        answer: Answer to the call. A failed call is an error of the tool (``isError``).
+        tell: Include the verdict at the end; else only that the episode is over.
     """
     observation = answer.observation
     lines = [observation.text] if observation.text else []

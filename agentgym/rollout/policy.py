@@ -1,4 +1,4 @@
-"""An agent as the engine sees it: bounded by a deadline, its failures kept at its boundary."""
+"""Runs an agent under a deadline, and classifies its failures."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from agentgym.rollout.blame import blame
 from agentgym.task.reference_actions import oracle
 
 CLOSE_S = 10.0
-"""How long an agent may take to let go of its connections."""
+"""Longest time for an agent to close its connections, in seconds."""
 
 T = TypeVar("T")
 
 
 class OutOfTimeError(Exception):
-    """The agent has had its time, and the text says what time; its episode is not a failure."""
+    """The agent ran out of time, and the text names the limit; its episode is not a failure."""
 
 
 class Policy:
     """An agent that acts in an episode until a deadline.
 
     Args:
-        agent: Who acts.
-        episode: Where.
-        timeout_s: Wall time the agent has from now on, for `start` and all decisions together; what
-            it waits for its user is not counted.
+        agent: The agent.
+        episode: Its episode.
+        timeout_s: Wall time of the agent from now on, for `start` and all decisions together; time
+            spent waiting for the user does not count.
     """
 
     def __init__(self, agent: Agent, episode: Episode, timeout_s: float) -> None:
@@ -44,13 +44,13 @@ class Policy:
         self._timeout_s = timeout_s
 
     async def start(self) -> None:
-        """Brief the agent; only a privileged agent is given the reference actions.
+        """Brief the agent; only a privileged agent receives the reference actions.
 
         Raises:
             PolicyError: The policy failed.
-            AgentError: The agent cannot be asked, through no fault of its policy.
+            AgentError: The agent cannot be asked, and its policy did not cause this.
             OutOfTimeError: The deadline passed.
-            TaskError: The reference actions is broken.
+            TaskError: The reference actions are broken.
         """
         environment, instance = self._episode.environment, self._episode.instance
         briefing = Briefing(
@@ -65,11 +65,11 @@ class Policy:
     async def decide(self, observation: Observation) -> Decision:
         """Return the agent's decision in the form in which a record holds it.
 
-        What is executed is then what a replay executes, and what JSON cannot hold fails here.
+        A replay therefore executes the same action, and a decision that JSON cannot hold fails.
 
         Raises:
-            PolicyError: The policy failed, or what it returned is not a usable decision.
-            AgentError: The agent cannot be asked, through no fault of its policy.
+            PolicyError: The policy failed, or it returned an unusable decision.
+            AgentError: The agent cannot be asked, and its policy did not cause this.
             OutOfTimeError: The deadline passed.
         """
 
@@ -95,7 +95,7 @@ class Policy:
         return f"the agent had {self._timeout_s:g} s"
 
     async def _bounded(self, call: Callable[[], Awaitable[T]]) -> T:
-        # A timeout interrupts only what waits; an agent that never does is stopped here.
+        # A timeout interrupts only an agent that awaits; one that never does is stopped here.
         if asyncio.get_running_loop().time() >= self._deadline:
             raise OutOfTimeError(self._had)
         scope = asyncio.timeout_at(self._deadline)
@@ -105,7 +105,7 @@ class Policy:
         except OutOfTimeError:
             raise
         except asyncio.CancelledError as error:
-            # An agent may raise this itself; only who runs the episode may end it so.
+            # An agent may raise this itself; only the caller that runs the episode may end it so.
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
@@ -120,7 +120,7 @@ class Policy:
 
 @contextlib.asynccontextmanager
 async def releasing(agent: Agent) -> AsyncIterator[None]:
-    """Close an agent at the end; one that fails or hangs then changes nothing any more."""
+    """Close an agent at the end; if it fails or hangs then, the result stays the same."""
     try:
         yield
     finally:

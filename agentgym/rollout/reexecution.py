@@ -1,8 +1,8 @@
 """Brings a new episode to step k of a recorded one by executing its actions again.
 
-Resume, verification and branches all stand on this one mechanism. A sandbox's memory cannot be
-stored, its inputs can: equal actions in an equal world give equal observations. Text that a
-clock or a process table writes is masked before it is compared (docs/replay.md).
+Resume, verification and branches all use this mechanism. A sandbox's memory cannot be stored, but
+its inputs can: equal actions in an equal world give equal observations. Text that a clock or a
+process table writes is masked before it is compared (docs/replay.md).
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _SEEN = ("effect", "text", "data", "image")
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Something that differs between a record and its re-execution.
+    """A difference between a record and its re-execution.
 
     Attributes:
-        step: Index of the step, -1 for what belongs to none.
-        field: What differs: ``events``, ``effect``, ``text``, ``data``, ``image`` or ``end``
-            of a step;
-            before them ``prepared setup``, ``params`` and ``first.text`` (…), after them
+        step: Index of the step, -1 if the difference belongs to no step.
+        field: The field that differs: ``events``, ``effect``, ``text``, ``data``, ``image`` or
+            ``end`` of a step;
+            before the steps ``prepared setup``, ``params`` and ``first.text`` (…), after them
             ``status``, ``state_hash``, ``score`` and ``outcome``.
-        recorded: What the record holds, shortened to the neighbourhood of the difference.
-        seen: What was seen now, shortened alike.
-        diff: Of a text: the first lines that differ, ``- `` recorded and ``+ `` seen now.
+        recorded: The recorded value, shortened to the neighbourhood of the difference.
+        seen: The value now, shortened alike.
+        diff: For a text, the first lines that differ: ``- `` recorded and ``+ `` now.
     """
 
     step: int
@@ -55,18 +55,18 @@ class Divergence:
 
     @property
     def is_in_text(self) -> bool:
-        """Whether only what was seen differs, so that the state may agree all the same."""
+        """Whether only the observation differs, so that the state may still agree."""
         return self.step >= 0 and self.field in _SEEN
 
 
 @dataclass(frozen=True, slots=True)
 class Reexecution:
-    """Where a re-execution got to.
+    """The result of a re-execution.
 
     Attributes:
-        observation: What the agent sees there.
-        transition: The last step taken, None where there was none.
-        divergence: The first difference that is not in text alone, if any.
+        observation: The observation after the last step.
+        transition: The last step taken, None if no step was taken.
+        divergence: The first difference outside text, if any.
         texts: The first difference of each step whose observation differs.
     """
 
@@ -77,7 +77,7 @@ class Reexecution:
 
     @property
     def first(self) -> Divergence | None:
-        """The first difference of any kind."""
+        """First difference of any kind."""
         found = [*filter(None, [self.divergence]), *self.texts[:1]]
         return min(found, key=lambda one: one.step, default=None)
 
@@ -93,11 +93,11 @@ async def reexecute(
     """Execute recorded actions in an episode that was just started.
 
     Args:
-        episode: Started with the seed of the recorded one.
+        episode: Episode with the seed of the recorded one.
         row: The recorded episode.
-        steps: Its steps, from the first to where the environment shall be brought.
-        recorded_in: When the episode was recorded: times within are volatile.
-        strict: Stop at the first divergence that is not in text alone instead of going on.
+        steps: Its first steps, as far as they are to be executed.
+        recorded_in: Periods of the recording: times within them are volatile.
+        strict: Stop at the first divergence outside text instead of going on.
     """
     masking = Masking((), tuple(episode.environment.task.manifest.replay.volatile_text))
     trail = Reexecution(episode.first, None, _differs_at_start(row, episode, masking))
@@ -121,7 +121,7 @@ async def reexecute(
 
 
 def recorded_periods(store: RunStore, row: EpisodeRow) -> tuple[Period, ...]:
-    """Return when an episode was recorded, or nothing if the record does not say."""
+    """Return the periods in which an episode was recorded; empty if the record lacks them."""
     ending = store.endings.find(row.id)
     if ending is None:
         return ()
@@ -131,7 +131,7 @@ def recorded_periods(store: RunStore, row: EpisodeRow) -> tuple[Period, ...]:
 def compare(
     index: int, recorded: Observation, seen: Observation, masking: Masking, action: Action
 ) -> Divergence | None:
-    """Return the first field in which two observations of an action differ, volatile text apart."""
+    """Return the first field that differs in two observations of an action, volatile text apart."""
     if codec.observation_hash(recorded) == codec.observation_hash(seen):
         return None
     a, b = masking.observation(recorded), masking.observation(seen)
@@ -151,7 +151,7 @@ def compare(
 
 
 def _happened_otherwise(recorded: Step, seen: Step) -> Divergence | None:
-    """Compare the events and faults of a step; they explain what differs in what was seen."""
+    """Compare the events and faults of a step, which explain differences in the observation."""
     if recorded.events == seen.events:
         return None
     was, now = (codec.canonical(step.events) for step in (recorded, seen))
@@ -162,8 +162,8 @@ def _differs_at_start(row: EpisodeRow, episode: Episode, masking: Masking) -> Di
     if row.first is None:
         return None
     if row.prepared and row.prepared != episode.prepared:
-        # Another version of the task or of the programs it was set up with, or a setup that differs
-        # from run to run.
+        # The task or the programs of its setup have another version, or the setup differs from
+        # run to run.
         return Divergence(-1, "prepared setup", row.prepared[:12], episode.prepared[:12])
     was, now = codec.canonical(row.params), codec.canonical(episode.instance.params)
     if was != now:

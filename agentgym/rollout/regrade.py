@@ -1,8 +1,8 @@
-"""Judging recorded episodes again with the verifier of today.
+"""Judges recorded episodes again with the present verifier.
 
-What is judged is the final state that the run has kept: nothing is executed again. On demand the
-recorded actions are; where they lead to another state, a verdict on that would be about another
-episode, and the old one stays. An error of the verifier never replaces a score.
+It judges the final state that the run has kept, and executes nothing. On demand it executes the
+recorded actions again; if they lead to another state, a verdict on that would belong to another
+episode, and the old verdict stays. An error of the verifier never replaces a score.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from agentgym.env.outcome import failed
 from agentgym.errors import ReplayError
 from agentgym.protocols import SandboxProvider
 from agentgym.record import codec
@@ -18,17 +19,16 @@ from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Audit, Verdict
 from agentgym.rollout.reexecution import Divergence, recorded_periods, reexecute
 from agentgym.rollout.replay import SeenEnd, compare_ends, recorded_environment
-from agentgym.rollout.run import failed
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.version import verifier_version
 
 _JUDGED = ("scored", "error:verifier")
-"""Verdicts on episodes that were played to their end."""
+"""Statuses of episodes that ran to their end."""
 
 
 class Fate(StrEnum):
-    """What became of an episode's verdict."""
+    """The result of regrading for an episode's verdict."""
 
     REPLACED = "replaced"
     CURRENT = "current"
@@ -38,14 +38,14 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Regrading:
-    """How judging an episode again went.
+    """The result of judging an episode again.
 
     Attributes:
-        episode: Its id.
-        fate: Replaced; current, as the present verifier gave it before; kept, for a reason; or
-            skipped, for there is no whole episode to judge.
-        reason: Why the old verdict was kept or the episode skipped, else empty.
-        old: The verdict before, None where there was none.
+        episode: Id of the episode.
+        fate: Replaced; current, if the present verifier gave the old verdict; kept, for a reason;
+            or skipped, because there is no whole episode to judge.
+        reason: Reason why the old verdict was kept or the episode skipped, else empty.
+        old: The verdict before, None if the episode had no verdict.
         new: The verdict that replaced it.
     """
 
@@ -70,13 +70,13 @@ async def regrade_episode(
     Args:
         store: The run, open for writing.
         row: The episode.
-        provider: Where the sandbox comes from.
-        force: Judge it also where the present verifier has.
-        rerun: Execute its actions again and judge what they leave, whatever was kept.
-        named: What the user named beside the run.
+        provider: Starts the sandbox.
+        force: Judge the episode even if the present verifier has judged it.
+        rerun: Execute its actions again and judge the result, even if its final state was kept.
+        named: Names that the user gave in addition to the run.
 
     Returns:
-        What became of the verdict. Whatever is broken is the reason why it was kept.
+        The result. Every failure becomes the reason why the old verdict was kept.
 
     Raises:
         RecordError: The record is damaged or cannot be written.
@@ -84,7 +84,9 @@ async def regrade_episode(
     old = row.verdict
     if old is None or row.first is None or old.status not in _JUDGED:
         seen = row.state if old is None else old.status
-        told = f"it is {seen}: there is no whole episode to judge; run: agentgym eval --resume"
+        told = f"it is {seen}: there is no whole episode to judge"
+        if not store.settings.get("recorded_by"):
+            told += "; run: agentgym eval --resume"
         return Regrading(row.id, Fate.SKIPPED, told, old)
     try:
         version = verifier_version(find_task(named.task(row.plan.task)))
@@ -113,10 +115,10 @@ async def regrade_episode(
 async def _judge_kept(
     store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named
 ) -> Verdict:
-    """Judge what the run has kept of an episode's end.
+    """Judge the kept final state of an episode.
 
     Raises:
-        ReplayError: It has kept nothing, or the task makes another world today.
+        ReplayError: No state was kept, or the task now begins with another world.
     """
     kept = store.endings.find(row.id)
     if kept is None or not kept.state:
@@ -144,7 +146,7 @@ async def _judge_kept(
 async def _judge_rerun(
     store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named
 ) -> Verdict | Divergence:
-    """Execute an episode's actions again and judge what they leave."""
+    """Execute an episode's actions again and judge the result."""
     assert row.verdict is not None, "regrade_episode has seen to it"
     async with recorded_environment(store, row, provider, named) as environment:
         episode = await environment.start(row.plan.seed)

@@ -1,7 +1,7 @@
-"""What a record is good for after the run: verify that it re-executes, branch off it.
+"""Uses a record after the run: verifies that it re-executes, and branches off it.
 
-Both bring a fresh sandbox to a recorded step with `reexecute`; verification then compares the
-verdicts and the state hashes, a branch hands over to another agent.
+Both bring a fresh sandbox to a recorded step with `reexecute`. Verification then compares the
+verdicts and the state hashes; a branch lets another agent take over.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class Agreement(StrEnum):
-    """How far a re-execution agrees with the record."""
+    """The degree to which a re-execution agrees with the record."""
 
     SAME = "same"
     TEXT_DIFFERS = "text differs, state agrees"
@@ -53,10 +53,10 @@ class Verification:
     """Result of executing an episode again.
 
     Attributes:
-        divergence: Why the states differ: the first difference that is not in text alone; or in
-            text, where the record has no final state that could be compared.
-        texts: Of each step whose text differs, volatile text apart, the first difference.
-        files: Which files of the final state differ, in volatile text only.
+        divergence: Reason why the states differ: the first difference outside text; or in text, if
+            the record has no final state to compare.
+        texts: The first difference of each step whose text differs, without volatile text.
+        files: Files of the final state that differ only in volatile text.
     """
 
     divergence: Divergence | None = None
@@ -65,16 +65,16 @@ class Verification:
 
     @property
     def first(self) -> Divergence | None:
-        """The first difference of any kind."""
+        """First difference of any kind."""
         if not self.texts:
             return self.divergence
         text, other = self.texts[0], self.divergence
-        # An event or a fault that differs explains what was seen in that step.
+        # A different event or fault explains the different observation of that step.
         return other if other is not None and 0 <= other.step <= text.step else text
 
     @property
     def agreement(self) -> Agreement:
-        """How far the re-execution agrees with the record."""
+        """Degree to which the re-execution agrees with the record."""
         if self.divergence is not None:
             return Agreement.STATE_DIFFERS
         return Agreement.TEXT_DIFFERS if self.texts or self.files else Agreement.SAME
@@ -83,16 +83,16 @@ class Verification:
 async def verify_episode(
     store: RunStore, episode_id: int, provider: SandboxProvider, *, named: Named = NOTHING_NAMED
 ) -> Verification:
-    """Execute an episode's actions again and say how far that agrees with the record.
+    """Execute an episode's actions again and compare the result with the record.
 
-    Verdicts are compared where the record has a score; an episode that failed or is not over
-    is compared step by step only.
+    Verdicts are compared if the record has a score; an episode that failed or is not over is
+    compared step by step only.
 
     Args:
         store: The run.
-        episode_id: Which of its episodes.
-        provider: Where the sandbox comes from.
-        named: What the user named beside the run.
+        episode_id: Id of the episode in the run.
+        provider: Starts the sandbox.
+        named: Names that the user gave in addition to the run.
 
     Raises:
         UnnamedError: The record names a task that only the user may name.
@@ -116,17 +116,17 @@ async def verify_episode(
         seen = seen or await episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
-        # Another judge may decide otherwise, or there was none: only the state is the same.
+        # Another judge may decide otherwise, and so may a run without a judge: compare only states.
         fields = {} if seen.words == row.verdict.words else {"fields": ("state_hash",)}
         return compare_ends(row.verdict, seen, trail, recorded, end.evidence, **fields)
 
 
 class SeenEnd:
-    """Takes down how a re-executed episode ended, when it does.
+    """Keeps the end of a re-executed episode.
 
     Args:
-        recorded_in: When it was recorded.
-        episode: Where it is executed again.
+        recorded_in: Periods of the recording.
+        episode: The re-executed episode.
     """
 
     def __init__(self, recorded_in: tuple[Period, ...], episode: Episode) -> None:
@@ -134,7 +134,7 @@ class SeenEnd:
         self.evidence: Mapping[str, Json] = {}
 
     async def __call__(self, ended: EndedEpisode, verdict: Verdict) -> None:
-        """Take down what the judgement was about."""
+        """Keep the evidence of the verdict."""
         now = Period(self._episode.began_s, time.time())
         self.evidence = await ended.evidence(Masking((*self.recorded_in, now)))
 
@@ -152,11 +152,11 @@ def compare_ends(
 
     Args:
         recorded: The recorded verdict.
-        seen: That on the re-execution.
-        trail: How the re-execution went.
-        was: The recorded evidence, empty if there is none.
-        now: That of the re-execution.
-        fields: Which of the verdicts are compared.
+        seen: The verdict on the re-execution.
+        trail: Result of the re-execution.
+        was: The recorded evidence, empty if the record has no evidence.
+        now: The evidence of the re-execution.
+        fields: Fields of the verdicts to compare.
     """
     difference: Divergence | None = None
     files: tuple[str, ...] = ()
@@ -186,28 +186,28 @@ async def branch_episode(
     allow_divergence: bool = False,
     named: Named = NOTHING_NAMED,
 ) -> int:
-    """Bring a fresh sandbox to before step `k` and let another agent go on from there.
+    """Bring a fresh sandbox to before step `k` and let another agent continue.
 
-    Where the kept steps show another text than they did, the whole episode is executed again in
-    a second sandbox: the branch goes on if that ends in the recorded state.
+    If the text of the kept steps differs, the whole episode is executed again in a second
+    sandbox: the branch continues if that ends in the recorded state.
 
     Args:
         store: The run, open for writing; the branch becomes a new episode of it.
         episode_id: The episode to branch off.
         k: Number of recorded steps to keep: the new agent takes step `k`.
         agent: Spec of the agent that takes over.
-        provider: Where the sandbox comes from.
+        provider: Starts the sandbox.
         timeout_s: Wall time of the agent.
-        on_step: Called with every step the agent takes.
-        allow_divergence: Go on whatever differs.
-        named: What the user named beside the run.
+        on_step: Called with every step of the agent.
+        allow_divergence: Continue whatever differs.
+        named: Names that the user gave in addition to the run.
 
     Returns:
-        The id of the new episode; its log says in which text it differs from the first.
+        The id of the new episode; its log lists the differences in text.
 
     Raises:
         UnnamedError: The record names a task that only the user may name.
-        ReplayError: There is no such step, the kept steps diverged or ended the episode.
+        ReplayError: The step does not exist, or the kept steps diverged or ended the episode.
     """
     row, steps = store.episode(episode_id), store.steps(episode_id)
     refusal = f"episode {episode_id} cannot be branched at step {k}"
@@ -230,11 +230,10 @@ async def branch_episode(
         if trail.transition and trail.transition.verdict:
             raise ReplayError(f"{refusal}: it is over by then; choose an earlier step")
         branch = store.add(replace(row.plan, agent=agent), parent=(episode_id, k))
-        recorder = rollout.record(store, branch)
+        recording = rollout.record(store, branch)
         for line in _remarks(trail, checked=not allow_divergence):
-            recorder.note(line)
-        for step in episode.steps:
-            recorder.step(step)
+            recording.note(line)
+        recording.take_steps()
         await rollout.complete(trail)
     return branch
 
@@ -247,10 +246,10 @@ async def _check_state(
     refusal: str,
     named: Named,
 ) -> None:
-    """Make sure that kept steps which show another text have led to the recorded state.
+    """Check that kept steps whose text differs have led to the recorded state.
 
     Raises:
-        ReplayError: They have not, or nobody can know.
+        ReplayError: They have not, or the record cannot show it.
     """
     found = trail.divergence
     if found is None and trail.texts:
@@ -261,7 +260,7 @@ async def _check_state(
 
 
 def _remarks(trail: Reexecution, *, checked: bool) -> list[str]:
-    """Return what the log of a branch says of differences."""
+    """Return the lines about differences for the log of a branch."""
     if trail.first is None:
         return []
     if not checked:
@@ -273,7 +272,7 @@ def _remarks(trail: Reexecution, *, checked: bool) -> list[str]:
 def recorded_environment(
     store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named = NOTHING_NAMED
 ) -> Environment:
-    """Return the environment of a recorded episode with the run's own bound and user.
+    """Return the environment of a recorded episode with the run's own limit and user.
 
     Raises:
         UnnamedError: The record names a task that only the user may name.

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
-from agentgym.errors import AgentError, AgentGymError, PolicyError, RecordError
+from agentgym.env.outcome import Ending, failed
+from agentgym.env.recording import EpisodeRecording, record_end
+from agentgym.errors import AgentError, PolicyError
 from agentgym.protocols import Agent
-from agentgym.record.recorder import Recorder
-from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import CheckStatus, Generation, Step, TokenUsage, Verdict
-from agentgym.rollout.keeping import StateKeeping
+from agentgym.record.store import RunStore
+from agentgym.records import Generation, Step, TokenUsage, Verdict
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
 
@@ -29,7 +29,7 @@ LONGEST_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """How an episode went.
+    """The result of an episode.
 
     Attributes:
         verdict: How it was judged.
@@ -83,43 +83,24 @@ async def run_episode(
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending, spent_s = failed(error), time.monotonic() - began_s
             if store is not None and row is not None:
-                record_unstarted(store, row, environment.provider.name, ending, spent_s)
-            return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.error)
+                record_end(store, row, environment.provider.name, ending, spent_s)
+            return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason)
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
             trail = Reexecution(episode.first)
             try:
                 if store is not None and row is not None:
-                    recorder = rollout.record(store, row.id)
+                    recording = rollout.record(store, row.id)
                     trail = await reexecute(
                         *(episode, row, store.steps(row.id)),
                         recorded_in=recorded_periods(store, row),
                         strict=False,
                     )
                     if trail.first:
-                        recorder.note(f"resume diverged at {trail.first}")
+                        recording.note(f"resume diverged at {trail.first}")
             except Exception as error:  # noqa: BLE001 - the boundary that classifies it
                 return rollout.conclude(failed(error))
             return await rollout.complete(trail)
-
-
-def record_unstarted(
-    store: RunStore, row: EpisodeRow, sandbox: str, ending: Ending, spent_s: float
-) -> None:
-    """Record the end of an episode that could not be started; its earlier steps stay.
-
-    Raises:
-        RecordError: It cannot be recorded.
-    """
-    recorder = store.begin(
-        row.id,
-        params=row.params,
-        instruction=row.instruction,
-        sandbox=sandbox,
-        reset_s=0.0,
-        first=row.first,
-    )
-    recorder.finish(ending.verdict, duration_s=spent_s, error=ending.error)
 
 
 class Rollout:
@@ -142,7 +123,7 @@ class Rollout:
         on_step: Callable[[Step], None] | None,
         began_s: float | None = None,
     ) -> None:
-        self.recorder: Recorder | None = None
+        self.recording: EpisodeRecording | None = None
         self._episode = episode
         self._agent = agent
         wall_s = episode.environment.task.manifest.limits.wall_s or LONGEST_S
@@ -152,22 +133,10 @@ class Rollout:
         self._refused = TokenUsage()
         self._refused_generations: tuple[Generation, ...] | None = ()
 
-    def record(self, store: RunStore, episode_id: int) -> Recorder:
+    def record(self, store: RunStore, episode_id: int) -> EpisodeRecording:
         """Mark an episode of the store as running in this one."""
-        episode = self._episode
-        store.endings.begin(episode_id, episode.began_s)
-        episode.on_end = StateKeeping(store, episode_id)
-        if episode.prepared:
-            store.setups.note(episode_id, episode.prepared)
-        self.recorder = store.begin(
-            episode_id,
-            params=episode.instance.params,
-            instruction=episode.instance.instruction,
-            sandbox=episode.environment.provider.name,
-            reset_s=episode.reset_s,
-            first=episode.first,
-        )
-        return self.recorder
+        self.recording = EpisodeRecording(store, episode_id, self._episode)
+        return self.recording
 
     async def complete(self, trail: Reexecution) -> EpisodeResult:
         """Let the agent act from where the episode is until it is over."""
@@ -186,15 +155,13 @@ class Rollout:
             usage=sum((step.decision.usage for step in steps), self._refused),
             reset_s=self._episode.reset_s,
             duration_s=time.monotonic() - self._began,
-            error=ending.error or _complaint(ending.verdict),
+            error=ending.reason,
             truncated=ending.truncated,
         )
-        if self.recorder is not None:
-            self.recorder.finish(
-                result.verdict,
+        if self.recording is not None:
+            self.recording.finish(
+                ending,
                 duration_s=result.duration_s,
-                error=result.error,
-                audit=self._episode.audit,
                 refused=self._refused,
                 generations=self._refused_generations,
             )
@@ -226,8 +193,8 @@ class Rollout:
         self._refused_generations = known if isinstance(known, tuple) else None
 
     def _note(self, *parts: str) -> None:
-        if self.recorder is not None:
-            self.recorder.note("\n".join(part for part in parts if part))
+        if self.recording is not None:
+            self.recording.note(*parts)
 
     async def _act(self, trail: Reexecution) -> Ending:
         episode, observation, last = self._episode, trail.observation, trail.transition
@@ -237,39 +204,8 @@ class Rollout:
         while last is None or last.verdict is None:
             last = await episode.step(await policy.decide(observation))
             observation = last.observation
-            if self.recorder is not None:
-                self.recorder.step(episode.steps[-1])
+            if self.recording is not None:
+                self.recording.take_steps()
             if self._on_step is not None:
                 self._on_step(episode.steps[-1])
         return Ending(last.verdict, truncated=last.truncated)
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How an episode ended: judged, perhaps for its policy failed, or with an error."""
-
-    verdict: Verdict
-    error: str = ""
-    truncated: bool = False
-
-
-def failed(error: Exception) -> Ending:
-    """Turn a failure into the ending that names its boundary.
-
-    Raises:
-        RecordError: Always, for a RecordError: there is nowhere to write the ending.
-    """
-    if isinstance(error, RecordError):
-        raise error
-    if isinstance(error, AgentGymError):
-        return Ending(Verdict(f"error:{error.boundary}", outcome=False, score=0.0), str(error))
-    verdict = Verdict(f"error:{AgentGymError.boundary}", outcome=False, score=0.0)
-    return Ending(verdict, f"{type(error).__name__}: {error}")
-
-
-def _complaint(verdict: Verdict) -> str:
-    """Return what the first checkpoint that could not be judged says, for an unscored verdict."""
-    if verdict.scored:
-        return ""
-    broken = (c for c in verdict.checkpoints if c.status is CheckStatus.ERROR)
-    return next((f"checkpoint {c.id!r}: {c.message}" for c in broken), "")

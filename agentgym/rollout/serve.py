@@ -1,4 +1,4 @@
-"""Serving a sessions until its client leaves or somebody ends it; then all is recorded."""
+"""Serves sessions until the client leaves or the server ends; every episode is recorded then."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
 
 _PARTING_S = 2
-"""How long connections may last on when the server ends."""
+"""Longest time in seconds that connections stay open when the server ends."""
 
 
 async def serve_stdio(sessions: SessionServer, ending: asyncio.Event) -> None:
     """Serve one client over standard input and output until the input ends.
 
     Args:
-        sessions: Who is served.
-        ending: Once it is set, the end comes before that.
+        sessions: The sessions to serve.
+        ending: Event that ends the server earlier.
     """
     serving = asyncio.create_task(over_stdio(sessions.server))
     waiting = asyncio.create_task(ending.wait())
@@ -43,7 +43,7 @@ def take_port(port: int) -> socket.socket:
     """Return a socket that listens on 127.0.0.1.
 
     Args:
-        port: Where; 0 for any port that is free.
+        port: Number of the port; 0 for any free port.
 
     Raises:
         ConfigError: The port is taken.
@@ -64,11 +64,11 @@ async def serve_http(
     """Serve any number of clients on 127.0.0.1.
 
     Args:
-        sessions: Who is served.
-        listening: Where, of `take_port`; its owner closes it.
-        ending: Once it is set, the end comes.
-        tell: Hears the address.
-        token: What clients must show; empty serves everybody on this machine.
+        sessions: The sessions to serve.
+        listening: Socket from `take_port`; its owner closes it.
+        ending: Event that ends the server.
+        tell: Called with the address.
+        token: Token that clients must send; empty serves every user of this machine.
     """
     server = _Server(
         uvicorn.Config(
@@ -92,9 +92,9 @@ async def serve_http(
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to whoever serves: what is under way has to be recorded first."""
+    """A server that leaves signals to its caller, because running episodes are recorded first."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Do nothing: the caller handles signals."""
         yield

@@ -30,20 +30,20 @@ from agentgym.rollout.policy import OutOfTimeError
 from agentgym.rollout.run import EpisodeResult, run_episode
 
 MAX_WAITING: Final = 100
-"""Calls of one guest that wait for those before them."""
+"""Largest number of one guest's calls that wait for earlier calls."""
 
 _END_S: Final = 60.0
-"""How long an episode may take to end when the server does."""
+"""Longest time in seconds for an episode to end when the server ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a guest gets for a call.
+    """The answer to a guest's call.
 
     Attributes:
-        observation: What the call showed.
+        observation: Observation of the call.
         over: Whether the episode is over; then no tool can be called any more.
-        verdict: How the episode was judged; None while it goes on, or if it has no score.
+        verdict: Verdict on the episode; None while it goes on, or if it has no score.
     """
 
     observation: Observation
@@ -53,15 +53,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class SessionConfig:
-    """What every guest plays, and the limits on time.
+    """The task of every guest, and the limits on time.
 
     Attributes:
         task: Id of the task, or the path of its folder.
-        environment: Where all guests play, each an episode of their own.
-        store: Where the episodes are recorded.
-        seed: Seed of every episode: all guests are told the same.
-        idle_s: Seconds between two calls after which an episode is judged as it stands.
-        timeout_s: Wall time of an episode, None for the task's own.
+        environment: The environment of all guests, each with an episode of their own.
+        store: The run that records the episodes.
+        seed: Seed of every episode: all guests get the same instance.
+        idle_s: Seconds between two calls after which an episode is judged in its present state.
+        timeout_s: Longest wall time of an episode in seconds, None for the task's own.
     """
 
     task: str
@@ -79,13 +79,13 @@ class SessionConfig:
 
 @dataclass(eq=False)
 class _Call:
-    """A call on its way: what is to be done, and where the answer is waited for."""
+    """A pending call: the action, and the future for its observation."""
 
     action: Action
     shown: asyncio.Future[Observation]
 
     def answer(self, observation: Observation) -> None:
-        if not self.shown.done():  # it may have been given up meanwhile
+        if not self.shown.done():  # the caller may have cancelled it meanwhile
             self.shown.set_result(observation)
 
 
@@ -93,7 +93,7 @@ class RemoteAgent:
     """An Agent whose decisions are the calls of a guest.
 
     Args:
-        idle_s: Seconds it waits for the next one.
+        idle_s: Longest wait for the next call, in seconds.
     """
 
     def __init__(self, idle_s: float) -> None:
@@ -103,7 +103,7 @@ class RemoteAgent:
         self._open: _Call | None = None
 
     def ask(self, action: Action) -> asyncio.Future[Observation]:
-        """Have something done; the future gets what it showed, unless it ended the episode."""
+        """Queue an action; the future gets the observation, unless the action ends the episode."""
         call = _Call(action, asyncio.get_running_loop().create_future())
         if self._calls.qsize() >= MAX_WAITING:
             told = f"error: {MAX_WAITING} calls wait for their turn already; this one was not done"
@@ -113,21 +113,21 @@ class RemoteAgent:
         return call.shown
 
     def leave(self, why: AgentError) -> None:
-        """End the episode once what is under way is done; a PolicyError has it judged."""
+        """End the episode after the pending calls; a PolicyError has the episode judged."""
         self._calls.put_nowait(why)
 
     def is_answering(self, shown: asyncio.Future[Observation]) -> bool:
-        """Whether a call was begun, and nothing after it."""
+        """Return whether this call was begun and no other after it."""
         return self._open is not None and self._open.shown is shown
 
     async def start(self, briefing: Briefing) -> None:
-        """Take note of the instruction."""
+        """Keep the instruction."""
         self.instruction = briefing.instruction
 
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
-        """Answer the last call and return the next.
+        """Answer the last call and return the next decision.
 
         Raises:
             PolicyError: The guest has left.
@@ -153,16 +153,16 @@ class RemoteAgent:
                 return call
 
     async def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
 
 class Session:
-    """One guest's episode. It begins with their first call.
+    """One guest's episode. It begins with the first call.
 
     Args:
-        config: Where.
-        told: The instruction as they know it; what the world adds at the start comes with the
-            answer to the first call.
+        config: The task and the limits.
+        told: The instruction as the guest knows it; text that the world adds at the start comes
+            with the answer to the first call.
     """
 
     def __init__(self, config: SessionConfig, told: str) -> None:
@@ -177,11 +177,11 @@ class Session:
         return self._playing is not None and not self._playing.done()
 
     async def call(self, action: Action, guest: str) -> Answer:
-        """Do something and return what it led to. Calls are done one after the other.
+        """Execute an action and return the answer. Calls are executed one after the other.
 
         Args:
-            action: Of the guest; one that is not legal costs a step and is answered.
-            guest: Who they say they are, for the record of their first call.
+            action: Action of the guest; an illegal one costs a step, and the answer explains it.
+            guest: Name that the guest gives, for the record of the first call.
         """
         first = self._playing is None
         if self._playing is None:
@@ -202,14 +202,15 @@ class Session:
         return self._ended("")
 
     async def leave(self, why: str, *, stopped: bool = False) -> None:
-        """End the episode where it is not over. Never raises.
+        """End the episode if it is not over. Never raises.
 
-        A call that is under way is done first, because a guest must not get rid of a bad episode by
-        leaving in the middle of a long call. Only the end of the server cuts it short.
+        A pending call is executed first, because a guest must not escape a bad episode by leaving
+        in the middle of a long call. Only the end of the server cuts it short.
 
         Args:
-            why: For the record.
-            stopped: The server ends it, so it has no score; else the guest has, and it is judged.
+            why: Reason, for the record.
+            stopped: Whether the server ends the episode, which then has no score; else it is
+                judged.
         """
         if self._playing is None or self._playing.done():
             return
@@ -237,14 +238,14 @@ class Session:
         self._last = step
 
     def _ended(self, why: str) -> Answer:
-        """Return what is to be said once the episode is over: of its last call, or of another."""
+        """Return the answer after the end of the episode: to the last call, or to a later one."""
         assert self._playing is not None
         try:
             result = self._playing.result()
         except (AgentGymError, asyncio.CancelledError) as error:
             return Answer(_complaint(str(error) or "the episode was stopped"), over=True)
         if not result.verdict.scored:
-            # What a broken check says may give away what it looks for.
+            # The message of a broken check may reveal what it looks for.
             told = "" if result.verdict.status == "error:verifier" else f": {result.error}"
             return Answer(_complaint(f"{result.verdict.status}{told}"), over=True)
         if why or self._last is None:

@@ -1,8 +1,9 @@
-"""What of a record is believed when something of it is executed again.
+"""Decides which parts of a record are trusted when it is executed again.
 
-A record may come from anybody. The folders, providers and programs that it names get no more trust
-than a stranger's word: what is in no catalogue, isolates nothing or reaches out of the sandbox is
-used only if the user named it too. docs/trust.md says what runs where, with whose rights.
+A record may come from a stranger. The folders, providers and programs that it names get no trust: a
+task outside the catalogues, a provider without isolation or a surface that reaches out of the
+sandbox is used only if the user named it, too. docs/trust.md says what runs where, and with whose
+rights.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class UnnamedError(ConfigError):
     """A record names something that only the user may name.
 
     Attributes:
-        reason: What it is and what it could do.
-        options: What the user adds to the command line to name it.
+        reason: The name, and the harm that it could do.
+        options: Command-line options with which the user names it.
     """
 
     def __init__(self, reason: str, *options: str) -> None:
@@ -54,11 +55,11 @@ class Named:
     def task(self, recorded: str) -> str:
         """Return the id or path by which a recorded task is looked up.
 
-        A named folder also stands for a recorded one of the same name that lay elsewhere. Free
-        play lies in the cache, where this user's own agentgym wrote it.
+        A named folder also stands for a recorded one of the same name in another place. Free play
+        is in the cache, where this user's own agentgym wrote it.
 
         Raises:
-            UnnamedError: It is a folder outside the catalogues that the user did not name.
+            UnnamedError: The task is a folder outside the catalogues that the user did not name.
         """
         folder = catalogue.path_of(recorded)
         if folder is None:
@@ -74,14 +75,14 @@ class Named:
         )
 
     def admit(self, recorded: str, task: Task) -> None:
-        """Check that recorded actions would stay in the sandbox.
+        """Check that recorded actions stay in the sandbox.
 
         Args:
             recorded: The task as the record names it.
-            task: The same, loaded.
+            task: The loaded task.
 
         Raises:
-            UnnamedError: They would not, and the user did not name the task.
+            UnnamedError: They would leave the sandbox, and the user did not name the task.
         """
         folder = catalogue.path_of(recorded)
         if recorded in self.tasks or (folder is not None and self._given(folder) is not None):
@@ -98,8 +99,8 @@ class Named:
         """Return the sandbox provider to use for a recorded episode.
 
         Raises:
-            UnnamedError: The recorded one isolates nothing and the user did not name it.
-            AgentGymError: It cannot be loaded.
+            UnnamedError: The recorded one does not isolate, and the user did not name it.
+            AgentGymError: The provider cannot be loaded.
         """
         if self.sandbox:
             return self.sandbox
@@ -114,7 +115,7 @@ class Named:
         return name
 
     def _given(self, folder: Path) -> Path | None:
-        """Return the folder that the user named for a recorded one."""
+        """Return the folder that the user named in place of a recorded one."""
         given = [path for name in self.tasks if (path := catalogue.path_of(name)) is not None]
         if folder in given:
             return folder
@@ -123,14 +124,14 @@ class Named:
 
 
 NOTHING_NAMED = Named()
-"""The record alone is to be used."""
+"""The user named nothing: only the record is used."""
 
 
 def isolates(sandbox: str) -> bool:
-    """Whether a sandbox provider declares that its sandboxes are isolated.
+    """Return whether a sandbox provider declares that its sandboxes are isolated.
 
     Raises:
-        AgentGymError: It cannot be loaded.
+        AgentGymError: The provider cannot be loaded.
     """
     provider: SandboxProvider = plugins.load("agentgym.sandboxes", sandbox)()
     return Capability.ISOLATION in provider.capabilities
@@ -139,7 +140,7 @@ def isolates(sandbox: str) -> bool:
 def reaching_out(task: Task) -> str | None:
     """Return the name of a surface of a task whose programs run outside the sandbox, if any.
 
-    A broken environment has none; whoever opens it is told what is wrong.
+    Return None for a broken environment: opening it reports the error.
     """
     with suppress(AgentGymError):
         for name in spec_of(task).surfaces:
@@ -152,7 +153,7 @@ def named_tasks(given: Sequence[str]) -> tuple[str, ...]:
     """Return the ids and absolute paths of the tasks that a user names with ``--task``.
 
     Raises:
-        NotFoundError: One of them is no task.
+        NotFoundError: A name belongs to no task.
     """
     found: list[str] = []
     for name in given:

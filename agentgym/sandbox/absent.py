@@ -1,6 +1,6 @@
-"""The computer of an environment that has none: no files, no commands, nothing to prepare.
+"""The null sandbox of environments without a computer: no files, no commands, no preparation.
 
-It lets environments that consist of services alone go the same way as all others.
+With it, environments that consist of services alone use the same code as all others.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from agentgym.records import (
 )
 
 NAME = "none"
-"""What records call it."""
+"""Name of the provider in records."""
 
 RECIPE = Recipe(NAME)
 NOTHING = Snapshot(NAME, ())
-"""The files of every such computer."""
+"""The snapshot of every such sandbox."""
 
 _numbers = count(1)
 
 
 class NoFiles:
-    """A file tree in which there is nothing."""
+    """An empty file tree."""
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
-        """Find nothing."""
+        """Return None, because no path exists."""
         return None
 
     def read(self, path: str, *, max_bytes: int = READ_BYTES) -> bytes:
@@ -59,7 +59,7 @@ class NoFiles:
 
 
 class NoSandbox:
-    """A Sandbox that can do nothing and costs nothing."""
+    """A Sandbox without files and processes; it costs nothing."""
 
     def __init__(self) -> None:
         self.id = f"{NAME}-{next(_numbers)}"
@@ -106,27 +106,27 @@ class NoSandbox:
         NoFiles().read(source)
 
     async def snapshot(self) -> Snapshot:
-        """Return the one state there is."""
+        """Return the only snapshot."""
         return NOTHING
 
     async def seal(self) -> Snapshot:
-        """Return the one state there is."""
+        """Return the only snapshot."""
         return NOTHING
 
     async def fork(self) -> NoSandbox:
-        """Return another one."""
+        """Return another such sandbox."""
         return NoSandbox()
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Do nothing."""
 
     async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
-        """Find none."""
+        """Return an empty list."""
         return ()
 
     @asynccontextmanager
     async def look(self) -> AsyncIterator[FileTree]:
-        """Offer no files."""
+        """Yield an empty file tree."""
         yield NoFiles()
 
     async def connect(self, port: int) -> socket:
@@ -134,18 +134,18 @@ class NoSandbox:
         _refuse("listen on ports")
 
     async def processes(self) -> Sequence[Process]:
-        """Find none."""
+        """Return an empty list."""
         return ()
 
     async def audit(self) -> Audit:
-        """Return what there is to tell of nothing."""
+        """Return an empty audit."""
         return Audit()
 
     def begin(self) -> None:
-        """Count nothing."""
+        """Do nothing, because no time limit applies."""
 
     async def usage(self) -> Usage:
-        """Return that nothing is used."""
+        """Return a usage of zero."""
         return Usage(cpu_s=0.0, memory_mb=0.0, processes=0, disk_mb=0.0)
 
     async def close(self) -> None:
@@ -153,41 +153,41 @@ class NoSandbox:
 
 
 class NoSandboxProvider:
-    """Starts sandboxes that can do nothing."""
+    """Starts sandboxes without files and processes."""
 
     name = NAME
     capabilities = frozenset(Capability)
 
     def problems(self) -> Sequence[Problem]:
-        """Lack nothing."""
+        """Return an empty list: the provider works on every machine."""
         return ()
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> NoSandbox:
-        """Return a sandbox that can do nothing."""
+        """Return a sandbox without files and processes."""
         return NoSandbox()
 
     async def open_tree(self, snapshot: Snapshot) -> FileTree:
-        """Return no files."""
+        """Return an empty file tree."""
         return NoFiles()
 
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
-        """Find no change."""
+        """Return no changes."""
         return ()
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
-        """Return nothing."""
+        """Return an empty archive."""
         return b""
 
     async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
-        """Return the one state there is."""
+        """Return the only snapshot."""
         return NOTHING
 
     async def find(self, key: str) -> Snapshot | None:
-        """Return the one state there is: it never has to be prepared."""
+        """Return the only snapshot: it never has to be prepared."""
         return NOTHING
 
     async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
-        """Return the one state there is."""
+        """Return the only snapshot."""
         return NOTHING
 
     async def discard(self, snapshot: Snapshot) -> None:

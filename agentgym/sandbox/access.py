@@ -1,6 +1,6 @@
-"""Who runs the layer operations: this process, or a child inside a user namespace.
+"""Runs layer operations in this process or in a child inside a user namespace.
 
-Guests may leave files that their owner cannot read (mode 000). Root reads them anyway; an
+Guests may leave files that their owner cannot read (mode 000). Root reads them anyway. An
 unprivileged user is root over its own files only inside a user namespace, so for such a user
 one long-lived child does the work there.
 """
@@ -26,7 +26,7 @@ _OPERATIONS = {**layers.OPERATIONS, **delta.OPERATIONS}
 
 @contextlib.contextmanager
 def layers_bounded() -> Iterator[None]:
-    """Turn the end of what is looked through in layers into a SandboxLimitError."""
+    """Turn an exceeded budget for comparing layers into a SandboxLimitError."""
     try:
         yield
     except OSError as error:
@@ -89,7 +89,7 @@ class LayerAccess:
         return reply
 
     def close(self) -> None:
-        """End the child, if there is one."""
+        """End the child, if it was started."""
         child, self._child = self._child, None
         if child is not None:
             for stream in (child.stdin, child.stdout):

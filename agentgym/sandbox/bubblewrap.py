@@ -1,7 +1,7 @@
 """The embedded sandbox provider: overlay layers, bubblewrap and the guest supervisor.
 
-No daemon and no privileges. A reset mounts an empty upper directory over sealed layers,
-whatever their size; see docs/architecture.md for what a snapshot and a fork cost.
+It needs no daemon and no privileges. A reset mounts an empty upper directory over sealed layers,
+whatever their size; docs/architecture.md states the cost of a snapshot and a fork.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BubblewrapProvider:
     """Starts bubblewrap sandboxes. Making one does nothing; the first start opens the store.
 
     Args:
-        root: Where layers live; default: below `agentgym.catalogue.cache_dir()`.
+        root: Folder of the layers; default: below `agentgym.catalogue.cache_dir()`.
     """
 
     name = "bubblewrap"
@@ -44,7 +44,7 @@ class BubblewrapProvider:
         self._open: set[BubblewrapSandbox] = set()
 
     def problems(self) -> Sequence[Problem]:
-        """Say what this machine lacks to run the provider."""
+        """Return what this machine lacks to run the provider."""
         return launch.problems()
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> BubblewrapSandbox:
@@ -85,7 +85,7 @@ class BubblewrapProvider:
         return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
-        """Return what a snapshot has beyond the one it came from, as an archive."""
+        """Return the difference of a snapshot to the one it came from, as an archive."""
         store = await self._ready()
         try:
             return await asyncio.to_thread(
@@ -95,7 +95,7 @@ class BubblewrapProvider:
             raise SandboxError(error.strerror or str(error)) from error
 
     async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
-        """Return the snapshot of which `save_delta` made an archive; to be discarded."""
+        """Return the snapshot in an archive of `save_delta`; the caller discards it."""
         store = await self._ready()
         own = self._own(before)
         layer = await asyncio.to_thread(store.load_delta, data, bounds) if data else None
@@ -150,7 +150,7 @@ class BubblewrapProvider:
         return self._store
 
     async def _fork_server(self) -> ForkServer:
-        """Return the fork server; the first call starts it, and so does one after its end."""
+        """Return the fork server; start it on the first call and again after its end."""
         store = await self._ready()
         async with self._serving:
             if self._server is not None and self._server.ended:
@@ -166,7 +166,7 @@ class BubblewrapProvider:
         try:
             root.mkdir(parents=True, exist_ok=True)
             if launch.sandbox_owner() != os.getuid():
-                # The sandbox owner looks up layers from here; what is above stays closed to it.
+                # The sandbox owner looks up layers from here; parent folders stay closed to it.
                 root.chmod(root.stat().st_mode | 0o011)
             return LayerStore(root, self._access, launch.sandbox_owner())
         except OSError as error:
@@ -178,7 +178,7 @@ class BubblewrapProvider:
     def _prepare(
         self, recipe: Recipe, own: tuple[str, ...], store: LayerStore
     ) -> tuple[Recipe, tuple[str, ...]]:
-        """Return a recipe with what its image adds to it, and what to start it from."""
+        """Return a recipe with the settings of its image, and the layers to start it from."""
         recipe = with_user(recipe)
         if recipe.user != "root" and not launch.may_give_ids():
             raise UnsupportedError(

@@ -1,7 +1,7 @@
 """The host's end of the supervisor connection: framed requests, replies in any order.
 
-The frame format is described in `agentgym.sandbox.supervisor`. Every request has a deadline;
-when the guest closes the connection, every request in flight fails with SandboxDiedError. It
+`agentgym.sandbox.supervisor` describes the frame format. Every request has a deadline. When the
+guest closes the connection, every request in flight fails with SandboxDiedError. The channel
 reads the socket itself, because asyncio's transports drop the descriptors that come with data
 (SCM_RIGHTS, unix(7)).
 """
@@ -27,18 +27,18 @@ from agentgym.errors import (
     SandboxTimeoutError,
 )
 
-# The newest that every guest Python understands.
+# The newest version of marshal that every guest Python understands.
 _MARSHAL_VERSION = 2
 _HEADER = struct.Struct(">II")
 # A hostile supervisor must not make the host allocate without bound.
 _MAX_FRAME = 256 * 2**20
 MAX_BODY = _MAX_FRAME - 2**20
-# Under what the C library takes from the kernel, and gives back, at every call.
+# Below the size from which the C library maps memory anew for every buffer.
 _READ_BYTES = 64 * 2**10
-# Requests wait while more than this is on its way to the guest.
+# Requests wait while more bytes than this are on their way to the guest.
 _HIGH_WATER = 64 * 2**10
 _ONE_DESCRIPTOR = socket.CMSG_LEN(struct.calcsize("i"))
-# One that belongs to the frame in the inbox, one to the frame behind it.
+# One for the frame in the inbox and one for the next frame.
 _MAX_ARRIVED = 2
 _KINDS: dict[str, type[SandboxError]] = {"file": GuestFileError, "limit": SandboxLimitError}
 
@@ -53,9 +53,9 @@ class Channel:
         self._loop = asyncio.get_running_loop()
         self._inbox, self._outbox = bytearray(), bytearray()
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
-        # Descriptors whose frame is not there yet, and those of requests that asked for one.
+        # Descriptors whose frame has not arrived, and those of requests that asked for one.
         self._arrived: deque[int] = deque()
-        # The greeting (0) may bring one unasked.
+        # The greeting (0) may bring a descriptor without a request.
         self._asked: dict[int, int | None] = {0: None}
         self._next = 1
         self._greeting: Reply | None = None
@@ -90,7 +90,7 @@ class Channel:
         self._on_close = callback
 
     def take_process(self) -> int | None:
-        """Return the descriptor that came with the greeting, once; the caller closes it."""
+        """Return the descriptor of the greeting, only once; the caller closes it."""
         return self._asked.pop(0, None)
 
     async def request(
@@ -108,7 +108,7 @@ class Channel:
     async def request_socket(self, op: str, *, timeout_s: float, **fields: object) -> socket.socket:
         """Send one request and return the socket that comes with its reply.
 
-        Whoever asked must look at it closely: a guest can pass on anything.
+        The caller must check the socket, because a guest can pass any descriptor.
 
         Raises:
             SandboxError: As `request`, or no socket came.
@@ -174,7 +174,7 @@ class Channel:
 
     def _flush(self) -> None:
         try:
-            # Once, for the loop has others to serve; the view, so that a large rest is not copied.
+            # Send once, because the loop serves others too; the view avoids copies of a large rest.
             with memoryview(self._outbox) as view:
                 done = self._sock.send(view)
             del self._outbox[:done]
@@ -204,7 +204,7 @@ class Channel:
             return
         except OSError:
             data, ancillary = b"", []
-        # The kernel closes what there is no room for.
+        # The kernel closes descriptors that do not fit.
         for level, kind, content in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 self._arrived.extend(struct.unpack("i", content))
@@ -240,7 +240,7 @@ class Channel:
             return
         number = header["id"]
         if number == 0:
-            # It may be here before anybody asks for it.
+            # The greeting may arrive before the first call of `hello`.
             self._greeting = (header, content)
         if header.get("descriptor") and self._arrived:
             descriptor = self._arrived.popleft()
@@ -255,7 +255,7 @@ class Channel:
     # --- the end ---
 
     def _lose(self) -> None:
-        """Take note that the other end is gone."""
+        """Record that the other end has closed the connection."""
         callback, self._on_close = self._on_close, None
         if callback is not None:
             callback()

@@ -1,7 +1,7 @@
-"""Who owns what on this host: one folder per host process, flocked as long as it lives.
+"""Ownership on this host: one folder per host process, flocked as long as the process lives.
 
-A folder of `<root>/live` whose lock can be taken belongs to nobody any more: the kernel lets go
-of a lock however its holder ends, and unlike a process id it means the same in every container.
+If the lock of a folder in `<root>/live` is free, its owner has ended: the kernel releases a lock
+however its holder ends. Unlike a process id, a lock means the same in every container.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _GET_FLAGS, _SET_FLAGS, _TOP = 0x80086601, 0x40086602, 0x00020000
 class Claim:
     """A folder of this process. Attributes: `name`, unique on this host, and `path`.
 
-    The lock file lists what the process uses of that which outlives it.
+    The lock file lists the lasting layers and images that the process uses.
     """
 
     def __init__(self, root: Path) -> None:
         self.name = f"{os.getpid()}-{secrets.token_hex(3)}"
         self.path = root / "live" / self.name
-        # Locked before it appears under live/, or another process would take it for an orphan.
+        # Locked before it appears in live/, because another process would remove an unlocked one.
         draft = root / f".claim-{self.name}"
         draft.mkdir()
         _spread(draft)
@@ -35,13 +35,13 @@ class Claim:
         self._notes: set[str] = set()
 
     def note(self, name: str) -> None:
-        """Let every process know that this one uses something; a second time does nothing."""
+        """Tell other processes that this one uses an object; a second call does nothing."""
         if self._lock is not None and name not in self._notes:
             self._notes.add(name)
             os.write(self._lock, f"{name}\n".encode())
 
     def close(self, remove: Callable[[Path], None]) -> None:
-        """Have the folder removed and let go of it; a second call does nothing."""
+        """Remove the folder and release its lock; a second call does nothing."""
         if self._lock is not None:
             remove(self.path)
             os.close(self._lock)
@@ -49,7 +49,7 @@ class Claim:
 
 
 def noted(root: Path) -> set[str]:
-    """Return what live processes use."""
+    """Return the names of all objects that live processes use."""
     found: set[str] = set()
     for lock in (root / "live").glob("*/lock"):
         # Its owner may be about to remove it.
@@ -59,13 +59,13 @@ def noted(root: Path) -> set[str]:
 
 
 def sweep(root: Path, remove: Callable[[Path], None]) -> list[str]:
-    """Have the folders removed of processes that are gone, and return their names."""
+    """Remove the folders of ended processes and return their names."""
     gone = []
     for folder in (root / "live").iterdir():
         try:
             lock = _lock(folder / "lock")
         except FileNotFoundError:
-            # Another process sweeps too, and was faster.
+            # Another process has removed it in the meantime.
             continue
         if lock is None:
             continue
@@ -81,14 +81,15 @@ def sweep(root: Path, remove: Callable[[Path], None]) -> list[str]:
 
 
 def _spread(folder: Path) -> None:
-    """Tell the file system that the folders in this one have nothing to do with each other.
+    """Tell the file system that the folders in this one are unrelated.
 
-    ext4 then puts each into a place of its own (ioctl_iflags(2), the flag T of chattr(1)).
-    Together they would be slow: it looks at each file that was removed lately before it makes one.
+    ext4 then puts them into different block groups (ioctl_iflags(2), the flag T of chattr(1)). One
+    group for all would be slow, because ext4 examines each recently removed file before it makes
+    a new one.
     """
     folder_fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        # Other file systems know no such flag.
+        # Other file systems lack this flag.
         with contextlib.suppress(OSError):
             fcntl.ioctl(folder_fd, _SET_FLAGS, struct.pack("l", _read_flags(folder_fd) | _TOP))
     finally:
@@ -101,7 +102,7 @@ def _read_flags(fd: int) -> int:
 
 
 def _lock(path: Path) -> int | None:
-    """Take the lock of a live folder; None where its owner still has it."""
+    """Take the lock of a live folder; return None if its owner still holds it."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

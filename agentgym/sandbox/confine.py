@@ -1,10 +1,9 @@
-"""What a forked process does to itself before it serves as PID 1 of a sandbox.
+"""Confines a forked process before it serves as PID 1 of a sandbox.
 
-It runs inside of the private runtime (standard library only), in namespaces that are new and in
-a copy of the fork server's mounts (see `fork_server.py`): limits, a root file system of its own,
-host name and loopback, and last the rights that it gives up. Nothing of the guest runs
-before all of that is done. What a guest left in its files may lie where something is mounted, so
-that no link is followed there.
+The process runs inside the private runtime (standard library only), in new namespaces and in a
+copy of the fork server's mounts (see `fork_server.py`). It sets limits, builds its own root file
+system, sets host name and loopback, and finally gives up rights. No guest code runs before all of
+that is done. Files of the guest may lie at the mount points, so no link is followed there.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     Request = dict[str, Any]
 
-# Where the fork server finds the store, a folder to mount on, and what masks a file.
+# Paths in the fork server: the store, a folder for mounts, and a file that masks others.
 STORE, GUEST, MASK, HOST, RESOLV = "/store", "/guest", "/mask", "/host", "/resolv.conf"
 _SAFE = MS_NOSUID | MS_NODEV
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -39,17 +38,17 @@ _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 
 
 def confine(request: Request, groups: list[int]) -> None:
-    """Become what a request describes; see `Launch.request` for its fields.
+    """Confine this process as a request describes; see `Launch.request` for its fields.
 
     Args:
-        request: What to mount, to limit and to keep.
+        request: The mounts, limits and capabilities.
         groups: Descriptors of the control groups' lists of members.
 
     Raises:
         OSError: The kernel refuses something.
     """
     for group in groups:
-        # One thread that moves itself does not make the kernel wait for every other.
+        # If a single thread moves itself, the kernel does not wait for all other processes.
         os.write(group, b"0")
     os.setsid()
     _limit(request["rlimits"])
@@ -73,7 +72,7 @@ def _limit(limits: dict[str, int]) -> None:
 
 
 def _build_root(request: Request) -> None:
-    """Mount everything that the guest sees, and stand in its root."""
+    """Mount everything that the guest sees, and enter its root."""
     os.chdir(STORE)
     syscalls.mount("overlay", GUEST, "overlay", _SAFE, request["overlay"])
     os.chdir(GUEST)
@@ -84,7 +83,7 @@ def _build_root(request: Request) -> None:
         _show_host()
     syscalls.mount("proc", _folder("proc"), "proc", _SAFE | MS_NOEXEC)
     for name in request["masked"]:
-        # A device where devices are not allowed: it cannot even be opened.
+        # A device on a mount without devices: it cannot even be opened.
         syscalls.mount(MASK, name.lstrip("/"), flags=MS_BIND)
     _make_dev(request["shm_bytes"])
     size = f"mode=0755,size={request['run_bytes']}"
@@ -95,9 +94,9 @@ def _build_root(request: Request) -> None:
 
 
 def _show_usr(hidden: list[str]) -> None:
-    """Bind the host's /usr, with a /usr/local of the guest's own."""
+    """Bind the host's /usr, with the guest's own /usr/local."""
     own = _folder("usr/local")
-    # The fork server's bind is read-only for good, and so is this one.
+    # The fork server's bind is locked as read-only, and this copy inherits that.
     syscalls.mount("/usr", _folder("usr"), flags=MS_BIND | MS_REC)
     for folder in hidden:
         flags = _SAFE | MS_RDONLY
@@ -139,7 +138,7 @@ def _make_read_only(path: str) -> None:
 
 
 def _folder(path: str) -> str:
-    """Return a name of a folder below the current one that no link leads to; make it if absent."""
+    """Return a link-free name of a folder below the current one; make it if absent."""
     folder = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     for part in path.split("/"):
@@ -150,7 +149,7 @@ def _folder(path: str) -> str:
             below = os.open(part, flags, dir_fd=folder)
         os.close(folder)
         folder = below
-    # Open until the process closes everything but its channel.
+    # It stays open until the process closes everything but its channel.
     return f"/proc/self/fd/{folder}"
 
 

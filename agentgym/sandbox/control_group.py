@@ -1,9 +1,9 @@
 """Control groups: memory, process and processor limits of a whole sandbox, where writable.
 
-Kernel docs: admin-guide/cgroup-v2 and cgroup-v1/{memory,pids,cpu}. In v2 a group whose members
-are limited may hold no processes of its own, and an ordinary user may write only below what was
-delegated to it: the nearest group above this process that allows both is used. Where there is
-none there is no group, and the limits of `launch.py` (per process) are all there is.
+Kernel docs: admin-guide/cgroup-v2 and cgroup-v1/{memory,pids,cpu}. In v2 a group with limited
+members may hold no processes of its own, and an ordinary user may write only below a delegated
+group. The module uses the nearest group above this process that allows both. If no group does,
+only the limits of `launch.py` (per process) apply.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PERIOD_US = 100_000
 _LEAST_QUOTA_US = 1_000
 _REMOVE_S = 1.0
 _ABANDONED_S = 60.0
-# Where the kernel counts whom it killed for memory, by version.
+# File in which the kernel counts processes killed for memory, by version.
 _KILLS = ("memory.events", "memory.oom_control")
 
 
@@ -46,7 +46,7 @@ class ControlGroup:
     def create(
         cls, name: str, limits: Limits, root: Path = _ROOT, proc: Path = _PROC
     ) -> ControlGroup | None:
-        """Make an empty group with limits; None where that is not allowed."""
+        """Make an empty group with limits; return None if this process may not make groups."""
         unified = _is_unified(root)
         wanted = _settings(limits, unified)
         parents = _parents(tuple(wanted), root, proc)
@@ -59,12 +59,12 @@ class ControlGroup:
                 folder.mkdir(exist_ok=folder in folders)
                 (folder / settings[0][0]).write_text(settings[0][1])
             except OSError:
-                # Read-only, not delegated, or without this controller: the others may work.
+                # Read-only, not delegated, or without this controller; the other limits may work.
                 if folder not in folders:
                     _remove([folder])
                 continue
             for file, value in settings[1:]:
-                # Not every kernel accounts for swap.
+                # Some kernels do not account for swap.
                 with contextlib.suppress(OSError):
                     (folder / file).write_text(value)
             enforced[limit] = "cgroup v2" if unified else "cgroup v1"
@@ -72,13 +72,13 @@ class ControlGroup:
         return cls(tuple(folders), enforced) if folders else None
 
     def open_members(self) -> list[int]:
-        """Return descriptors by which a process of one thread joins the group: it writes ``0``.
+        """Return descriptors with which a single-threaded process joins the group: it writes ``0``.
 
-        The kernel takes the rights of whoever opened them. A thread that moves itself need not
-        wait for every other process of the machine, which moving a whole process (v1) does.
+        The kernel checks the rights of the process that opened them. A thread that moves itself
+        need not wait for every other process of the machine; moving a whole process (v1) does.
 
         Raises:
-            SandboxError: The group may not be joined.
+            SandboxError: This process may not open the lists of members.
         """
         found: list[int] = []
         try:
@@ -102,13 +102,13 @@ class ControlGroup:
 
 
 def memory_group(pid: int, root: Path = _ROOT, proc: Path = _PROC) -> Path | None:
-    """Return the folder where a process's memory is accounted for."""
+    """Return the folder of the group that accounts for a process's memory."""
     path = _own_path("memory", pid, root, proc)
     return path if path is not None and path.is_dir() else None
 
 
 def kills(folder: Path) -> int | None:
-    """Return how often the kernel killed for memory in a group; None where it does not say."""
+    """Return how often the kernel killed for memory in a group; None if it does not count."""
     for name in _KILLS:
         try:
             lines = (folder / name).read_text().splitlines()
@@ -122,14 +122,14 @@ def kills(folder: Path) -> int | None:
 
 
 def remove_groups_of(owner: str, root: Path = _ROOT, proc: Path = _PROC) -> None:
-    """Remove the groups that the sandboxes of a dead host process left."""
+    """Remove the groups of a dead host process's sandboxes."""
     _remove(_groups(f"{owner}-*", root, proc))
 
 
 def remove_abandoned_groups(root: Path = _ROOT, proc: Path = _PROC) -> None:
-    """Remove old empty groups whose host process is gone, with its store or without."""
+    """Remove old empty groups of ended host processes, whether or not their store exists."""
     for folder in _groups("*-*-*", root, proc):
-        # One that was just made may belong to a process of another process namespace.
+        # A new group may belong to a process of another process namespace.
         with contextlib.suppress(OSError):
             old = time.time() - folder.stat().st_mtime > _ABANDONED_S
             if old and not (proc / folder.name.partition("-")[0]).exists():
@@ -149,7 +149,7 @@ def _is_unified(root: Path) -> bool:
 
 
 def _own_path(controller: str, pid: int, root: Path, proc: Path) -> Path | None:
-    """Return the folder of the group that a process is in."""
+    """Return the folder of a process's group."""
     unified = _is_unified(root)
     try:
         lines = (proc / str(pid) / "cgroup").read_text().splitlines()
@@ -167,7 +167,7 @@ def _own_path(controller: str, pid: int, root: Path, proc: Path) -> Path | None:
 def _lineage(root: Path, proc: Path) -> Iterator[Path]:
     """Yield the v2 groups above this process, nearest first."""
     own = _own_path("", os.getpid(), root, proc)
-    # In a container the path may be the host's, which is not mounted here.
+    # In a container the path may be one of the host, which is not mounted here.
     here = own if own is not None and own.is_dir() else root
     while here != root:
         yield here
@@ -176,7 +176,7 @@ def _lineage(root: Path, proc: Path) -> Iterator[Path]:
 
 
 def _parents(controllers: tuple[str, ...], root: Path, proc: Path) -> dict[str, Path]:
-    """Return the group in which to make groups, for each controller that can be had."""
+    """Return the parent of new groups for each available controller."""
     if not _is_unified(root):
         found = {name: root / name / _PARENT for name in controllers}
         return {name: parent for name, parent in found.items() if _made(parent)}
@@ -201,14 +201,14 @@ def _made(folder: Path) -> bool:
 
 
 def _enable(folder: Path, controller: str) -> bool:
-    """Let the groups in a folder have a controller; False where they cannot."""
+    """Enable a controller for the groups in a folder; return False if that fails."""
     try:
         with open(folder / "cgroup.subtree_control", "a+") as control:
             control.seek(0)
             if controller not in control.read().split():
                 control.write(f"+{controller}\n")
     except OSError:
-        # Not ours, or it holds processes.
+        # The group belongs to another user, or it holds processes.
         return False
     return True
 
@@ -225,7 +225,7 @@ def _remove(folders: Iterable[Path]) -> None:
                     break
                 os.sched_yield()
         with contextlib.suppress(OSError):
-            # Ours too, once it is empty; another sandbox may still be in it.
+            # This group is also ours and goes once it is empty; another sandbox may still use it.
             folder.parent.rmdir()
 
 
@@ -234,7 +234,7 @@ def _settings(limits: Limits, unified: bool) -> dict[str, tuple[str, list[tuple[
     found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
     if limits.memory_mb is not None:
         size = str(limits.memory_mb * 2**20)
-        # Swap is no way out of the limit: none of it is given.
+        # The group gets no swap, so that it cannot exceed the limit by swapping.
         found["memory"] = (
             "memory_mb",
             (

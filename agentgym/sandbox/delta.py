@@ -1,4 +1,4 @@
-"""What a sandbox wrote, as one archive: a layer of overlayfs in, the same layer out, anywhere.
+"""The writes of a sandbox as one archive: packs an overlayfs layer and unpacks it on any host.
 
 The format is tar with POSIX (pax) headers, which GNU tar reads. A deleted name is a character
 device 0/0, as on disk; a directory that hides what is below it carries ``AGENTGYM.opaque``.
@@ -34,8 +34,8 @@ class _Budget:
     """Bounds an archive: entries, bytes and time.
 
     Args:
-        max_bytes: Of the archive, holes not counted.
-        max_entries: Files, directories and all else.
+        max_bytes: Largest size of the archive, without holes.
+        max_entries: Largest number of entries of any kind.
     """
 
     def __init__(self, max_bytes: int, max_entries: int) -> None:
@@ -68,15 +68,15 @@ def pack(
     """Write the archive of a layer and return its size in bytes.
 
     Args:
-        layer: The directory; nobody writes to it any more.
-        target: A file that is not there yet.
-        opaque: The attribute of directories that hide what is below.
+        layer: The directory; no process may write to it during the call.
+        target: Path of the archive; the file must not exist yet.
+        opaque: The attribute of directories that hide lower content.
         first_id: Host id of guest user and group 0.
-        max_bytes: How large the archive may be.
-        max_entries: How many entries it may have.
+        max_bytes: Largest size of the archive.
+        max_entries: Largest number of entries.
 
     Raises:
-        OSError: With EFBIG where it would be larger; with the reason.
+        OSError: The layer cannot be read, or exceeds a bound (EFBIG).
     """
     budget = _Budget(max_bytes, max_entries)
     with open(target, "xb") as file, _writer(file) as archive:
@@ -91,7 +91,7 @@ def _writer(file: IO[bytes]) -> tarfile.TarFile:
 
 
 def _entries(layer: str, budget: _Budget) -> Iterator[tuple[str, str, os.stat_result]]:
-    """Yield host path, name in the archive and stat; the layer itself first, as ``.``."""
+    """Yield host path, name in the archive and stat; the layer itself comes first, as ``.``."""
     yield layer, ".", os.lstat(layer)
     todo = [("", layer)]
     while todo:
@@ -152,7 +152,7 @@ def _kind(mode: int) -> bytes:
     ):
         if test(mode):
             return kind
-    # A socket is one more kind of name on which nobody listens; tar has no type for it.
+    # Tar has no type for a socket, and its listener has ended.
     return tarfile.FIFOTYPE if stat.S_ISSOCK(mode) else tarfile.REGTYPE
 
 
@@ -179,7 +179,7 @@ def _add_file(
     info: os.stat_result,
     budget: _Budget,
 ) -> None:
-    """Add a regular file; where it has holes, only what lies between them."""
+    """Add a regular file; of a file with holes, add only the data between them."""
     assert archive.fileobj is not None
     with open(path, "rb") as file:
         parts = list(_parts(file.fileno(), info.st_size, budget))
@@ -199,7 +199,7 @@ def _add_file(
 
 
 def _parts(file: int, size: int, budget: _Budget) -> Iterator[tuple[int, int]]:
-    """Yield (start, length) of what a file holds between its holes."""
+    """Yield (start, length) of the data between the holes of a file."""
     at = 0
     while at < size:
         try:
@@ -215,7 +215,7 @@ def _parts(file: int, size: int, budget: _Budget) -> Iterator[tuple[int, int]]:
 
 
 class _Sparse:
-    """What a file with holes is in the archive: a table, then its parts one after the other."""
+    """The archive form of a file with holes: a table, followed by the parts in order."""
 
     def __init__(self, head: bytes, file: IO[bytes], parts: list[tuple[int, int]]) -> None:
         self._chunks = self._all(head, file, parts)
@@ -231,7 +231,7 @@ class _Sparse:
                 yield data
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return exactly so many bytes, fewer at the end."""
+        """Return exactly `size` bytes, fewer at the end."""
         while len(self._rest) < size and (more := next(self._chunks, b"")):
             self._rest += more
         data, self._rest = self._rest[:size], self._rest[size:]
@@ -251,10 +251,10 @@ def unpack(
 ) -> None:
     """Write the layer of an archive into a new directory.
 
-    `first_id` is the host id of guest user and group 0, None if all belongs to the caller.
+    `first_id` is the host id of guest user and group 0, None if all files belong to the caller.
 
-    The archive may come from anybody: nothing is written but below the directory, no device is
-    made, and no link is followed.
+    The archive is untrusted: the function writes only below the directory, makes no device and
+    follows no link.
 
     Raises:
         OSError: The archive is damaged, leads out of the directory or holds too much.
@@ -271,7 +271,7 @@ def unpack(
                 later.append(_take(archive, member, layer, folders, files, opaque, first_id))
     except (tarfile.TarError, ValueError, EOFError) as error:
         raise OSError(errno.EINVAL, f"the archive is damaged: {error}") from error
-    # Last and deepest first: writing into a directory changes its times.
+    # Last and deepest first, because writing into a directory changes its times.
     for finish in reversed(later):
         finish()
 
@@ -285,7 +285,7 @@ def _take(
     opaque: str,
     first_id: int | None,
 ) -> Callable[[], None]:
-    """Write one entry; the result, called, gives it its owner, mode and times."""
+    """Write one entry; return a function that sets its owner, mode and times."""
     name = member.name
     parent, _, last = name.rpartition("/")
     if name != "." and (last in ("", ".", "..") or (parent or ".") not in folders):
@@ -315,7 +315,7 @@ def _take(
 
 
 def _sparse_map(member: tarfile.TarInfo) -> list[tuple[int, int]] | None:
-    """Return (start, length) of the parts of a file with holes, or None if it has none."""
+    """Return (start, length) of the parts of a file with holes, or None for other files."""
     found: Any = member.sparse
     return found if found is None else [(int(start), int(size)) for start, size in found]
 

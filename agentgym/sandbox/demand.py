@@ -1,7 +1,8 @@
-"""How many sandboxes are worth keeping ready, from what was asked for; data only, no clock.
+"""Demand: the number of sandboxes to keep ready, from past requests; data only, no clock.
 
-A start that takes `s` seconds at `r` requests a second is met by `r * s` sandboxes on their way
-(Little's law); one more stands ready for the next. What a caller announces needs no such guess.
+If a start takes `s` seconds at `r` requests a second, `r * s` sandboxes on their way meet the
+demand (Little's law), and one more stands ready for the next request. Announced requests need no
+such estimate.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 IDLE_S = 60.0
-"""Nothing is kept ready for what nobody asked for in so long."""
+"""Time after the last request when a kind of sandbox is no longer kept ready, in seconds."""
 
 ANNOUNCED_S = 600.0
-"""Nor for what was announced so long ago: whoever announced it may have failed since."""
+"""Time when an announcement expires, in seconds, because the announcing caller may have failed."""
 
 _REMEMBERED = 16
 _NEWEST_SHARE = 0.3
@@ -25,12 +26,12 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass
 class Demand:
-    """Requests for sandboxes of one kind, and what one of them costs.
+    """Requests for sandboxes of one kind, and the cost of one of them.
 
     Attributes:
-        last_s: When one was last asked for or announced.
-        expected: How many are announced and not asked for yet.
-        memory_mb: What one takes, the most that was measured; 0 where nobody knows yet.
+        last_s: Time of the last request or announcement, in seconds.
+        expected: Number of announced sandboxes that are not requested yet.
+        memory_mb: Largest measured memory of one; 0 before the first measurement.
     """
 
     last_s: float
@@ -41,14 +42,14 @@ class Demand:
     _requests: deque[float] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
 
     def announce(self, count: int, now_s: float) -> None:
-        """Take note that so many more will be asked for."""
+        """Record that `count` more requests will come."""
         if self.expected == 0:
             self._announced_s = now_s
         self.expected += count
         self.last_s = now_s
 
     def request(self, now_s: float) -> None:
-        """Take note that one was asked for."""
+        """Record a request."""
         self.last_s = now_s
         if self.expected:
             self.expected -= 1
@@ -56,17 +57,17 @@ class Demand:
             self._requests.append(now_s)
 
     def took(self, seconds: float) -> None:
-        """Take note of how long a start took."""
+        """Record the duration of a start."""
         known = self._start_s or seconds
         self._start_s = known + _NEWEST_SHARE * (seconds - known)
 
     def wanted(self, now_s: float) -> int:
-        """Return how many are worth having ready or on their way."""
+        """Return the number of sandboxes to have ready or on their way."""
         announced = self.expected if now_s - self.last_s <= ANNOUNCED_S else 0
         return max(announced, self._likely(now_s))
 
     def _likely(self, now_s: float) -> int:
-        # One request says nothing about a next one.
+        # A single request does not predict another one.
         if len(self._requests) < 2 or now_s - self._requests[-1] > IDLE_S:
             return 0
         span_s = now_s - self._requests[0]
@@ -75,20 +76,20 @@ class Demand:
 
     @property
     def urgency(self) -> tuple[bool, float]:
-        """Sorts what was announced first, in that order, then what was asked for last."""
+        """Sort key: announced kinds first, in order of announcement, then the latest requests."""
         return (False, self._announced_s) if self.expected else (True, -self.last_s)
 
 
 def share(
     demands: Mapping[K, Demand], now_s: float, *, size: int, memory_mb: float
 ) -> dict[K, int]:
-    """Say how many of each kind to have ready, the most urgent first.
+    """Return how many of each kind to have ready, the most urgent first.
 
     Args:
-        demands: By kind.
-        now_s: The time.
-        size: How many there may be of all kinds together.
-        memory_mb: What they may take together. Of a kind that nobody has measured there is one.
+        demands: Demand by kind.
+        now_s: The current time, in seconds.
+        size: Largest number of sandboxes of all kinds together.
+        memory_mb: Largest memory of all together. A kind without a measurement gets one sandbox.
     """
     shares: dict[K, int] = {}
     for kind, demand in sorted(demands.items(), key=lambda item: item[1].urgency):

@@ -1,7 +1,7 @@
-"""The Docker sandbox provider: containers over images that agentgym makes from what guests wrote.
+"""The Docker sandbox provider: containers over images that agentgym makes from guests' files.
 
-The same recipe, supervisor and layer reading as bubblewrap; the Docker daemon makes the
-namespaces and enforces the limits. What it costs instead is in docs/architecture.md.
+It shares recipe, supervisor and layer reading with bubblewrap. The Docker daemon makes the
+namespaces and enforces the limits. docs/architecture.md compares the costs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class DockerProvider:
     """Starts Docker sandboxes. Making one does nothing; the first start connects.
 
     Args:
-        root: Where it notes who owns what; default: below `agentgym.catalogue.cache_dir()`.
+        root: Folder of its ownership records; default: below `agentgym.catalogue.cache_dir()`.
     """
 
     name = "docker"
@@ -40,7 +40,7 @@ class DockerProvider:
         self._open: set[DockerSandbox] = set()
 
     def problems(self) -> Sequence[Problem]:
-        """Say what this machine lacks to run the provider."""
+        """Return what this machine lacks to run the provider."""
         found = sdk_problems()
         if found:
             return found
@@ -82,7 +82,7 @@ class DockerProvider:
         return await asyncio.to_thread(store.changes, self._own(before), self._own(after))
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
-        """Return what a snapshot has beyond the one it came from, as an archive."""
+        """Return the difference of a snapshot to the one it came from, as an archive."""
         store = await self._ready()
         try:
             return await asyncio.to_thread(
@@ -92,7 +92,7 @@ class DockerProvider:
             raise SandboxError(error.strerror or str(error)) from error
 
     async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
-        """Return the snapshot of which `save_delta` made an archive; to be discarded."""
+        """Return the snapshot in an archive of `save_delta`; the caller discards it."""
         store = await self._ready()
         own = self._own(before)
         image = await asyncio.to_thread(store.load_delta, own, data, bounds)
@@ -116,7 +116,7 @@ class DockerProvider:
             try:
                 await asyncio.to_thread(self._store.release, *snapshot.layers)
             except SandboxError:
-                # The daemon will not now; closing the provider asks again.
+                # The daemon refuses for now; `close` of the provider tries again.
                 return
 
     async def prune(self, keep: Collection[str]) -> int:
@@ -162,7 +162,7 @@ class DockerProvider:
             raise
 
     def _prepare(self, recipe: Recipe, own: str | None, store: ImageStore) -> tuple[Recipe, str]:
-        """Return a recipe with what its image adds to it, and what to start it from."""
+        """Return a recipe with the settings of its image, and the image to start it from."""
         recipe = with_user(recipe)
         if not recipe.image:
             return recipe, own or store.base()

@@ -1,7 +1,7 @@
 """The Docker daemon: the few calls that sandboxes need, through the Docker SDK for Python.
 
-Every call blocks, at most for the reply timeout, and is made from a worker thread. A failure is
-a SandboxError that says what was asked for. Layers are found where `docker inspect` says.
+Every call blocks, at most for the reply timeout, and is made from a worker thread. A failure
+raises a SandboxError that names the action. `docker inspect` gives the paths of layers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agentgym.sandbox.runtime import ENVIRONMENT
 
 OWNER = "agentgym.owner"
 _REPLY_S = 60.0
-# The daemon's own list, and what only its root may read: a guest without a user namespace is root.
+# The daemon's own list plus files for root alone: a guest without a user namespace is root.
 _MASKED = (
     *("/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys"),
     *("/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list"),
@@ -34,13 +34,13 @@ _SDK = "the Docker SDK for Python"
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image and where its layers are.
+    """An image and the paths of its layers.
 
     Attributes:
         id: Content address.
         folders: Layer directories on the host, topmost first.
-        diff_ids: Digests of the same layers, lowest first, as the image format has them.
-        labels: What was noted when it was made.
+        diff_ids: Digests of the same layers, lowest first, as in the image format.
+        labels: The labels set when it was made.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Engine:
         self._api.close()
 
     def problems(self) -> list[Problem]:
-        """Say what keeps this daemon's layers from being read."""
+        """Return what prevents this process from reading the daemon's layers."""
         with _reported("describe itself"):
             info = self._api.info()
         found = []
@@ -80,21 +80,21 @@ class Engine:
         return found
 
     def folder(self) -> str:
-        """Return the folder of the host that the daemon keeps everything in."""
+        """Return the daemon's data folder on the host."""
         with _reported("describe itself"):
             return str(self._api.info()["DockerRootDir"])
 
     # --- images ---
 
     def load(self, archive: IO[bytes]) -> None:
-        """Take in an image archive (`docker save` format)."""
+        """Load an image archive (`docker save` format)."""
         with _reported("load a layer"):
             for message in self._api.load_image(archive):
                 if "error" in message:
                     raise SandboxError(f"Docker cannot load a layer: {message['error']}")
 
     def find(self, reference: str) -> Image | None:
-        """Return the image of a name or id, None where there is none."""
+        """Return the image of a name or id, or None if the daemon lacks it."""
         from docker.errors import NotFound
 
         with _reported(f"inspect {reference}"):
@@ -113,7 +113,7 @@ class Engine:
         """Return the image of a name or id.
 
         Raises:
-            SandboxError: There is none.
+            SandboxError: The daemon has no such image.
         """
         found = self.find(reference)
         if found is None:
@@ -127,7 +127,7 @@ class Engine:
             self._api.tag(image, repository, tag)
 
     def remove_image(self, reference: str) -> None:
-        """Remove an image, or one of its names; silent where it is not there."""
+        """Remove an image, or one of its names; do nothing if it is absent."""
         from docker.errors import NotFound
 
         with _reported(f"remove {reference}"), contextlib.suppress(NotFound):
@@ -137,7 +137,7 @@ class Engine:
         """Return the host processes that made containers or unnamed images with a label.
 
         Returns:
-            The labels of one thing of each, by its owner, who may be dead or alive.
+            The labels of one object of each owner, by owner; an owner may have ended.
         """
         with _reported("list the containers and images"):
             found = self._api.containers(all=True, filters={"label": label})
@@ -189,14 +189,14 @@ class Engine:
                 },
                 shm_size=shm_bytes,
                 network_mode="none",
-                # What it prints is kept on the host; the supervisor prints a few lines.
+                # The host keeps the output; the supervisor prints a few lines.
                 log_config={"Type": "json-file", "Config": _LOG},
                 cap_drop=["ALL"],
                 cap_add=[name.removeprefix("CAP_") for name in CAPABILITIES],
                 security_opt=["no-new-privileges"],
                 pids_limit=limits.pids,
                 mem_limit=memory,
-                # As much as the memory alone: no swap.
+                # Equal to the memory limit, which means no swap.
                 memswap_limit=memory,
                 nano_cpus=int(limits.cpus * 1e9) if limits.cpus is not None else None,
                 ulimits=[
@@ -209,8 +209,8 @@ class Engine:
                 list(command),
                 hostname=hostname,
                 host_config=host,
-                # Spares what the daemon would put over /etc/hosts and /etc/resolv.conf, and
-                # half of the time to start. The kernel's loopback is there all the same.
+                # Avoids the daemon's mounts over /etc/hosts and /etc/resolv.conf and halves the
+                # time to start. The kernel still provides the loopback.
                 network_disabled=True,
                 environment=ENVIRONMENT,
                 labels=dict(labels),
@@ -224,48 +224,48 @@ class Engine:
             self._api.start(container)
 
     def is_running(self, container: str) -> bool:
-        """Whether a container has not ended."""
+        """Return whether a container is running."""
         with _reported("inspect a container"):
             return bool(self._api.inspect_container(container)["State"]["Running"])
 
     def was_killed_for_memory(self, container: str) -> bool:
-        """Whether the kernel killed a process of a container that has ended, for its memory."""
+        """Return whether the kernel killed a process of an ended container for its memory."""
         with _reported("inspect a container"):
             return bool(self._api.inspect_container(container)["State"]["OOMKilled"])
 
     def complaint(self, container: str) -> str:
-        """Return what a container printed."""
+        """Return the output of a container."""
         with _reported("read a container's log"):
             log: bytes = self._api.logs(container, tail=20)
         return log.decode("utf-8", "replace").strip()
 
     def end(self, container: str) -> None:
-        """Kill a container's processes and wait until they are gone; its files stay."""
+        """Kill a container's processes and wait for their end; its files stay."""
         from docker.errors import APIError
 
         with _reported("end a container"):
-            # It may have ended by itself, or be gone.
+            # The container may have ended by itself or be removed.
             with contextlib.suppress(APIError):
                 self._api.kill(container)
             with contextlib.suppress(APIError):
                 self._api.wait(container, timeout=_REPLY_S)
 
     def remove(self, container: str) -> None:
-        """End a container and remove its files; silent where it is not there."""
+        """End a container and remove its files; do nothing if it is absent."""
         from docker.errors import APIError, NotFound
 
         with _reported("remove a container"), contextlib.suppress(NotFound):
             try:
                 self._api.remove_container(container, force=True, v=True)
             except APIError as error:
-                # Somebody else removes it too, and was faster.
+                # Another process has removed it in the meantime.
                 if error.status_code != 409 or "already in progress" not in str(error):
                     raise
                 self._api.wait(container, timeout=_REPLY_S, condition="removed")
 
 
 def sdk_problems() -> list[Problem]:
-    """Say whether the Docker SDK for Python is missing."""
+    """Return a problem if the Docker SDK for Python is missing."""
     try:
         import docker  # noqa: F401
     except ImportError:
@@ -274,7 +274,7 @@ def sdk_problems() -> list[Problem]:
 
 
 def _knock(address: str) -> None:
-    """Try the daemon's socket; the SDK would hide the reason and leave a socket open."""
+    """Try the daemon's socket, because the SDK hides the reason of a failure and leaks a socket."""
     path = address.removeprefix("unix://")
     if path == address:
         return
@@ -298,7 +298,7 @@ def _folders(seen: Mapping[str, Any]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _reported(action: str) -> Iterator[None]:
-    """Turn whatever the SDK raises into a SandboxError."""
+    """Turn every error of the SDK into a SandboxError."""
     from docker.errors import DockerException
     from requests import RequestException
     from urllib3.exceptions import HTTPError

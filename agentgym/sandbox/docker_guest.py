@@ -1,8 +1,8 @@
 """One running Docker container with the guest supervisor as PID 1, seen from the host.
 
-The supervisor connects to a socket in a folder of this sandbox alone, and finds its system call
-filter beside it. One connection is taken, before any command runs inside, and then both are gone:
-no guest can reach them.
+The supervisor connects to a socket in a folder of this sandbox alone, and reads its system call
+filter from the same folder. The host accepts one connection before any command runs inside, and
+then removes both files, so no guest can reach them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _START_S = 30.0
 _LOOK_S = 1.0
 _END_S = 2.0
 _DOOR = "/run/agentgym/door"
-# Docker mounts a file of its own over this path, so ours may as well be the one.
+# Docker mounts a file over this path in any case, so agentgym mounts its own.
 _HOSTNAME = "/etc/hostname"
 
 
@@ -53,10 +53,10 @@ class DockerSandbox(Supervised):
     """A Sandbox. Made by DockerProvider; `boot` starts it.
 
     Args:
-        store: Where its image is.
-        recipe: What it is made of.
+        store: Holds its image.
+        recipe: Its recipe.
         start: Starts another sandbox (for forks).
-        on_close: Called once, when every trace is gone.
+        on_close: Called once, when every trace is removed.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class DockerSandbox(Supervised):
         self._store, self._start, self._on_close = store, start, on_close
         self._image = self._container = self._upper = ""
         self._room = store.new_room()
-        # Host process id of PID 1; 0 where it is in a process namespace that is not ours.
+        # Host process id of PID 1; 0 if it is in another process namespace than this process.
         self._init = 0
         self._launching: asyncio.Future[None] | None = None
         self._memory: Path | None = None
@@ -93,12 +93,12 @@ class DockerSandbox(Supervised):
         listener = self._open_door()
         try:
             self._launching = asyncio.ensure_future(asyncio.to_thread(self._launch))
-            # A thread cannot be cancelled: `close` waits for it, and removes what it made.
+            # A thread cannot be cancelled, so `close` waits for it and removes its container.
             await asyncio.shield(self._launching)
             sock = await self._answer(listener)
         finally:
             listener.close()
-            # The supervisor has its filter on before it connects.
+            # The supervisor installs its filter before it connects.
             for name in ("socket", "filter"):
                 (self._room / "door" / name).unlink(missing_ok=True)
         self._channel = await Channel.open(sock, self.id)
@@ -115,7 +115,7 @@ class DockerSandbox(Supervised):
         folder.mkdir(exist_ok=True)
         listener = socket.socket(socket.AF_UNIX)
         listener.setblocking(False)
-        # The path of a socket is at most 107 bytes long, that of a folder is not.
+        # The path of a socket has at most 107 bytes; that of a folder may be longer.
         fd = os.open(folder, os.O_PATH | os.O_DIRECTORY)
         try:
             listener.bind(f"/proc/self/fd/{fd}/socket")
@@ -140,7 +140,7 @@ class DockerSandbox(Supervised):
         command = [*store.runtime.command(), f"{_DOOR}/socket"]
         program = filter_program()
         if program is not None:
-            # A file, because every `ps` inside shows the arguments of PID 1.
+            # In a file, because every `ps` inside shows the arguments of PID 1.
             (self._room / "door/filter").write_bytes(program)
             command.append(f"{_DOOR}/filter")
         self._hostname.unlink(missing_ok=True)
@@ -161,7 +161,7 @@ class DockerSandbox(Supervised):
         store.engine.start(self._container)
 
     async def _answer(self, listener: socket.socket) -> socket.socket:
-        """Take the one connection that the supervisor makes."""
+        """Accept the only connection of the supervisor."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _START_S
         while loop.time() < deadline:
@@ -181,19 +181,19 @@ class DockerSandbox(Supervised):
         return text or "no reason given; see: agentgym doctor"
 
     def _written(self) -> int:
-        # Holes count: an image has none, so a snapshot of the files would fill them.
+        # Holes count, because an image has no holes and a snapshot would fill them.
         size = layers.size(self._upper, apparent=True)
         with contextlib.suppress(FileNotFoundError):
-            # Mounted into the container, so it can be written to there.
+            # It is mounted into the container, so the guest can write to it.
             size += self._hostname.stat().st_blocks * 512
-        # PID 1 may be in a process namespace that is not ours.
+        # PID 1 may be in another process namespace.
         return size + (unlinked_bytes(self._init) if self._init else 0)
 
     def _end(self, reason: str) -> None:
-        """End the sandbox: a limit is over that Docker does not watch."""
+        """End the sandbox because it exceeded a limit that Docker does not watch."""
         self._ended_by = reason
         if self._channel is not None:
-            # Enough for the supervisor to leave; the daemon sees to it where it does not.
+            # This makes the supervisor exit; if it does not, the daemon ends it.
             self._channel.close()
         self._ending = asyncio.ensure_future(self._kill())
 
@@ -202,16 +202,16 @@ class DockerSandbox(Supervised):
             await asyncio.to_thread(self._store.engine.end, self._container)
 
     async def _killed_for_memory(self) -> int | None:
-        """Return how many processes the memory limit ended, None where nobody counts."""
+        """Return how many processes the memory limit ended, or None if they are not counted."""
         count = kills(self._memory) if self._memory is not None else None
         if count is None and self._channel is not None and self._ended_by:
-            # With its last process a container's group is gone; the daemon remembers a little.
+            # A container's group ends with its last process; the daemon keeps only a flag.
             engine, container = self._store.engine, self._container
             count = int(await asyncio.to_thread(engine.was_killed_for_memory, container))
         return count
 
     async def _halt(self) -> None:
-        """End every process inside and wait until they are gone; the files stay."""
+        """End every process inside and wait for their end; the files stay."""
         await self._hang_up()
         if self._init:
             with contextlib.suppress(TimeoutError):
@@ -221,7 +221,7 @@ class DockerSandbox(Supervised):
         await asyncio.to_thread(self._store.engine.end, self._container)
 
     async def _drop(self) -> None:
-        """Remove the container with everything in it and let go of its image."""
+        """Remove the container with everything in it and release its image."""
         container, self._container = self._container, ""
         image, self._image = self._image, ""
         if container:
@@ -230,7 +230,7 @@ class DockerSandbox(Supervised):
             await asyncio.to_thread(self._store.release, image)
 
     async def close(self) -> None:
-        """End everything and remove every trace. Never raises, may be called twice."""
+        """End everything and remove every trace. It never raises and may be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -241,7 +241,7 @@ class DockerSandbox(Supervised):
             if pending is not None:
                 await asyncio.wait([pending])
         await self._hang_up()
-        # What a daemon in trouble keeps is removed when the provider closes, or next time.
+        # If the daemon fails now, the provider removes the rest on its close or its next start.
         with contextlib.suppress(SandboxError):
             await self._drop()
         with contextlib.suppress(OSError):
@@ -249,7 +249,7 @@ class DockerSandbox(Supervised):
         self._on_close(self)
 
     async def usage(self) -> Usage:
-        """Say what was used and who enforces which limit."""
+        """Return the usage of resources and the mechanism of each limit."""
         header, _ = await self._ask("usage")
         limits = self.recipe.limits
         size = await asyncio.to_thread(layers.size, self._upper, apparent=True)
@@ -272,8 +272,8 @@ class DockerSandbox(Supervised):
     # --- state ---
 
     async def snapshot(self) -> Snapshot:
-        """Freeze the files as they are; processes go on."""
-        # Whoever waits for it may be cancelled; what was frozen is let go all the same.
+        """Take a snapshot of the current files; processes continue."""
+        # The caller may be cancelled; the frozen processes must continue even then.
         return await asyncio.shield(asyncio.ensure_future(self._snapshot()))
 
     async def _snapshot(self) -> Snapshot:
@@ -289,7 +289,7 @@ class DockerSandbox(Supervised):
         return snapshot
 
     async def _freeze_aside(self) -> Callable[[], str]:
-        """Freeze in a thread, which ends soon after whoever waits for it."""
+        """Freeze in a thread, which ends soon after its waiter is cancelled."""
         stopped = threading.Event()
         try:
             return await asyncio.to_thread(self._freeze, stopped)
@@ -324,7 +324,7 @@ class DockerSandbox(Supervised):
         return Snapshot("docker", (image,))
 
     async def fork(self) -> DockerSandbox:
-        """Start another sandbox from the files as they are now."""
+        """Start another sandbox from the current files."""
         snapshot = await self.snapshot()
         try:
             return await self._start(self.recipe, snapshot)
@@ -332,7 +332,7 @@ class DockerSandbox(Supervised):
             await asyncio.to_thread(self._store.release, *snapshot.layers)
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """End everything inside and go on from an earlier snapshot."""
+        """End everything inside and continue from an earlier snapshot."""
         if snapshot.provider != "docker":
             raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot be restored here")
         (image,) = snapshot.layers
@@ -350,7 +350,7 @@ class DockerSandbox(Supervised):
         return await asyncio.shield(asyncio.ensure_future(self._compared(before)))
 
     async def _compared(self, before: str) -> list[Change]:
-        # Read by path: what moves meanwhile could lead out of the layers, or to a FIFO.
+        # The tree reads by path: a moving guest could lead it out of the layers, or to a FIFO.
         async with self._frozen():
             return await asyncio.to_thread(self._changes, before)
 
@@ -378,7 +378,7 @@ class DockerSandbox(Supervised):
         return self._room / "hostname"
 
     def _hostname_kind(self, since: str = "") -> str:
-        """Return how /etc/hostname differs from an image's (default: the one it came from)."""
+        """Return how /etc/hostname differs from an image's (default: that of its own image)."""
         if not self._hostname.exists():
             return ""
         folders = list(self._store.engine.image(since or self._image).folders)

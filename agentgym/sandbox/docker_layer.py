@@ -26,7 +26,7 @@ from agentgym.errors import SandboxError
 from agentgym.sandbox import layers
 from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack, compare, is_opaque, is_whiteout
 
-# A layer of Docker's own, between image and container, covers these with empty files.
+# Docker's own layer between image and container covers these with empty files.
 COVERED = ("/.dockerenv", "/etc/hosts", "/etc/mtab", "/etc/resolv.conf")
 _WHITEOUT = ".wh."
 _OPAQUE_ENTRY = ".wh..wh..opq"
@@ -48,11 +48,11 @@ def reached() -> Iterator[None]:
 
 
 class Allowance:
-    """How much the files of a new layer may hold, holes included: an image has no holes.
+    """The allowed size of the files in a new layer, with holes, because an image has no holes.
 
     Args:
-        limit_bytes: In all.
-        stopped: Whether nobody waits for the layer any more.
+        limit_bytes: Limit of all files together.
+        stopped: Returns whether the caller has given up the layer.
 
     Attributes:
         left_out: Names of the files that did not fit; the layer has them empty.
@@ -64,10 +64,10 @@ class Allowance:
         self._stopped = stopped
 
     def take(self, name: str, size: int) -> bool:
-        """Whether a file fits; what fits is counted.
+        """Return whether a file fits, and count it if so.
 
         Raises:
-            SandboxError: Nobody waits for the layer any more.
+            SandboxError: The caller has given up the layer.
         """
         self.go_on()
         fits = size <= self._left
@@ -78,7 +78,7 @@ class Allowance:
         return fits
 
     def go_on(self) -> None:
-        """Raise a SandboxError if nobody waits for the layer any more."""
+        """Raise a SandboxError if the caller has given up the layer."""
         if self._stopped():
             raise SandboxError("freezing the files was stopped")
 
@@ -95,17 +95,17 @@ def pack(
     Args:
         folder: The directory.
         archive: Written to.
-        opaque: The attribute of directories that hide what is below.
-        allowance: How much the files may hold; None for any amount.
+        opaque: The attribute of directories that hide lower content.
+        allowance: Limit for the size of the files; None: no limit.
 
     Raises:
-        SandboxError: It was stopped.
+        SandboxError: The caller has given up the layer.
     """
     todo = [(folder, "")]
     while todo:
         path, prefix = todo.pop()
         for name, info in sorted(layers.scan(path)):
-            # In the format such a name is a deletion; a file that a guest calls so is left out.
+            # In the format such a name is a deletion, so a guest's file with that name is left out.
             if not name.startswith(_WHITEOUT):
                 below, member = f"{path}/{name}", f"{prefix}{name}"
                 _pack(below, member, info, archive, opaque, allowance)
@@ -121,12 +121,12 @@ def _pack(
     opaque: str,
     allowance: Allowance | None = None,
 ) -> None:
-    """Add one file to an archive, or the sign that it is deleted."""
+    """Add one file, or the mark of its deletion, to an archive."""
     if is_whiteout(info):
         folder, slash, base = name.rpartition("/")
         archive.addfile(tarfile.TarInfo(f"{folder}{slash}{_WHITEOUT}{base}"))
         return
-    # None for a socket: nobody listens on it any more.
+    # None for a socket, whose listener has ended.
     member = archive.gettarinfo(path, name)
     if member is None:
         return
@@ -147,7 +147,7 @@ def _pack(
 
 
 class _Watched(io.RawIOBase):
-    """A file that can be left in the middle."""
+    """A file whose reading can stop in the middle."""
 
     def __init__(self, file: IO[bytes], allowance: Allowance) -> None:
         self._file, self._allowance = file, allowance
@@ -158,7 +158,7 @@ class _Watched(io.RawIOBase):
 
 
 def _attributes(path: str, opaque: str) -> dict[str, bytes]:
-    """Return the extended attributes that belong to a file and not to its overlay."""
+    """Return the extended attributes of a file itself, without those of the overlay."""
     found = {}
     for key in os.listxattr(path, follow_symlinks=False):
         if key != opaque and not key.startswith("trusted."):
@@ -176,14 +176,14 @@ def write_image(
 ) -> str:
     """Write the archive of an image that adds layers, and return the image's id.
 
-    Only the new layers are in it: the daemon takes from its own store what it has.
+    It contains only the new layers; the daemon takes the others from its own store.
 
     Args:
-        file: Empty, seekable; ends positioned at its start.
+        file: Empty, seekable; the position is at its start afterwards.
         parents: Digests of the layers below, lowest first.
-        fillers: Each fills a new layer, lowest first.
-        labels: Part of the image, and so of its id.
-        created: The same.
+        fillers: Functions that each fill a new layer, lowest first.
+        labels: Labels of the image; they affect its id.
+        created: Creation time of the image; it affects the id.
     """
     diff_ids, names = [*parents], ["in-the-store" for _ in parents]
     for fill in fillers:
@@ -230,7 +230,7 @@ def _header(name: str, size: int) -> bytes:
 
 
 class _Digest(io.RawIOBase):
-    """A file that is only written to, with the SHA-256 of what was written."""
+    """A write-only file that computes the SHA-256 of its content."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._hash = file, hashlib.sha256()
@@ -238,7 +238,7 @@ class _Digest(io.RawIOBase):
     def write(self, data: bytes) -> int:  # type: ignore[override]
         self._hash.update(data)
         if len(data) >= _HOLE and data.count(0) == len(data):
-            # The archive waits on this disk for the daemon: holes of a guest's files stay holes.
+            # The archive stays on this disk until the daemon reads it, so keep holes as holes.
             self._file.seek(len(data), os.SEEK_CUR)
             return len(data)
         return self._file.write(data)
@@ -251,7 +251,7 @@ class _Digest(io.RawIOBase):
 
 
 def uncover(upper: str, image: Iterable[str]) -> None:
-    """Put back what Docker covers, into the upper directory of a container not yet started."""
+    """Restore the files that Docker covers, in the upper directory before a container's start."""
     stack = Stack(list(image), opaque=TRUSTED_OPAQUE)
     for path in COVERED:
         parent, name = os.path.split(path)
@@ -282,7 +282,7 @@ def _make_like(source: str, target: str) -> None:
 
 
 def is_untouched(upper: str, image: Iterable[str]) -> bool:
-    """Whether an upper directory holds nothing but what `uncover` put there."""
+    """Return whether an upper directory holds only the files of `uncover`."""
     below = list(image)
     before, after = (
         Stack(below, opaque=TRUSTED_OPAQUE),

@@ -1,14 +1,14 @@
-"""Snapshots as Docker images: who made which, what is kept, what a dead process left.
+"""Snapshots as Docker images: their owners, kept snapshots and the leftovers of dead processes.
 
     agentgym/host:<content>      the base image of the `host` recipe
-    agentgym/root:<name>-…       the image of a recipe that is built
+    agentgym/root:<name>-…       the image of a built recipe
     agentgym/kept:<digest>       a kept snapshot, by the digest of store and key; its label
-                                 `agentgym.root` says where the store is
-    <root>/made/<name>           the names that this store gave: only those are its to prune
+                                 `agentgym.root` is the folder of the store
+    <root>/made/<name>           the names that this store gave; it prunes only those
     <root>/live/<owner>/         one folder per host process (see `claim.py`); its name is the
                                  label `agentgym.owner` of its containers and images
 
-The label `agentgym.store` is the digest of the root: stores do not see each other's.
+The label `agentgym.store` is the digest of the root, so stores do not see each other's images.
 Images without a name belong to the process that made them and are removed with it.
 """
 
@@ -53,9 +53,9 @@ from agentgym.sandbox.watch import DiskWatch
 
 _STORE = "agentgym.store"
 # Host name and path of the store. One daemon may serve many hosts (containers that share its
-# socket): where the name is another, nobody here can tell whether the folder is gone.
+# socket). This host cannot tell whether a folder of another host still exists.
 _FOLDER = "agentgym.root"
-# Which base an image is over, and how many layers of it are the base's.
+# The base of an image, and the number of its layers that belong to the base.
 _BASE = "agentgym.base"
 _DEPTH = "agentgym.base-layers"
 _HOST, _ROOT, _KEPT = "agentgym/host:", "agentgym/root:", "agentgym/kept:"
@@ -63,7 +63,7 @@ _SNAPSHOT = "agentgym.snapshot"
 
 
 class ImageStore:
-    """The images of this daemon, as one process sees them. Thread-safe; every method blocks."""
+    """The images of this daemon for one process. Thread-safe; every method blocks."""
 
     def __init__(self, root: Path, engine: Engine) -> None:
         self.engine = engine
@@ -72,12 +72,12 @@ class ImageStore:
         sweep(root, self._clear_orphan)
         store = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
         self._clear_late(f"{_STORE}={store}")
-        # What the supervisors of its sandboxes run with.
+        # The runtime of the supervisors of its sandboxes.
         self.runtime = find_runtime(root)
         self.disk = DiskWatch(engine.folder())
-        # After all that can fail: nobody closes a store that never was.
+        # Last, because the caller cannot close a store whose constructor failed.
         self._claim = Claim(root)
-        # Of everything this process makes.
+        # Labels of everything that this process makes.
         self.labels = {_STORE: store, OWNER: self.owner, _FOLDER: _place(root)}
         self._lock = threading.Lock()
         self._count = 0
@@ -99,9 +99,9 @@ class ImageStore:
             self._clear(folder)
 
     def _clear_late(self, label: str) -> None:
-        """Remove what the daemon finished for a process after that was swept."""
+        """Remove what the daemon finished for a process after the sweep of that process."""
         with self._locked("late.lock"):
-            # In this order: whoever begins in between has a folder before it has a container.
+            # In this order, because a process that begins meanwhile makes its folder first.
             owners = self.engine.owners(label)
             alive = {folder.name for folder in (self._root / "live").iterdir()}
             self._remove_all_of(owners.keys() - alive)
@@ -122,11 +122,11 @@ class ImageStore:
     # --- making images ---
 
     def base(self) -> str:
-        """Return the image of the `host` recipe, made where it is not there yet."""
+        """Return the image of the `host` recipe; make it if it is missing."""
         return self._base(_host_name(), _build_host)
 
     def root(self, image: BuiltImage) -> str:
-        """Return the image of a built recipe, made where it is not there yet."""
+        """Return the image of a built recipe; make it if it is missing."""
 
         def build(room: Path) -> list[str]:
             folders = [str(room / str(number)) for number in range(len(image.layers) + 1)]
@@ -138,11 +138,11 @@ class ImageStore:
         return self._base(_root_name(image), build)
 
     def _base(self, name: str, build: Callable[[Path], list[str]]) -> str:
-        """Return the image with a name, made where it is not there yet.
+        """Return the image with a name; make it if it is missing.
 
         Args:
-            name: Repository and tag; changes with anything that goes into it.
-            build: Makes the directories of its layers, lowest first, in the folder it is given.
+            name: Repository and tag; it changes with every input of the image.
+            build: Makes the directories of its layers, lowest first, in a given folder.
         """
         found = self._noted(name)
         if found is not None:
@@ -162,7 +162,7 @@ class ImageStore:
             return made
 
     def _name_lasting(self, image: str, name: str) -> None:
-        """Give an image a name that outlives this process, and note that it is ours to prune."""
+        """Give an image a name that outlives this process, and record it for `prune`."""
         with self._locked("prune.lock", fcntl.LOCK_SH):
             self._note(image)
             (self._root / "made").mkdir(exist_ok=True)
@@ -170,7 +170,7 @@ class ImageStore:
             self.engine.tag(image, name)
 
     def _noted(self, name: str, fits: Callable[[Image], bool] = lambda image: True) -> Image | None:
-        """Return the image with a name, which nobody prunes while this process lives."""
+        """Return the image with a name and protect it from pruning while this process lives."""
         with self._locked("prune.lock", fcntl.LOCK_SH):
             found = self.engine.find(name)
             if found is None or not fits(found):
@@ -189,7 +189,7 @@ class ImageStore:
             yield
 
     def is_over(self, image: str, base: str) -> bool:
-        """Whether an image is a snapshot over a base image."""
+        """Return whether an image is a snapshot over a base image."""
         labels = (self.engine.image(name).labels for name in (image, base))
         return len({label[_BASE] for label in labels}) == 1
 
@@ -200,18 +200,18 @@ class ImageStore:
         extra: Callable[[tarfile.TarFile], None] | None,
         allowance: Allowance | None = None,
     ) -> Callable[[], str]:
-        """Copy an upper directory; the result, called, makes it an image and returns its id.
+        """Copy an upper directory; return a function that makes an image of it and returns its id.
 
-        Two steps, because a guest stands still during the first and need not for the second.
+        There are two steps, because a guest must stand still only during the first.
 
         Args:
             parent: The image that the container was made from.
             upper: The container's upper directory.
-            extra: Writes what is to be in the layer and is not in the directory.
-            allowance: How much the files may hold; None for any amount.
+            extra: Writes files of the layer that are not in the directory.
+            allowance: Limit for the size of the files; None: no limit.
 
         Raises:
-            SandboxError: It was stopped.
+            SandboxError: The caller has given up the layer.
         """
         image = self.engine.image(parent)
         if extra is None and is_untouched(upper, image.folders):
@@ -233,7 +233,7 @@ class ImageStore:
         return finish
 
     def _shallow(self, deep: str) -> str:
-        """Return an image that means the same and has few enough layers for one mount."""
+        """Return an image with the same files and few enough layers for one mount."""
         image = self.engine.image(deep)
         if len(image.folders) <= MAX_LAYERS:
             return deep
@@ -272,9 +272,9 @@ class ImageStore:
         created = datetime.fromtimestamp(0, UTC)
         if parents:
             created = datetime.now(UTC)
-            # Nobody else's image, whatever the content: it is removed with its owner.
+            # A unique image, whatever its content, because it is removed with its owner.
             labels = {**labels, **self.labels, _SNAPSHOT: secrets.token_hex(8)}
-        # Closed by who loads it.
+        # The caller that loads it closes it.
         file = tempfile.TemporaryFile(dir=self._claim.path)  # noqa: SIM115
         try:
             made = write_image(file, parents, fillers, labels=labels, created=created)
@@ -291,7 +291,7 @@ class ImageStore:
     def tree(
         self, image: str, upper: Sequence[str] = (), over: Mapping[str, str] | None = None
     ) -> LayerTree:
-        """Return the files of an image, below more layer directories and single files."""
+        """Return the files of an image under further layer directories and single files."""
         found = self.engine.image(image)
         binds = {**_binds(found), **(over or {})}
         folders = [*upper, *found.folders]
@@ -299,7 +299,7 @@ class ImageStore:
 
     @reached()
     def changes(self, before: str, after: str, upper: Sequence[str] = ()) -> list[Change]:
-        """Return what an image, below more layer directories, changes against another."""
+        """Return the changes of an image, under further layer directories, against another."""
         old, new = (self.engine.image(image) for image in (before, after))
         now = [*upper, *new.folders]
         with layers_bounded():
@@ -309,11 +309,11 @@ class ImageStore:
     # --- kept states ---
 
     def save_delta(self, before: str, after: str, bounds: Bounds) -> bytes:
-        """Return what an image has above another as an archive (see `delta.py`).
+        """Return the difference of an image to its ancestor as an archive (see `delta.py`).
 
         Raises:
-            OSError: It is larger than the bounds.
-            SandboxError: The one is not over the other.
+            OSError: The archive exceeds the bounds.
+            SandboxError: The images are not ancestor and descendant.
         """
         old, new = (self.engine.image(image) for image in (before, after))
         above = layers_above(old.folders, new.folders)
@@ -330,7 +330,7 @@ class ImageStore:
             layers.remove(str(room))
 
     def load_delta(self, before: str, data: bytes, bounds: Bounds) -> str:
-        """Return an image with what an archive holds above another; the caller holds it.
+        """Return an image that adds the layer of an archive to another; the caller holds it.
 
         Raises:
             SandboxError: The archive is damaged or holds too much.
@@ -355,7 +355,7 @@ class ImageStore:
         self.hold(made)
         return made
 
-    # --- who needs them ---
+    # --- users of images ---
 
     def hold(self, image: str) -> None:
         """Count one more user of an image."""
@@ -365,7 +365,7 @@ class ImageStore:
                 self._claim.note(image)
 
     def release(self, image: str) -> None:
-        """Count one user less, and remove what only this process had and nobody uses."""
+        """Count one user less, and remove an unused image that belongs to this process alone."""
         with self._lock:
             self._references[image] -= 1
             unused = self._references[image] <= 0
@@ -378,12 +378,12 @@ class ImageStore:
             self.engine.remove_image(image)
 
     def find(self, key: str) -> str | None:
-        """Return the image kept under a key; None where it is over another base than today's."""
+        """Return the image kept under a key, or None if it is missing or has an outdated base."""
         found = self._noted(self._name(key), _is_current)
         return None if found is None else found.id
 
     def keep(self, key: str, image: str) -> str:
-        """Make an image outlive this process under a key; the first keeper of a key wins."""
+        """Make an image outlive this process under a key; the first one kept under a key wins."""
         with self._locked("keep.lock"):
             earlier = self.find(key)
             if earlier is not None and self.is_over(earlier, image):
@@ -398,7 +398,7 @@ class ImageStore:
     def prune(self, keep: Collection[str]) -> int:
         """Drop kept snapshots and images that are not named and that no live process uses.
 
-        What was made by stores whose folder is gone goes too: nobody else will drop it.
+        It also drops the images of stores whose folder is gone, because no other store does.
 
         Args:
             keep: Keys of snapshots and names of images.
@@ -425,7 +425,7 @@ class ImageStore:
         return freed
 
     def _drop(self, name: str) -> int:
-        """Remove a name, and the image with its last one; return how many bytes that freed."""
+        """Remove a name, and with its last name the image; return how many bytes that freed."""
         image = self.engine.find(name)
         if image is None:
             return 0
@@ -449,7 +449,7 @@ def _place(root: Path) -> str:
 
 
 def _is_gone(place: str) -> bool:
-    """Whether a store was on this host, and its folder is no more."""
+    """Return whether a store was on this host and its folder no longer exists."""
     host, _, folder = place.partition(":")
     return host == os.uname().nodename and not os.path.lexists(folder)
 
@@ -466,13 +466,13 @@ def _root_name(image: BuiltImage) -> str:
 
 
 def _is_current(image: Image) -> bool:
-    """Whether an image is over the host of today or a built image of today."""
+    """Return whether an image has a current base: this host's or a current built image."""
     label = image.labels.get(_BASE, "")
     return label == _host_name() or label in [_root_name(image) for image in all_images()]
 
 
 def is_over_host(image: Image) -> bool:
-    """Whether an image is to see the host's /usr."""
+    """Return whether containers of an image see the host's /usr."""
     return image.labels[_BASE].startswith(_HOST)
 
 

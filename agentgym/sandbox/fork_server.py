@@ -1,9 +1,9 @@
 """The host's end of the fork server, the long-lived process from which sandboxes are forked.
 
-A fresh unshare, bubblewrap and Python for each sandbox cost 40 ms; a fork of a process that has
-the supervisor loaded costs a tenth. bubblewrap builds the place where that process lives (user,
+A fresh unshare, bubblewrap and Python for each sandbox cost 40 ms. A fork of a process that has
+loaded the supervisor costs a tenth. bubblewrap makes the surroundings of that process (user,
 mount, process, network, IPC and host-name namespaces, the store, the host's /usr, no
-environment); `forking.py` is what runs there. When it ends, the kernel ends every sandbox with it.
+environment), and `forking.py` runs there. When it ends, the kernel ends every sandbox with it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from agentgym.sandbox.watch import ended
 _START_S = 20.0
 _END_S = 2.0
 _MARSHAL_VERSION = 2
-# The host waits for nobody below this directory: it is covered in a namespace of its own.
+# The sandbox covers this directory in its own namespace, so no process of the host depends on it.
 _MOUNT_POINT = "/mnt"
-# `read` waits until the host has given this process its ids. The store is reached by the working
-# directory, because the folders above it may be closed to the sandboxes' user.
+# `read` waits until the host has mapped this process's ids. The working directory leads to the
+# store, because the folders above it may be closed to the sandboxes' user.
 _SCRIPT = """
 echo unshared >&0
 read -r go || exit 1
@@ -39,7 +39,7 @@ mount --no-canonicalize --rbind . "$1" || exit 1
 shift
 exec "$@"
 """
-# Nothing of the host's environment is in the memory from which supervisors are forked.
+# The environment is empty, so no supervisor inherits the host's environment in its memory.
 _HOST_ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **ENVIRONMENT}
 
 
@@ -52,15 +52,15 @@ class ForkServer:
 
     @classmethod
     async def start(cls, root: Path, runtime: Runtime, *, isolated: bool) -> ForkServer:
-        """Start one and wait until it takes requests.
+        """Start a fork server and wait until it accepts requests.
 
         Args:
             root: The store whose layers it mounts.
-            runtime: What it runs with; linked in the store.
-            isolated: False: what it forks shares the host's network, IPC and host name.
+            runtime: Its runtime, linked in the store.
+            isolated: False: its sandboxes share the host's network, IPC and host name.
 
         Raises:
-            SandboxError: It does not start; the message holds what it said.
+            SandboxError: It does not start; the message contains its output.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
@@ -94,7 +94,7 @@ class ForkServer:
         if self._control.fileno() < 0:
             return True
         try:
-            # It sends nothing after its start: what is there to read is the end.
+            # It sends nothing after its start, so a readable socket means its end.
             self._control.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return False
@@ -108,9 +108,9 @@ class ForkServer:
         """Ask for one sandbox.
 
         Args:
-            request: What it is like; see `Launch.request`.
-            channel: Its end of the channel. The answer comes over the other end.
-            groups: Descriptors to join control groups by.
+            request: The description of the sandbox; see `Launch.request`.
+            channel: The sandbox's end of the channel. The answer comes over the other end.
+            groups: Descriptors for joining control groups.
 
         Raises:
             SandboxDiedError: The fork server has ended.
@@ -130,7 +130,7 @@ class ForkServer:
                     raise SandboxDiedError(message) from None
 
     async def close(self) -> None:
-        """End it and what it forked. A second call does nothing."""
+        """End it and its sandboxes. A second call does nothing."""
         self._control.close()
         process = self._process
         if process.returncode is None:
@@ -145,15 +145,15 @@ class ForkServer:
     # --- private ---
 
     async def _greet(self) -> None:
-        """Give the launcher what only the host can give, and wait until it is ready."""
+        """Map the ids of the launcher, which only the host can do, and wait until it is ready."""
         loop = asyncio.get_running_loop()
         if not await loop.sock_recv(self._control, 64):
             raise ConnectionError
         if may_give_ids():
             give_ids(self._process.pid)
-        # A message of one byte: a shell reads no more at once.
+        # A message of one byte, because a shell reads one byte at a time.
         await loop.sock_sendall(self._control, b"\n")
-        # Its messages come with the socket to go on with; the launcher's is not its own.
+        # Its message brings its own socket for requests, because the launcher's socket is shared.
         readable = asyncio.Event()
         loop.add_reader(self._control, readable.set)
         try:
@@ -168,7 +168,7 @@ class ForkServer:
         self._control.setblocking(False)
 
     async def _complaint(self) -> str:
-        """Return what it said before it failed."""
+        """Return its output before it failed."""
         self._process.kill()
         await _ended(self._process)
         assert self._process.stderr is not None
@@ -208,7 +208,7 @@ def _command(runtime: Runtime, isolated: bool) -> list[str]:
         *(part for item in ENVIRONMENT.items() for part in ("--setenv", *item)),
         *runtime.fork_server(),
     ]
-    # The capabilities of an id that is not mapped yet would be lost with the next exec.
+    # The next exec drops the capabilities of an id that is not mapped yet.
     ids = ("-Um", "--keep-caps") if may_give_ids() else ("-Urm",)
     unshare = ("unshare", *ids, "--propagation", "private")
     return [*as_owner(), *unshare, "sh", "-c", _SCRIPT, "sh", _MOUNT_POINT, *bwrap]

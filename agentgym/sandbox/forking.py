@@ -1,10 +1,10 @@
 """The fork server: forks processes that confine themselves and serve as PID 1 of a sandbox.
 
-It runs inside of the private runtime (standard library only), alone in a root with nothing but the
-store and the host's /usr, with an empty environment. One request on its socket is one sandbox: a
-marshalled header, the supervisor's end of the channel to the host, and descriptors of control
-groups. The answer travels over that channel: the supervisor's greeting with a descriptor of its
-process, or the reason why there is none. `fork_server.py` is the host's end.
+It runs inside the private runtime (standard library only), alone in a root that holds only the
+store and the host's /usr, with an empty environment. One request on its socket means one sandbox:
+a marshalled header, the supervisor's end of the channel to the host, and descriptors of control
+groups. The answer comes over that channel: the supervisor's greeting with a descriptor of its
+process, or the reason of a failure. `fork_server.py` is the host's end.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _ISOLATED = syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUT
 
 
 class ForkServer:
-    """Takes requests from one socket until it closes; everything it forked ends with it."""
+    """Serves requests from one socket until it closes; all its children end with it."""
 
     def __init__(self, control: _socket.socket) -> None:
         self.control = control
         self.poll = select.epoll()
         self.poll.register(control.fileno(), select.EPOLLIN)
-        # Descriptor of a child's process: its process id.
+        # Maps the descriptor of a child's process to its process id.
         self.children: dict[int, int] = {}
 
     def run(self) -> None:
-        """Serve until the host is gone; never returns."""
+        """Serve until the host is gone; never return."""
         while True:
             for fd, _ in self.poll.poll():
                 if fd in self.children:
@@ -72,12 +72,12 @@ class ForkServer:
             for at in range(0, len(passed), _INT_BYTES)
         ]
         if not descriptors:
-            # There was room for none; the host sees its end of the channel close.
+            # No descriptor could be received; the host sees its end of the channel close.
             return
         channel, *groups = descriptors
         try:
             self._fork(marshal.loads(data), channel, groups)
-        # Whatever stands in the way of one sandbox is told to whoever wants it.
+        # The process that asked for a sandbox receives the reason of any failure.
         except Exception as error:  # noqa: BLE001
             _complain(channel, error)
         for fd in (channel, *groups):
@@ -85,7 +85,7 @@ class ForkServer:
 
     def _fork(self, request: Request, channel: int, groups: list[int]) -> None:
         if len(groups) != request["groups"]:
-            # The kernel drops those that there is no room for: the limits would go with them.
+            # The kernel drops descriptors that do not fit, and the limits would be lost with them.
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "join the control groups")
         waiting, going = os.pipe()
         pid = 0
@@ -100,7 +100,7 @@ class ForkServer:
         except Exception:
             os.close(going)
             if pid:
-                # Without the go-ahead it ends by itself.
+                # Without the signal to go on, the child ends by itself.
                 os.waitpid(pid, 0)
             raise
         else:
@@ -137,12 +137,12 @@ def _live(request: Request, channel: int, groups: list[int], waiting: int, going
         for name in os.listdir("/proc/self/fd"):
             if int(name) not in (0, 1, 2, channel):
                 _close(int(name))
-        # Where the supervisor keeps it, out of the way of a command's first descriptors.
+        # The supervisor's number for it, which leaves a command's first descriptors free.
         kept = fcntl.fcntl(channel, fcntl.F_DUPFD_CLOEXEC, _CHANNEL)
         os.close(channel)
         channel = kept
         supervisor.serve(channel, os.pidfd_open(os.getpid()))
-    # There is nobody above who could take it: this process is a copy of the fork server.
+    # No caller can handle the error, because this process is a copy of the fork server.
     except BaseException as error:  # noqa: BLE001
         _complain(channel, error)
     finally:
@@ -150,31 +150,31 @@ def _live(request: Request, channel: int, groups: list[int], waiting: int, going
 
 
 def _close(fd: int) -> None:
-    # The list itself was read through a descriptor, which is closed by now.
+    # The list also contains the descriptor that read it, which is closed by now.
     with contextlib.suppress(OSError):
         os.close(fd)
 
 
 def _complain(channel: int, error: BaseException) -> None:
-    """Say why there is no sandbox, in a frame like the supervisor's greeting."""
+    """Send the reason of a failure in a frame like the supervisor's greeting."""
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, OSError):
         reason = f"{error.filename or 'a system call'}: {error.strerror}"
     head = supervisor.to_json({"id": 0, "error": reason}).encode()
-    # Perhaps nobody waits any more.
+    # The host may have stopped waiting.
     with contextlib.suppress(OSError):
         os.write(channel, len(head).to_bytes(4, "big") + bytes(4) + head)
 
 
 def main() -> None:
-    """Send the host a socket to ask for sandboxes by, and serve it."""
-    # The launcher has standard input as well; nobody else has this socket, so that the host sees
-    # the end of this process before it sees the end of any sandbox.
+    """Send the host a socket for requests, and serve it."""
+    # The launcher also has standard input, but only this process has this socket. The host
+    # therefore sees the end of this process before the end of any sandbox.
     control, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     rights = theirs.fileno().to_bytes(_INT_BYTES, sys.byteorder)
     _socket.socket(fileno=0).sendmsg([READY], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
     theirs.close()
-    # Children need no garbage collection of what was here before them.
+    # Children need no garbage collection of objects that they inherit.
     gc.collect()
     gc.freeze()
     ForkServer(control).run()

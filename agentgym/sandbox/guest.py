@@ -30,13 +30,13 @@ class BubblewrapSandbox(Supervised):
     """A Sandbox. Made by BubblewrapProvider; `boot` starts it.
 
     Args:
-        store: Where its layers are.
-        recipe: What it is made of.
+        store: Holds its layers.
+        recipe: Its recipe.
         provider: Name of the provider, for its snapshots.
         isolated: See `Launch`.
-        forks: Returns the fork server that it comes from.
+        forks: Returns the fork server for its processes.
         start: Starts another sandbox (for forks).
-        on_close: Called once, when every trace is gone.
+        on_close: Called once, when every trace is removed.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class BubblewrapSandbox(Supervised):
 
     @property
     def host_pid(self) -> int:
-        """Process id of its PID 1 on the host; 0 when it has ended."""
+        """Process id of its PID 1 on the host; 0 after its end."""
         if self._process is None:
             return 0
         lines = Path(f"/proc/self/fdinfo/{self._process}").read_text().splitlines()
@@ -77,7 +77,7 @@ class BubblewrapSandbox(Supervised):
 
     @property
     def _has_one_id(self) -> bool:
-        # Files of an image belong to users of its own; whoever brings none gets one id.
+        # Files of an image belong to its own users; a sandbox without an image gets one id.
         own_ids = bool(self.recipe.image) or self.recipe.user != "root"
         return not (own_ids and may_give_ids())
 
@@ -111,7 +111,7 @@ class BubblewrapSandbox(Supervised):
         await self._furnish(self._store.disk)
 
     async def _fork(self, launch: Launch) -> None:
-        """Have the processes forked, and wait for the supervisor's greeting."""
+        """Fork the processes and wait for the supervisor's greeting."""
         self._server = await self._forks()
         groups = self._group.open_members() if self._group is not None else []
         ours, theirs = socket.socketpair()
@@ -132,7 +132,7 @@ class BubblewrapSandbox(Supervised):
             raise SandboxError(f"sandbox did not start: {reason}")
 
     def _lost(self) -> None:
-        """Take note that the supervisor went away: by itself, or with the fork server."""
+        """Record that the supervisor ended: by itself or with the fork server."""
         if self._server is not None and self._server.ended:
             self._died_of = "the fork server ended, and with it every sandbox that it had forked"
         else:
@@ -142,7 +142,7 @@ class BubblewrapSandbox(Supervised):
         return self._store.size(f"{self._upper}/u") + unlinked_bytes(self.host_pid)
 
     def _end(self, reason: str) -> None:
-        """End the sandbox: a limit is over that the kernel does not watch."""
+        """End the sandbox because it exceeded a limit that the kernel does not watch."""
         self._ended_by = reason
         self._kill()
 
@@ -152,13 +152,13 @@ class BubblewrapSandbox(Supervised):
                 signal.pidfd_send_signal(self._process, signal.SIGKILL)
 
     async def _killed_for_memory(self) -> int | None:
-        """Return how many processes the memory limit ended, None where nobody counts."""
+        """Return how many processes the memory limit ended, or None if they are not counted."""
         return self._group.killed_for_memory() if self._group is not None else None
 
     async def _halt(self) -> None:
-        """End every process inside and wait until they are gone."""
+        """End every process inside and wait for their end."""
         if self._process is None and self._channel is not None:
-            # A start was called off half-way; its end can be waited for once it is there.
+            # A start was cancelled half-way; wait for its process, and then for the process's end.
             with contextlib.suppress(TimeoutError, SandboxError):
                 async with asyncio.timeout(_END_S):
                     await self._channel.hello()
@@ -175,7 +175,7 @@ class BubblewrapSandbox(Supervised):
             self._process = None
 
     async def close(self) -> None:
-        """End everything and remove every trace. Never raises, may be called twice."""
+        """End everything and remove every trace. It never raises and may be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -188,7 +188,7 @@ class BubblewrapSandbox(Supervised):
         self._on_close(self)
 
     def _clear(self, group: ControlGroup | None, upper: str, layers: tuple[str, ...]) -> None:
-        """Remove what an ended guest had; may be slow."""
+        """Remove the group and the layers of an ended guest; this may be slow."""
         if group is not None:
             group.remove()
         if upper:
@@ -196,7 +196,7 @@ class BubblewrapSandbox(Supervised):
         self._store.release(layers)
 
     async def usage(self) -> Usage:
-        """Say what was used and who enforces which limit."""
+        """Return the usage of resources and the mechanism of each limit."""
         header, _ = await self._ask("usage")
         limits = self.recipe.limits
         written = await asyncio.to_thread(self._store.size, f"{self._upper}/u")
@@ -221,8 +221,8 @@ class BubblewrapSandbox(Supervised):
     # --- state ---
 
     async def snapshot(self) -> Snapshot:
-        """Freeze the files as they are; processes go on."""
-        # Whoever waits for it may be cancelled; what was frozen is let go all the same.
+        """Take a snapshot of the current files; processes continue."""
+        # The caller may be cancelled; the frozen processes must continue even then.
         return await asyncio.shield(asyncio.ensure_future(self._snapshot()))
 
     async def _snapshot(self) -> Snapshot:
@@ -253,7 +253,7 @@ class BubblewrapSandbox(Supervised):
         return Snapshot(self._provider, shallow)
 
     async def fork(self) -> BubblewrapSandbox:
-        """Start another sandbox from the files as they are now."""
+        """Start another sandbox from the current files."""
         snapshot = await self.snapshot()
         try:
             return await self._start(self.recipe, snapshot)
@@ -261,7 +261,7 @@ class BubblewrapSandbox(Supervised):
             await asyncio.to_thread(self._store.release, snapshot.layers)
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """End everything inside and go on from an earlier snapshot."""
+        """End everything inside and continue from an earlier snapshot."""
         if snapshot.provider != self._provider:
             raise SandboxError(f"a snapshot of {snapshot.provider!r} cannot be restored here")
         self._store.hold(snapshot.layers)
@@ -275,7 +275,7 @@ class BubblewrapSandbox(Supervised):
 
     @property
     def _live(self) -> tuple[str, ...]:
-        """The stack that the guest sees, the directory it writes to included."""
+        """The stack that the guest sees, including the directory it writes to."""
         return (f"{self._upper}/u", *self._layers)
 
     async def _live_tree(self) -> FileTree:
@@ -290,7 +290,7 @@ class BubblewrapSandbox(Supervised):
     async def _changes(self, since: Snapshot | None) -> Sequence[Change]:
         before = self._layers if since is None else since.layers
         after = self._live
-        # Read by path: what moves meanwhile could lead out of the layers, or to a FIFO.
+        # The tree reads by path: a moving guest could lead it out of the layers, or to a FIFO.
         async with self._frozen():
             found = await asyncio.to_thread(self._store.changes, before, after)
         return [Change(path, ChangeKind(kind)) for path, kind in found]

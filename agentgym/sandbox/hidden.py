@@ -1,7 +1,7 @@
-"""What guests that see the host's /usr must not find there: agentgym, its tasks, its cache.
+"""Hides agentgym, its tasks and its cache from guests that see the host's /usr.
 
-A task's folder holds its checks and its solution. Where agentgym is installed below /usr, or a
-catalogue or the cache lies there, an empty folder is mounted over it.
+A task's folder holds its checks and its solution. If agentgym, a catalogue or the cache lies
+below /usr, an empty folder is mounted over it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from agentgym.catalogue import private_folders
 
 _SHOWN: Final = "/usr"
 _OUT_OF_SIGHT: Final = "/usr/local"
-"""Guests have a folder of their own there."""
+"""A folder that the host does not share: guests have their own there."""
 
 
 def hidden_folders() -> tuple[str, ...]:
-    """Return the folders below /usr that guests must not see, none inside another."""
+    """Return the outermost folders below /usr that guests must not see."""
     return outermost(os.path.realpath(folder) for folder in private_folders())
 
 
 def outermost(folders: Iterable[str]) -> tuple[str, ...]:
-    """Return those of some folders that guests would see, without what lies inside another.
+    """Return the folders that guests would see, without folders inside another one.
 
     Example:
         >>> outermost(["/usr/lib/x/y", "/usr/lib/x", "/opt/z", "/usr/local/w"])

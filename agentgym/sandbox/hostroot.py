@@ -1,8 +1,8 @@
-"""The lowest layers: an /etc and empty folders of our own, around /usr or below an image.
+"""The lowest layers: a generated /etc and empty folders, around /usr or below an image.
 
-The host's /usr is bound read-only at start; this layer holds only what programs need to find
-beside it. Nothing of the host's home, its users or its secrets is copied: each file of /etc
-that is taken over is named here.
+A start binds the host's /usr read-only; this layer holds only the other files that programs need.
+It copies nothing of the host's home, its users or its secrets: this module names each file of
+/etc that it copies.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FOUNDATION = (
     *(("sys", 0o755), ("tmp", 0o1777), ("etc/hostname", 0o644), ("etc/hosts", 0o644)),
     ("etc/resolv.conf", 0o644),
 )
-# Public configuration that programs below /usr are built to find.
+# Public configuration that programs below /usr expect.
 _FROM_HOST = (
     *("alternatives", "ca-certificates.conf", "debian_version", "ld.so.cache", "ld.so.conf"),
     *("ld.so.conf.d", "lsb-release", "magic", "magic.mime", "mime.types", "perl", "protocols"),
@@ -60,10 +60,10 @@ _FROM_HOST = (
 
 
 def host_layer_name() -> str:
-    """Return a name that changes when what the base layer copies from the host changes."""
+    """Return a name that changes with the files that the base layer copies from the host."""
     digest = hashlib.sha256(_VERSION.encode())
     for name in _FROM_HOST:
-        # Asked for with every episode: os.stat, and once.
+        # Every episode needs this, so use os.stat, and only once.
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             info = os.stat(f"/etc/{name}")
             digest.update(f"{name} {info.st_mtime_ns} {info.st_size}".encode())
@@ -92,18 +92,18 @@ def build_host_layer(target: Path, owner: int) -> None:
         _copy_public(Path("/etc", name), target / "etc" / name)
     for name, mode in _MODES.items():
         (target / name).chmod(mode)
-    # The host's own /usr/local stays out of sight, also to whoever reads the layers.
+    # The host's own /usr/local stays hidden, also from readers of the layers.
     os.setxattr(target / "usr/local", OPAQUE, b"y")
     _hand_over(target, owner)
 
 
 def foundation_name() -> str:
-    """Return a name that changes when what lies below every image changes."""
+    """Return a name that changes with the layer below every image."""
     return f"root-{hashlib.sha256(repr(_FOUNDATION).encode()).hexdigest()[:12]}"
 
 
 def build_foundation(target: Path, owner: int) -> None:
-    """Write the layer below every image: what a start needs to find, where the image has none.
+    """Write the layer below every image: the paths that a start needs, for images without them.
 
     Args:
         target: The layer folder, not there yet.
@@ -121,7 +121,7 @@ def build_foundation(target: Path, owner: int) -> None:
 
 
 def _hand_over(target: Path, owner: int) -> None:
-    """Give a layer to its owner, with times that are the same whenever it is made."""
+    """Give a layer to its owner, with fixed times."""
     for folder, folders, files in os.walk(target, topdown=False):
         for name in (*folders, *files, "."):
             path = os.path.join(folder, name)
@@ -131,7 +131,7 @@ def _hand_over(target: Path, owner: int) -> None:
 
 
 def _copy_public(source: Path, target: Path) -> None:
-    """Copy a file or folder of /etc, leaving out what not everybody may read."""
+    """Copy a file or folder of /etc without files that are not readable for all users."""
     if not source.exists() or not source.stat().st_mode & 0o004:
         return
     target.parent.mkdir(parents=True, exist_ok=True)

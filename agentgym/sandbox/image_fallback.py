@@ -1,7 +1,7 @@
-"""Stand-ins: recipes that take the place of images which no registry gives, as they declare.
+"""Image fallbacks: recipes that replace images which no registry provides.
 
-A recipe says in ``stands_for`` which images it may stand for. An image that was fetched is
-always preferred; what stood for what is told by `Sources.image_fallbacks` and never is silent.
+A recipe lists in ``stands_for`` the images that it may replace. A fetched image always takes
+precedence. `Sources.image_fallbacks` reports every replacement.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from agentgym.sandbox.recipe import load_plan
 
 _HUB = ("docker.io/library/", "docker.io/", "index.docker.io/library/")
 _asked: set[str] = set()
-"""Images that this process has asked a registry for; once is enough."""
+"""Images that this process has requested from a registry; it requests each only once."""
 
 
 @dataclass
 class Sources:
-    """Finds the plans that Dockerfiles begin with, and notes where they come from.
+    """Finds the plans of base images in Dockerfiles, and records their origin.
 
     Attributes:
-        image_fallbacks: Image to the recipe that stands for it.
-        images: Images that were asked for by name, fallbacks among them.
+        image_fallbacks: Image to the recipe that replaces it.
+        images: Images that were asked for by name, including replaced ones.
     """
 
     image_fallbacks: dict[str, str] = field(default_factory=dict)
     images: list[str] = field(default_factory=list)
 
     def find(self, name: str) -> Plan | None:
-        """Return the plan of a recipe, or of what stands for an image.
+        """Return the plan of a recipe, or of the recipe that replaces an image.
 
         Raises:
-            NotFoundError: It is an image, and nothing has to stand for it.
+            NotFoundError: The name means an image, and no recipe has to replace it.
         """
         if name in catalogue.folders("sandboxes"):
             return load_plan(name)
@@ -57,7 +57,7 @@ def plan_context(context: Path, sources: Sources) -> Plan:
     """Return the plan of the Dockerfile in a folder.
 
     Raises:
-        SandboxError: It asks for what is not supported.
+        SandboxError: The Dockerfile uses an unsupported feature.
     """
     return plan_dockerfile(context, "Dockerfile", sources.find)
 
@@ -72,7 +72,7 @@ def plan_image(image: str, sources: Sources) -> Plan:
 
 
 def fallback_for(image: str) -> str | None:
-    """Return the recipe that declares to stand for an image, the last one by name."""
+    """Return the recipe that declares to replace an image; of several, the last by name."""
     found = None
     for name, folder in catalogue.folders("sandboxes").items():
         patterns = read_manifest(folder).stands_for
@@ -82,12 +82,12 @@ def fallback_for(image: str) -> str | None:
 
 
 def is_here(image: str) -> bool:
-    """Whether an image was fetched."""
+    """Return whether an image was fetched."""
     return ImageLayout().layers_of(_pull(image).name) is not None
 
 
 def fetch(images: Iterable[str], builds: Builds, tell: Tell) -> None:
-    """Try once to fetch images that something could stand for; a failure is only told."""
+    """Try once to fetch the images that have a fallback; only report a failure."""
     for image in dict.fromkeys(images):
         if image in _asked or is_here(image) or fallback_for(image) is None:
             continue
@@ -104,6 +104,6 @@ def _pull(image: str) -> Plan:
 
 
 def _short(image: str) -> str:
-    """Return an image as people write it, always with a tag."""
+    """Return an image's usual short name, always with a tag."""
     name = next((image.removeprefix(hub) for hub in _HUB if image.startswith(hub)), image)
     return name if ":" in name.rpartition("/")[2] or "@" in name else f"{name}:latest"

@@ -1,12 +1,13 @@
 """Built images on disk: one OCI image layout for this user, content-addressed.
 
-    <cache>/images/oci-layout, index.json, blobs/    as OCI's image-spec 1.1 (image-layout.md) says
-                   steps/<digest>.json               which layers a finished build step left
-                   tmp/                              of the build that runs now; else empty
-                   lock                              held by whoever builds or prunes
+    <cache>/images/oci-layout, index.json, blobs/    the layout of OCI image-spec 1.1
+                                                     (image-layout.md)
+                   steps/<digest>.json               the layers of a finished build step
+                   tmp/                              files of the running build; else empty
+                   lock                              held by a process that builds or prunes
 
-An image is named by the digest of its plan. Every file appears by a rename, so that whatever is
-there is whole, and what a killed build left lies below `tmp`.
+The name of an image is the digest of its plan. Every file appears by a rename and is therefore
+complete. The leftovers of a killed build lie below `tmp`.
 """
 
 from __future__ import annotations
@@ -67,17 +68,17 @@ class Image:
 
 
 def find_image(name: str) -> Image | None:
-    """Return the image with a name, where it is whole and on this machine."""
+    """Return the image with a name if it is complete on this machine."""
     return ImageLayout().find(name)
 
 
 def all_images() -> list[Image]:
-    """Return every whole image on this machine, by name."""
+    """Return every complete image on this machine, by name."""
     return ImageLayout().all()
 
 
 def prune(keep: Collection[str]) -> int:
-    """Remove every image but those named, and all that none of these needs.
+    """Remove every image but the named ones, and all blobs that these do not need.
 
     Returns:
         How many bytes that freed.
@@ -98,17 +99,17 @@ class ImageLayout:
     # --- reading ---
 
     def find(self, name: str) -> Image | None:
-        """Return the image with a name, where all of it is there."""
+        """Return the image with a name if it is complete."""
         digest = self._index().get(name)
         return None if digest is None else self._read(name, digest)
 
     def all(self) -> list[Image]:
-        """Return every whole image, by name."""
+        """Return every complete image, by name."""
         found = (self._read(name, digest) for name, digest in sorted(self._index().items()))
         return [image for image in found if image is not None]
 
     def layers_of(self, step: str) -> tuple[tuple[Layer, ...], dict[str, Json]] | None:
-        """Return the layers that a finished step left, and the config where it brought one."""
+        """Return the layers of a finished step, and the config if the step has one."""
         try:
             record = json.loads(self._step(step).read_text())
             layers = [
@@ -121,7 +122,7 @@ class ImageLayout:
         return (tuple(layers), record["config"]) if whole else None
 
     def blob(self, digest: str) -> Path:
-        """Return where a blob is or will be."""
+        """Return the path of a blob, whether or not it exists yet."""
         return self.root / "blobs" / digest.replace(":", "/")
 
     def _index(self) -> dict[str, str]:
@@ -129,7 +130,7 @@ class ImageLayout:
             entries = json.loads((self.root / "index.json").read_text())["manifests"]
             return {entry["annotations"][_NAME]: entry["digest"] for entry in entries}
         except (OSError, ValueError, KeyError, TypeError):
-            # Not there yet, or not ours: then nothing is built.
+            # The file is missing or unreadable, so no image is built.
             return {}
 
     def _read(self, name: str, digest: str) -> Image | None:
@@ -148,14 +149,14 @@ class ImageLayout:
             return None
         return Image(name, digest, tuple(layers), config.get("config") or {}, built_s)
 
-    # --- writing: only by who holds the lock ---
+    # --- writing: only while holding the lock ---
 
     @contextlib.contextmanager
     def locked(self, on_wait: Callable[[], None] = lambda: None) -> Iterator[int]:
-        """Hold the layout's lock and make it ready; yields the lock's descriptor.
+        """Hold the layout's lock and prepare the folder; yield the lock's descriptor.
 
         Args:
-            on_wait: Called once where another process has the lock.
+            on_wait: Called once if another process has the lock.
 
         Raises:
             SandboxError: The folder cannot be written.
@@ -175,11 +176,11 @@ class ImageLayout:
             self._replace(self.root / "oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
             yield handle
         finally:
-            # Not unlocked: a worker that outlives us by a moment holds the same lock.
+            # Closed without unlocking: a worker that outlives this process holds the same lock.
             os.close(handle)
 
     def adopt(self, file: Path) -> str:
-        """Put a finished file of this disk among the blobs and return its digest."""
+        """Move a finished file of this disk to the blobs and return its digest."""
         with open(file, "rb") as content:
             digest = f"sha256:{file_digest(content, 'sha256').hexdigest()}"
             os.fsync(content.fileno())
@@ -188,7 +189,7 @@ class ImageLayout:
         return digest
 
     def finish_step(self, step: str, layers: Sequence[Layer], config: Mapping[str, Json]) -> None:
-        """Note what a step left, so that no build has to run it again."""
+        """Record the result of a step, so that no build has to run it again."""
         entries = [{**asdict(layer), "digest": _digest_of(layer.path)} for layer in layers]
         for entry in entries:
             del entry["path"]
@@ -196,7 +197,7 @@ class ImageLayout:
         self._replace(self._step(step), json.dumps(record).encode())
 
     def write_image(self, name: str, layers: Sequence[Layer], config: Mapping[str, Json]) -> Image:
-        """Make an image of layers that are here, under a name."""
+        """Make an image with a name from layers of this layout."""
         described = {
             "architecture": ARCHITECTURE,
             "os": "linux",
@@ -223,7 +224,7 @@ class ImageLayout:
         return image
 
     def prune(self, keep: Collection[str]) -> int:
-        """Remove all that the images with these names do not need; returns the bytes freed."""
+        """Remove all that the named images do not need; return the bytes freed."""
         kept = {image.name: image.digest for image in self.all() if image.name in keep}
         self._write_index(kept)
         needed = set(kept.values())
@@ -276,8 +277,8 @@ def _digest_of(blob: Path) -> str:
 
 
 def _take(handle: int, on_wait: Callable[[], None]) -> None:
-    # Polled: a thread that waits in flock could not be cancelled. The kernel lets go of the lock
-    # of whoever dies, so the wait ends.
+    # Polled, because a thread that waits in flock cannot be cancelled. The wait ends even if the
+    # holder dies, because the kernel then releases the lock.
     waited = False
     while True:
         try:

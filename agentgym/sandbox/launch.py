@@ -1,8 +1,8 @@
-"""What a sandbox is forked with: mounts, limits and rights, in the words of one request.
+"""The launch of a sandbox: mounts, limits and rights as one request to the fork server.
 
-Also whose user and group ids guests have on the host, and what a machine lacks to start any. The
-fork server (`fork_server.py`) takes the request, and `confine.py` does what it says. All mounts
-live in a mount namespace of the sandbox, so they vanish with its last process, however it ends.
+This module also defines the host's user and group ids of guests, and finds what a machine lacks
+to start sandboxes. The fork server (`fork_server.py`) takes the request, and `confine.py` carries
+it out. All mounts live in a mount namespace of the sandbox, so they end with its last process.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from agentgym.sandbox.unpack import IDS
 
 _RUN_BYTES = 64 * 2**20
 _SHM_BYTES = 256 * 2**20
-# Guest root is one unprivileged host id. Run by root, it must not be root's own: the kernel
-# lets user 0 write /proc/sys and exempts it from process limits, namespace or not.
+# Guest root is one unprivileged host id. If root runs agentgym, that id must not be 0: the kernel
+# lets user 0 write /proc/sys and exempts it from process limits, even in a namespace.
 _ID_WHEN_ROOT = 1_879_000_000
 
 # Name to number (linux/capability.h).
@@ -39,11 +39,11 @@ CAPABILITIES = {
     "CAP_SETUID": 7,
     "CAP_SETPCAP": 8,
     "CAP_NET_BIND_SERVICE": 10,
-    # By which sshd, postfix and their like give rights up; a way out of a chroot ends at the
-    # sandbox's own root.
+    # sshd, postfix and similar programs use it to give up rights; an escape from a chroot ends at
+    # the sandbox's own root.
     "CAP_SYS_CHROOT": 18,
 }
-# What the owner of a process may set in its folder of /proc: guests own the supervisor too.
+# Files in /proc that the owner of a process may write; guests own the supervisor too.
 FIRST_PROCESS = tuple(
     f"/proc/1/{name}"
     for name in ("autogroup", "clear_refs", "coredump_filter", "oom_adj", "oom_score_adj")
@@ -52,9 +52,9 @@ FIRST_PROCESS = tuple(
 
 
 def memory_file_systems(limits: Limits) -> tuple[int, int]:
-    """Return the sizes of /run and /dev/shm; without one a tmpfs takes half of the host's memory.
+    """Return the sizes of /run and /dev/shm; the default of a tmpfs is half of the host's memory.
 
-    Together they hold half of the memory limit at most: what fills them cannot be killed for it.
+    Together they hold at most half of the memory limit, because their content cannot be killed.
     """
     room = 2**40 if limits.memory_mb is None else limits.memory_mb * 2**20 // 4
     return min(_RUN_BYTES, room), min(_SHM_BYTES, room)
@@ -66,7 +66,7 @@ def sandbox_owner() -> int:
 
 
 def may_give_ids() -> bool:
-    """Whether a sandbox can have more user ids than that of its root."""
+    """Return whether a sandbox can have more user ids than that of its root."""
     return os.getuid() == 0
 
 
@@ -77,7 +77,7 @@ def give_ids(pid: int) -> None:
 
 
 def as_owner() -> list[str]:
-    """Return the command prefix that makes a process run as `sandbox_owner`."""
+    """Return the command prefix that runs a process as `sandbox_owner`."""
     if os.getuid() != 0:
         return []
     owner = sandbox_owner()
@@ -86,19 +86,19 @@ def as_owner() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Everything that decides how one sandbox is started.
+    """The settings for the start of one sandbox.
 
     Attributes:
-        layers: What is mounted, topmost first; names are relative to the store.
-        upper: What is written to, above them.
-        runtime: What its supervisor runs with.
-        recipe: Whose host name and limits it has.
+        layers: Layers to mount, topmost first; names are relative to the store.
+        upper: Directory above the layers that receives the writes.
+        runtime: The runtime of its supervisor.
+        recipe: The recipe with its host name and limits.
         host_usr: Whether it sees the host's /usr.
-        many_ids: Whether it is given all ids of the fork server, and not just one.
-        enforced: Limits that something else enforces.
+        many_ids: Whether it gets all ids of the fork server, and not just one.
+        enforced: Limits that another mechanism enforces.
         isolated: False: it shares the host's network, IPC and host name, may use every system
-            call, and finds the host's files, read-only, at ``/mnt``. What it writes still goes
-            to its upper directory, and a process namespace still ends with it.
+            call, and finds the host's files, read-only, at ``/mnt``. Its writes still go to its
+            upper directory, and its process namespace still ends with it.
     """
 
     layers: tuple[str, ...]
@@ -112,14 +112,14 @@ class Launch:
 
     def options(self) -> str:
         """Return the overlay mount options."""
-        # volatile: nobody needs these files after a power failure, so nobody waits for a disk.
+        # volatile: these files need not survive a power failure, so no call waits for a disk.
         return (
             f"userxattr,volatile,lowerdir={':'.join((self.runtime.layer.name, *self.layers))},"
             f"upperdir={self.upper}/u,workdir={self.upper}/w"
         )
 
     def request(self) -> dict[str, object]:
-        """Return what the fork server is asked for; plain values, for `marshal`."""
+        """Return the request for the fork server; plain values, for `marshal`."""
         run_bytes, shm_bytes = memory_file_systems(self.recipe.limits)
         return {
             "isolated": self.isolated,
@@ -142,7 +142,7 @@ class Launch:
         found = {"RLIMIT_CORE": 0}
         if limits.pids is not None:
             found["RLIMIT_NPROC"] = limits.pids
-        # Of each process, and of what it asked for, used or not: a stopgap.
+        # A fallback: it limits each process alone, and counts reserved memory as used.
         if limits.memory_mb is not None and "memory_mb" not in self.enforced:
             found["RLIMIT_DATA"] = limits.memory_mb * 2**20
         if limits.disk_mb is not None:
@@ -151,7 +151,7 @@ class Launch:
 
 
 def problems() -> Sequence[Problem]:
-    """Say what this machine lacks to start sandboxes."""
+    """Return what this machine lacks to start sandboxes."""
     found = []
     for program, package in (
         ("bwrap", "bubblewrap"),
@@ -177,7 +177,7 @@ def problems() -> Sequence[Problem]:
 
 
 def guest_problems() -> list[Problem]:
-    """Say what the host's /usr lacks to be a guest's."""
+    """Return what the host's /usr lacks to serve as a guest's."""
     found = []
     if not os.path.islink("/bin"):
         found.append(

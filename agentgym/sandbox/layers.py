@@ -1,10 +1,10 @@
 """Overlay layers as data: reading a stack, comparing, copying, squashing, removing.
 
 A stack is a list of directories, topmost first, in the on-disk format of Linux overlayfs
-(kernel docs, filesystems/overlayfs): a deleted name is a character device 0/0, a directory
-that hides what is below carries an attribute "y", ``user.overlay.opaque`` where the mount says
-`userxattr` and ``trusted.overlay.opaque`` where not. Each stack has one of the two, never both:
-a guest may set the other one to anything.
+(kernel docs, filesystems/overlayfs). A deleted name is a character device 0/0. A directory that
+hides lower content carries an attribute "y": ``user.overlay.opaque`` if the mount has the option
+`userxattr`, else ``trusted.overlay.opaque``. Each stack uses only one of the two, because a guest
+may set the other one to any value.
 
 Standard library only, because an unprivileged user runs this file inside a user namespace (see
 `access.py`), where the guest's files may be read whatever their mode.
@@ -27,16 +27,16 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# Trees of no more levels are removed here; `rm` takes the others.
+# This module removes trees with at most this many levels; `rm` removes deeper ones.
 _SHALLOW = 30
 OPAQUE = "user.overlay.opaque"
 TRUSTED_OPAQUE = "trusted.overlay.opaque"
 MAX_LINKS = 40
-# An empty file takes no block, and yet a disk has only so many: it counts like one of a byte.
+# An empty file takes no block but one of the disk's inodes, so it counts like a file of one byte.
 ENTRY_BYTES = 4096
 MOST_CHANGES = 100_000
 MOST_PATH_BYTES = 16 * 2**20
-"""Of the names that one stack may have beside another's, and of their paths together."""
+"""Limits of a comparison: the number of differing names, and the bytes of their paths."""
 Found = tuple[str, os.stat_result]
 
 
@@ -58,15 +58,15 @@ class Stack:
         self.opaque = opaque
 
     def first_id(self) -> int:
-        """Return the host id of the guest's user 0: it owns the root of the lowest layer."""
+        """Return the host id of the guest's user 0, which owns the root of the lowest layer."""
         return os.lstat(self.layers[-1]).st_uid if self.layers else 0
 
     def lookup(self, path: str, follow: bool = True) -> tuple[list[str], os.stat_result] | None:
-        """Return where a path is: the directories that merge there, or the one other entry."""
+        """Return the place of a path: the directories that merge there, or the one other entry."""
         return self._resolve(path, follow)[1]
 
     def entry(self, path: str) -> tuple[list[str], os.stat_result] | None:
-        """Return what a path names when no link is followed, not even on the way."""
+        """Return the entry of a path without following links, not even on the way."""
         found: tuple[list[str], os.stat_result] | None = self._root()
         here = ""
         for name in path.strip("/").split("/"):
@@ -85,7 +85,7 @@ class Stack:
     ) -> tuple[str, tuple[list[str], os.stat_result] | None]:
         todo = [part for part in reversed(path.split("/")) if part]
         links = 0
-        # The directories on the way down: guest path and what merges there.
+        # The directories on the way down: guest path and the merged directories.
         trail: list[tuple[str, list[str]]] = [("", self.layers)]
         found: tuple[list[str], os.stat_result] | None = self._root()
         while todo:
@@ -156,7 +156,7 @@ class Stack:
         """Yield (guest path, (host path, stat)) below a directory, parents first.
 
         Raises:
-            OSError: The path is no directory itself (a link is none), or leads into a bound
+            OSError: The path is not a directory (a link does not count), or leads into a bound
                 directory of the host that it does not name.
         """
         found = self.lookup(path, follow=False)
@@ -192,10 +192,10 @@ def _merged_names(folders: list[str]) -> list[str]:
 
 
 def scan(folder: str) -> list[tuple[str, os.stat_result]]:
-    """Return the entries of a directory; none where its path is longer than the kernel takes.
+    """Return the entries of a directory; empty if its path is too long for the kernel.
 
-    A guest can nest deeper than a path can name. Such a directory is listed, and nothing
-    below it.
+    A guest can nest directories deeper than a path can name. Such a directory is listed without
+    its content.
     """
     return list(_entries(folder))
 
@@ -220,12 +220,12 @@ def _lstat(path: str) -> os.stat_result | None:
 
 
 def is_whiteout(info: os.stat_result) -> bool:
-    """Whether an entry of a layer says: deleted."""
+    """Return whether an entry of a layer marks a deletion."""
     return stat.S_ISCHR(info.st_mode) and info.st_rdev == 0
 
 
 def is_opaque(folder: str, attribute: str = OPAQUE) -> bool:
-    """Whether a directory of a layer hides everything below it."""
+    """Return whether a directory of a layer hides the same directory in lower layers."""
     try:
         return os.getxattr(folder, attribute, follow_symlinks=False) == b"y"
     except OSError:
@@ -237,12 +237,12 @@ def changes(
 ) -> list[tuple[str, str]]:
     """Return sorted (guest path, "added" | "modified" | "deleted") of one stack against another.
 
-    Only the layers that the two do not share are looked through. A file that overlayfs copied
-    up and nobody altered (same bytes, same mode) is no change.
+    The function reads only the layers that the two do not share. A file that overlayfs copied up
+    and that did not change (same bytes, same mode) does not count.
 
     Raises:
-        OSError: EOVERFLOW: there is more to look through than `MOST_CHANGES` names, or their paths
-            are longer than `MOST_PATH_BYTES`. A name takes no room on the disk that a limit sees.
+        OSError: EOVERFLOW: the layers have more than `MOST_CHANGES` names, or their paths exceed
+            `MOST_PATH_BYTES`. A name occupies no disk space that a limit could bound.
     """
     budget = _Budget()
     shared = len(os.path.commonprefix([before[::-1], after[::-1]]))
@@ -267,7 +267,7 @@ def changes(
 
 
 class _Budget:
-    """What may be looked through in all."""
+    """The budget of one comparison: names and bytes of paths."""
 
     def __init__(self) -> None:
         self._names, self._bytes = MOST_CHANGES, MOST_PATH_BYTES
@@ -284,7 +284,7 @@ class _Budget:
 
 
 def _own_names(folders: list[str], opaque: str, here: str, budget: _Budget) -> dict[str, bool]:
-    """Return the names in directories of single layers, and which of them hide what is below."""
+    """Return the names in directories of single layers, and which of them hide lower content."""
     names: dict[str, bool] = {}
     for folder in folders:
         for name, info in _entries(folder):
@@ -302,7 +302,7 @@ def _folders(found: tuple[list[str], os.stat_result] | None) -> list[str]:
 def compare(
     old: tuple[list[str], os.stat_result] | None, new: tuple[list[str], os.stat_result] | None
 ) -> str:
-    """Return how one lookup differs from another, empty where it does not."""
+    """Return how one lookup differs from another, or an empty text if they are equal."""
     if old is None or new is None:
         return "" if old is new else ("added" if old is None else "deleted")
     (old_paths, a), (new_paths, b) = old, new
@@ -334,12 +334,12 @@ def size(layer: str, *, apparent: bool = False) -> int:
 
     Args:
         layer: Its folder.
-        apparent: Count holes as well, which occupy nothing until the files are copied.
+        apparent: Whether to count holes as well, which occupy disk space once files are copied.
     """
     total, todo, linked = 0, [layer], set()
     while todo:
         folder = todo.pop()
-        # A live layer changes under us: what is gone again occupies nothing.
+        # A live layer changes meanwhile: a file that has vanished occupies nothing.
         with contextlib.suppress(OSError):
             for name, info in scan(folder):
                 if stat.S_ISDIR(info.st_mode):
@@ -354,7 +354,7 @@ def size(layer: str, *, apparent: bool = False) -> int:
 
 
 def squash(layers: list[str], target: str, opaque: str = OPAQUE) -> None:
-    """Merge layers (topmost first) into one new layer that means the same over any base."""
+    """Merge layers (topmost first) into one new layer that is equivalent over any base."""
     os.mkdir(target, 0o755)
     for layer in reversed(layers):
         _apply(layer, target, opaque)
@@ -377,7 +377,7 @@ def _apply(layer: str, onto: str, opaque: str) -> None:
                     finished.append((entry.path, to, info))
                 else:
                     _apply_file(entry.path, to, info)
-    # Last and deepest first: writing into a directory changes its times.
+    # Last and deepest first, because writing into a directory changes its times.
     for path, to, info in reversed(finished):
         _copy_metadata(path, to, info)
 
@@ -416,10 +416,10 @@ def _copy_metadata(source: str, target: str, info: os.stat_result) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a tree whatever the modes inside and however deep; silent where nothing is.
+    """Remove a tree of any modes and any depth; do nothing if the path is absent.
 
     Raises:
-        OSError: Something of it could not be removed.
+        OSError: A part of it could not be removed.
     """
     if not os.path.lexists(path):
         return
@@ -429,7 +429,7 @@ def remove(path: str) -> None:
     with contextlib.suppress(OSError):
         if _removed(path, _SHALLOW):
             return
-    # rm walks by descriptors: a guest can nest deeper than any path can name.
+    # rm walks by descriptors, because a guest can nest deeper than any path can name.
     done = subprocess.run(["rm", "-rf", "--", path], capture_output=True, check=False)
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
@@ -437,7 +437,7 @@ def remove(path: str) -> None:
 
 
 def _removed(path: str, levels: int, above: int | None = None) -> bool:
-    """Remove a folder of few levels, which needs no process of its own; False if it is deeper."""
+    """Remove a folder of few levels without a child process; return False if it is deeper."""
     if not levels:
         return False
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -462,7 +462,7 @@ def _removed(path: str, levels: int, above: int | None = None) -> bool:
 def op_stat(
     layers: list[str], binds: dict[str, str], path: str, follow: bool, opaque: str = OPAQUE
 ) -> object:
-    """Return what `describe` says of a path, or None."""
+    """Return the description of a path (see `describe`), or None if it is absent."""
     stack = Stack(layers, binds, opaque)
     found = stack.lookup(path, follow)
     return describe(found[0][0], found[1], stack.first_id()) if found else None
@@ -493,7 +493,7 @@ def op_list(layers: list[str], binds: dict[str, str], path: str, opaque: str = O
 def op_walk(
     layers: list[str], binds: dict[str, str], path: str, opaque: str = OPAQUE
 ) -> list[object]:
-    """Return [path, stat] of everything below a directory."""
+    """Return [path, stat] of every entry below a directory."""
     stack = Stack(layers, binds, opaque)
     first_id = stack.first_id()
     return [[child, describe(host, info, first_id)] for child, (host, info) in stack.walk(path)]
@@ -511,20 +511,20 @@ def describe(host: str, info: os.stat_result, first_id: int) -> list[object]:
 
 
 def acl_text(path: str, attribute: str, first_id: int) -> str:
-    """Return an access control list in short form, ``u::rwx,g::r-x,o::---``; empty without one.
+    """Return an access control list in short form, ``u::rwx,g::r-x,o::---``; empty if absent.
 
     The attribute's layout is that of the kernel's ``posix_acl_xattr.h``, version 2.
     """
     try:
         value = os.getxattr(path, attribute, follow_symlinks=False)
-    except OSError:  # it has none, or its file system knows none
+    except OSError:  # the file has no list, or its file system does not support them
         return ""
     if value[:4] != struct.pack("<I", 2):
         return ""
     entries = struct.iter_unpack("<HHI", value[4 : 4 + (len(value) - 4) // 8 * 8])
     texts = []
     for tag, may, number in entries:
-        # What the host's own folders name is not shifted.
+        # The ids of the host's own folders are not shifted.
         guest = number - first_id if number >= first_id else number
         name = guest if tag in _ACL_NAMED else ""
         texts.append(f"{_ACL_TAGS.get(tag, '?')}:{name}:{_rights(may)}")
@@ -553,7 +553,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 def serve() -> None:
     """Answer one JSON request a line on standard input until it closes.
 
-    Arguments of the command line name files with more operations.
+    Command line arguments name files with further operations.
     """
     for path in sys.argv[1:]:
         OPERATIONS.update(runpy.run_path(path)["OPERATIONS"])

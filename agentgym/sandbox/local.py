@@ -1,7 +1,7 @@
-"""The `local` sandbox provider: for debugging, without isolation, and never chosen by itself.
+"""The `local` sandbox provider: for debugging, without isolation, and never chosen automatically.
 
-Layers, limits and supervisor are bubblewrap's, so that tasks, snapshots and verdicts mean the
-same. What separates a guest from this machine is left out: see `Launch.isolated`.
+Layers, limits and supervisor are those of bubblewrap, so tasks, snapshots and verdicts mean the
+same. The isolation of a guest from this machine is left out: see `Launch.isolated`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _log = logging.getLogger(__name__)
 class LocalProvider(BubblewrapProvider):
     """Starts sandboxes that reach the host's network and read its files, below ``/mnt``.
 
-    What they write is kept apart as in any sandbox. It says on standard error that it isolates
-    nothing, for Python shows warnings there unless the program has set up its own logging.
+    Their writes stay separate as in any sandbox. The provider warns that it isolates nothing; the
+    warning appears on standard error unless the program has set up its own logging.
     """
 
     name = "local"
@@ -30,7 +30,7 @@ class LocalProvider(BubblewrapProvider):
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> BubblewrapSandbox:
         """Start a sandbox; the host's network is open to it, whatever the recipe says."""
-        # Proxies would all want the same port of it.
+        # All proxies would need the same port of the host.
         return await super().start(replace(recipe, network="none", allow=()), snapshot)
 
     def _open_store(self) -> LayerStore:

@@ -1,8 +1,8 @@
 """A pool in front of any provider: sandboxes started before they are asked for.
 
-Owns the sandboxes that nobody has yet: what is handed out belongs to who asked. How many are
-kept ready follows demand (`demand.py`); foreground starts come first, and every call of the
-provider has a deadline (`watchdog.py`).
+The pool owns the sandboxes that it has not handed out; a handed out sandbox belongs to the caller.
+The number of ready sandboxes follows demand (`demand.py`). Foreground starts come first, and every
+call of the provider has a deadline (`watchdog.py`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _INSPECT_S = 10.0
 _ANSWER_S = 5.0
 _FIRST_RETRY_S = 0.5
 _LAST_RETRY_S = 60.0
-# How many kinds are remembered; an evaluation has one for every task and seed.
+# Number of remembered kinds; an evaluation has one for every task and seed.
 _KINDS = 200
-# Whoever was handed a sandbox opens its shell now: a start would take the processor from it.
+# A new owner of a sandbox opens its shell now, and a start would take the processor from it.
 _CALM_S = 0.02
 
 _Key = tuple[str, Snapshot | None]
@@ -36,18 +36,18 @@ _Key = tuple[str, Snapshot | None]
 
 @dataclass(frozen=True, slots=True)
 class PoolStatistics:
-    """What a pool has done so far and holds now.
+    """The counters and the current content of a pool.
 
     Attributes:
         hits: Requests met by a sandbox that was started ahead, or on its way.
-        misses: Requests that had to start one.
+        misses: Requests that had to start a sandbox.
         discarded: Sandboxes that died while they were ready.
         faults: Starts ahead that failed.
         given_up: Calls of the provider that overran their deadline.
         ready: Sandboxes that wait to be handed out.
         starting: Sandboxes on their way.
-        memory_mb: What the ready ones take, as far as it was measured.
-        last_fault: Why a start ahead failed last.
+        memory_mb: Measured memory of the ready ones.
+        last_fault: Reason of the last failed start ahead.
     """
 
     hits: int
@@ -63,7 +63,7 @@ class PoolStatistics:
 
 @dataclass(eq=False)
 class _Line:
-    """Sandboxes of one kind, the oldest first; each a start, done or on its way."""
+    """Sandboxes of one kind, the oldest first; each is a finished or pending start."""
 
     recipe: Recipe
     snapshot: Snapshot | None
@@ -81,15 +81,15 @@ class _Line:
 
 
 class PooledProvider:
-    """A SandboxProvider that hands out sandboxes started ahead, where demand justifies them.
+    """A SandboxProvider that starts sandboxes ahead if demand justifies it.
 
     Args:
-        provider: Who starts them; closed with the pool.
-        size: How many may be ready or on their way.
-        memory_mb: What the ready ones may take together.
-        deadlines: For every call of the provider.
-        calm_s: How long after a hand-out nothing is started.
-        clock: Seconds that only go forward.
+        provider: Starts the sandboxes; closed with the pool.
+        size: Largest number of sandboxes ready or on their way.
+        memory_mb: Largest memory of the ready ones together.
+        deadlines: Deadlines for every call of the provider.
+        calm_s: Time after a hand-out during which the pool starts nothing, in seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class PooledProvider:
         self._provider = WatchedProvider(provider, deadlines)
         self._calm_s, self._calm_until_s = calm_s, 0.0
         self._clock = clock
-        # Starting one keeps a processor busy: half of them stay with those who wait.
+        # A start keeps a processor busy, so half of them stay free for waiting callers.
         self._at_once = max(1, (os.cpu_count() or 1) // 2)
         self._lines: dict[_Key, _Line] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -120,11 +120,11 @@ class PooledProvider:
         self._closed = False
 
     def problems(self) -> Sequence[Problem]:
-        """Say what this machine lacks to run the provider."""
+        """Return what this machine lacks to run the provider."""
         return self._provider.problems()
 
     def statistics(self) -> PoolStatistics:
-        """Return what the pool has done and holds."""
+        """Return the counters and the current content of the pool."""
         lines = self._lines.values()
         return PoolStatistics(
             hits=self._hits,
@@ -139,7 +139,7 @@ class PooledProvider:
         )
 
     def expect(self, recipe: Recipe, snapshot: Snapshot | None, count: int = 1) -> None:
-        """Announce that `count` more sandboxes of a kind will be asked for soon."""
+        """Announce `count` more requests for a kind of sandbox."""
         self._line(recipe, snapshot).demand.announce(count, self._clock())
         self._wake()
 
@@ -171,11 +171,11 @@ class PooledProvider:
         return await self._provider.compare(before, after)
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
-        """Return what a snapshot has beyond the one it came from, as an archive."""
+        """Return the difference of a snapshot to the one it came from, as an archive."""
         return await self._provider.save_delta(before, after, bounds)
 
     async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
-        """Return the snapshot of which `save_delta` made an archive."""
+        """Return the snapshot in an archive of `save_delta`."""
         return await self._provider.load_delta(before, data, bounds)
 
     async def find(self, key: str) -> Snapshot | None:
@@ -184,12 +184,12 @@ class PooledProvider:
 
     async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
         """Make a snapshot outlive this process under a key; the first keeper wins."""
-        # It goes on under another name; nothing may start from the old one.
+        # The snapshot gets another name; no sandbox may start from the old one.
         await self._forget(snapshot)
         return await self._provider.keep(key, snapshot)
 
     async def discard(self, snapshot: Snapshot) -> None:
-        """Drop a snapshot that was not kept, and what was started from it ahead."""
+        """Drop a snapshot that was not kept, and end the sandboxes started ahead from it."""
         await self._forget(snapshot)
         await self._provider.discard(snapshot)
 
@@ -209,14 +209,14 @@ class PooledProvider:
     # --- the foreground ---
 
     def _line(self, recipe: Recipe, snapshot: Snapshot | None) -> _Line:
-        # A recipe holds a mapping and cannot be hashed; its representation tells it all.
+        # A recipe holds a mapping and cannot be hashed; its representation is complete.
         key = (repr(recipe), snapshot)
         if key not in self._lines:
             self._lines[key] = _Line(recipe, snapshot, Demand(self._clock()))
         return self._lines[key]
 
     async def _handed_out(self, line: _Line) -> Sandbox | None:
-        """Return a sandbox that is ready or on its way, and answers; None where there is none."""
+        """Return a ready or pending sandbox that answers, or None if the line has no such one."""
         while line.ahead:
             start = line.ahead.popleft()
             try:
@@ -249,7 +249,7 @@ class PooledProvider:
     # --- the background ---
 
     def _wake(self) -> None:
-        """Have the keeper look at demand again."""
+        """Make the keeper check demand again."""
         self._news.set()
         if self._keeper is None and not self._closed:
             self._keeper = asyncio.create_task(self._keep())
@@ -264,7 +264,7 @@ class PooledProvider:
             await self.tend()
 
     async def tend(self) -> None:
-        """Bring what is ready in line with demand. The pool does it by itself, all the time."""
+        """Adjust the ready sandboxes to demand. The pool calls this by itself all the time."""
         now_s = self._clock()
         if now_s - self._inspected_s > _INSPECT_S:
             self._inspected_s = now_s
@@ -282,13 +282,13 @@ class PooledProvider:
                 del self._lines[key]
 
     async def _inspect(self) -> None:
-        """Replace what died while it was ready, and measure what is there."""
+        """Replace ready sandboxes that died, and measure the others."""
         for line in list(self._lines.values()):
             for start in line.ready():
                 if start not in line.ahead:
-                    # Handed out in the meantime, and none of ours any more.
+                    # Handed out in the meantime, so the pool no longer owns it.
                     continue
-                # Its wall time has not begun before somebody has it.
+                # Its wall time begins only when a caller gets it.
                 start.result().begin()
                 if not await self._measured(line, start.result()) and start in line.ahead:
                     line.ahead.remove(start)
@@ -296,7 +296,7 @@ class PooledProvider:
                     self._end(start)
 
     async def _measured(self, line: _Line, sandbox: Sandbox) -> bool:
-        """Take note of the memory that a ready sandbox takes; False where it does not answer."""
+        """Record the memory of a ready sandbox; return False if it does not answer."""
         try:
             async with asyncio.timeout(_ANSWER_S):
                 usage = await sandbox.usage()
@@ -330,7 +330,7 @@ class PooledProvider:
         return sandbox
 
     def _heard(self, line: _Line, start: asyncio.Task[Sandbox]) -> None:
-        """Take note of how a start ahead went; one that failed is tried again, ever later."""
+        """Record the result of a start ahead; a failed one is retried after growing delays."""
         self._news.set()
         if not _failed(start):
             return
@@ -345,12 +345,12 @@ class PooledProvider:
             line.retry_at_s = self._clock() + delay_s
 
     def _trim(self, line: _Line, count: int) -> None:
-        """End the youngest until there are no more than `count`."""
+        """End the youngest sandboxes until at most `count` are left."""
         while len(line.ahead) > count:
             self._end(line.ahead.pop())
 
     def _end(self, start: asyncio.Task[Sandbox]) -> None:
-        """End a sandbox that nobody has, or will have once it is there."""
+        """End a sandbox that was not handed out, as soon as its start has finished."""
         start.cancel()
         ending = asyncio.create_task(_ended(start))
         self._ending.add(ending)
@@ -358,7 +358,7 @@ class PooledProvider:
         ending.add_done_callback(lambda _: self._news.set())
 
     async def _forget(self, snapshot: Snapshot) -> None:
-        """End what was started ahead from a snapshot, before the snapshot goes."""
+        """End the sandboxes started ahead from a snapshot before the snapshot is removed."""
         for key in [key for key in self._lines if key[1] == snapshot]:
             self._trim(self._lines.pop(key), 0)
             if self._ending:

@@ -1,4 +1,4 @@
-"""Sandbox recipes: `sandboxes/<name>/recipe.toml` to a Recipe, and to the plan of its image."""
+"""Reads `sandboxes/<name>/recipe.toml` as a Recipe and as the plan of its image."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agentgym.sandbox.rootimage import user_of
 def load_recipe(name: str) -> Recipe:
     """Return the recipe with a catalogue name; builds nothing.
 
-    What an image that is built already says of variables, user and working directory is in it.
+    If its image is built, the recipe contains the image's variables, user and working directory.
 
     Raises:
         NotFoundError: No such folder.
-        SandboxError: The recipe does not validate; names file, line and field.
+        SandboxError: The recipe is invalid; names file, line and field.
     """
     manifest = read_manifest(catalogue.find("sandboxes", name))
     plan = load_plan(name)
@@ -42,17 +42,17 @@ def load_recipe(name: str) -> Recipe:
 
 
 def settings_of(plan: Plan | None) -> Settings:
-    """Return what the image of a plan says, as far as it is built."""
+    """Return the settings of a plan's image if it is built."""
     image = find_image(plan.name) if plan else None
     return Settings.of(image.config if image else {})
 
 
 def load_plan(name: str) -> Plan | None:
-    """Return the plan of a recipe's image, None where its root is the host's.
+    """Return the plan of a recipe's image, or None if its root is the host's.
 
     Raises:
         NotFoundError: No such folder.
-        SandboxError: The recipe cannot be read, or builds on itself.
+        SandboxError: The recipe is invalid, or builds on itself.
     """
     return _plan(name, ())
 

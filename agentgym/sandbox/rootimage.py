@@ -1,4 +1,4 @@
-"""What a recipe and its built image are together."""
+"""Combines a recipe with the settings of its built image."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from agentgym.sandbox.images import Image, find_image
 
 
 def user_of(text: str) -> str:
-    """Return a user as everybody compares it: the spellings of root, or of none, are "root"."""
+    """Return a user for comparisons: "root" for an empty text and every spelling of root."""
     user, _, group = text.partition(":")
     return "root" if user in ("", "root", "0") and group in ("", "root", "0") else text
 
 
 def with_user(recipe: Recipe) -> Recipe:
-    """Return a recipe whose user, where it is root, is called so."""
+    """Return a recipe whose user is called "root" if it is root."""
     return replace(recipe, user=user_of(recipe.user))
 
 
@@ -25,7 +25,7 @@ def built(recipe: Recipe) -> Image:
     """Return the image of a recipe.
 
     Raises:
-        SandboxError: It is not built, or not any more.
+        SandboxError: The image is not built, or was removed.
     """
     image = find_image(recipe.image)
     if image is None and recipe.name not in catalogue.folders("sandboxes"):
@@ -41,12 +41,12 @@ def built(recipe: Recipe) -> Image:
 
 
 def other_root(recipe: Recipe) -> SandboxError:
-    """Return the error of a snapshot that is not over a recipe's image."""
+    """Return the error for a snapshot that is not based on a recipe's image."""
     return SandboxError(f"the snapshot has another root than recipe {recipe.name!r} has now")
 
 
 def with_image(recipe: Recipe, image: Image) -> Recipe:
-    """Return a recipe whose variables are those of its image, and over them its own."""
+    """Return a recipe with the variables of its image; its own variables take precedence."""
     lines = image.config.get("Env") or ()
     assert not isinstance(lines, (str, int, float))
     base = dict(str(line).partition("=")[::2] for line in lines)

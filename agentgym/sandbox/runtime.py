@@ -1,8 +1,8 @@
 """The guest runtime: a small private Python that starts the supervisor over any root.
 
-A dynamic loader (ld.so(8), started by name with a library path of its own), the interpreter,
-the libraries that `ldd` names, and the few modules the supervisor imports. A guest needs no
-Python and no C library for it, and nothing a guest wrote has a part in starting it.
+It consists of a dynamic loader (ld.so(8), started by name with its own library path), the
+interpreter, the libraries that `ldd` names, and the few modules that the supervisor imports. A
+guest needs no Python and no C library for it, and no file of the guest affects its start.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from agentgym.records import Problem
 from agentgym.sandbox import confine, forking, layers, supervisor, syscalls
 
 RUNTIME = "/run/agentgym/runtime"
-# With a C locale of its own Python looks for none in the guest's files; it speaks UTF-8 anyway.
+# With the C locale Python looks for no locale in the guest's files; it uses UTF-8 in any case.
 ENVIRONMENT = {"LC_ALL": "C"}
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _OPTIONS = ("-I", "-S", "-B")
 _DEADLINE_S = 60.0
-# Modules of ours that run there.
+# The modules of agentgym that run there.
 _OURS = tuple(str(module.__file__) for module in (supervisor, syscalls, confine, forking))
-# glibc loads what this file names into every program, and a guest may write it. A name of the
-# same length that never is there.
+# glibc loads the libraries that this file names into every program, and a guest may write it. The
+# loader gets a name of the same length that never exists.
 _PRELOAD = (b"/etc/ld.so.preload\0", b"/proc/self/nothing\0")
 
-# Run by the Python that is taken apart: what has to be imported is known to it alone.
+# The copied Python itself runs this, because only that Python knows its required modules.
 _TAKE_APART = """
 import sys
 target, count, *names = sys.argv[1:]
@@ -79,7 +79,7 @@ for name, code in codes.items():
         file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
 print(json.dumps([os.path.join(folder, "lib-dynload"), extensions]))
 """
-# What programs of agents are likely to want, in a guest that has no Python of its own.
+# Modules that agents' programs are likely to need in a guest without Python.
 _LIBRARY = (
     *("ast", "base64", "bisect", "calendar", "collections", "contextlib", "copy", "csv"),
     *("dataclasses", "datetime", "decimal", "difflib", "enum", "fnmatch", "fractions"),
@@ -102,7 +102,7 @@ class Runtime:
     """An assembled runtime.
 
     Attributes:
-        layer: An overlay layer with nothing in it but the runtime, at `RUNTIME`.
+        layer: An overlay layer that contains only the runtime, at `RUNTIME`.
         loader: Name of the dynamic loader in it.
     """
 
@@ -111,11 +111,11 @@ class Runtime:
 
     @property
     def folder(self) -> Path:
-        """Where it is on the host."""
+        """The folder of the runtime on the host."""
         return _inside(self.layer)
 
     def command(self) -> list[str]:
-        """Return the command line of a supervisor that starts by itself."""
+        """Return the command line of a supervisor that is not forked."""
         return [*_python(RUNTIME, self.loader), f"{RUNTIME}/supervisor.pyc"]
 
     def fork_server(self) -> list[str]:
@@ -124,9 +124,9 @@ class Runtime:
 
 
 def program_python() -> list[str]:
-    """Return how a guest starts the Python of the runtime for a program that is not ours.
+    """Return the command with which a guest runs other programs in the runtime's Python.
 
-    Unlike the supervisor's it reads the environment, as far as that is about Python.
+    Unlike the supervisor's, this Python reads its environment variables.
     """
     isolated = _python(RUNTIME, "loader")
     return [part for part in isolated if part != "-I"]
@@ -139,7 +139,7 @@ def runtimes_dir() -> Path:
     several caches may share.
 
     Raises:
-        ConfigError: As `agentgym.catalogue.cache_dir`.
+        ConfigError: Like `agentgym.catalogue.cache_dir`.
     """
     if chosen := os.environ.get("AGENTGYM_RUNTIMES"):
         return Path(chosen).expanduser().absolute()
@@ -172,9 +172,9 @@ def find_runtime(root: Path) -> Runtime:
 
 
 def remove_old_runtimes() -> int:
-    """Remove what `runtimes_dir` holds of other versions and return the bytes that freed.
+    """Remove other versions from `runtimes_dir` and return the bytes that freed.
 
-    No live sandbox needs them: every store has links of its own.
+    No live sandbox needs them, because every store has its own links.
     """
     current = {f"runtime-{_digest(python)}" for python in candidates()}
     old = [path for path in runtimes_dir().glob("runtime-*") if path.name not in current]
@@ -187,13 +187,13 @@ def remove_old_runtimes() -> int:
 
 
 def candidates() -> list[Path]:
-    """Return the Pythons to try, best first: this one, and the system's."""
+    """Return the Pythons to try, best first: this one, then the system's."""
     found = (Path(path).resolve() for path in (sys.executable, _SYSTEM_PYTHON) if path)
     return [path for path in dict.fromkeys(found) if os.access(path, os.X_OK)]
 
 
 def problems() -> list[Problem]:
-    """Say what this machine lacks to make a runtime."""
+    """Return what this machine lacks to make a runtime."""
     found = []
     if not candidates():
         found.append(Problem("no Python can be read", "apt-get install -y python3"))
@@ -203,7 +203,7 @@ def problems() -> list[Problem]:
 
 
 def _digest(python: Path) -> str:
-    """Return a name that changes with anything the runtime is made of."""
+    """Return a name that changes with every part of the runtime."""
     info = python.stat()
     content = f"{python} {info.st_size} {info.st_mtime_ns} {sys.version}".encode()
     for source in (*_OURS, __file__):
@@ -215,14 +215,14 @@ def _digest(python: Path) -> str:
 def _sole_builder(root: Path) -> Iterator[None]:
     with open(root / "runtime.lock", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # Nobody else builds now: a draft is what a builder that died has left.
+        # No other process builds now, so an existing draft is the leftover of a dead builder.
         for draft in root.glob(".runtime-*"):
             shutil.rmtree(draft)
         yield
 
 
 def _make_layer(python: Path, layer: Path) -> None:
-    """Link a runtime into a store; assemble it in the shared folder where it is not there yet."""
+    """Link a runtime into a store; assemble it in the shared folder if it is missing."""
     source = runtimes_dir() / layer.name
     source.parent.mkdir(parents=True, exist_ok=True)
     with _sole_builder(source.parent), _sole_builder(layer.parent):
@@ -270,7 +270,7 @@ def _inside(layer: Path) -> Path:
 
 
 def _imports() -> list[str]:
-    """Return the library, and every module that ours import, also in their functions."""
+    """Return the library folder and every module that our modules import, also in functions."""
     todo: list[ast.AST] = [ast.parse(Path(source).read_bytes()) for source in _OURS]
     names: set[str] = set()
     while todo:
@@ -288,7 +288,7 @@ def _imports() -> list[str]:
 
 
 def _needs(programs: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the dynamic loader of programs, and name to path of the libraries they load."""
+    """Return the dynamic loader of programs, and the path of each library by its name."""
     loader, libraries = "", {}
     for line in _run(["ldd", *programs]).splitlines():
         name, arrow, rest = line.strip().partition(" => ")
@@ -307,7 +307,7 @@ def _needs(programs: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _python(folder: str, loader: str) -> list[str]:
-    # Python finds its modules from its own path, as if it had been started by it.
+    # Python finds its modules relative to its own path, as in a normal start.
     program = [f"{folder}/{loader}", "--library-path", f"{folder}/shared", f"{folder}/bin/python3"]
     return [*program, *_OPTIONS]
 

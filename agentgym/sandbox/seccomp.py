@@ -1,8 +1,8 @@
 """The system call filter of a sandbox: a small classic BPF program, on top of any other.
 
-It refuses what namespaces and dropped capabilities leave open, and once more what they close:
-the calls that Docker's default profile keeps from a container without capabilities, newer ones
-(io_uring, bpf, the mount interface), sockets outside network namespaces, and steering PID 1.
+It refuses calls that namespaces and dropped capabilities leave open, and again those that they
+close: the calls that Docker's default profile denies a container without capabilities, newer ones
+(io_uring, bpf, the mount interface), sockets outside network namespaces, and control of PID 1.
 Everything else is allowed, so that programs and debuggers work. Instruction format:
 linux/filter.h and linux/seccomp.h; call numbers: asm/unistd_64.h and asm-generic/unistd.h.
 """
@@ -24,7 +24,7 @@ _ALLOW: Instruction = (_RETURN, 0, 0, 0x7FFF0000)
 # Machine: audit architecture, column of the tables below, first number of a foreign table.
 _MACHINES = {"x86_64": (0xC000003E, 0, 0x40000000), "aarch64": (0xC00000B7, 1, 0xFFFFFFFF)}
 
-# Name: (x86_64, aarch64), None where there is no such call.
+# Name: (x86_64, aarch64); None if the architecture lacks the call.
 REFUSED: dict[str, tuple[int | None, int | None]] = {
     # The machine: its kernel, modules, swap, clock, ports, accounts and log.
     "acct": (163, 89),
@@ -67,11 +67,11 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     "pivot_root": (155, 41),
     "setns": (308, 268),
     "umount2": (166, 39),
-    # Keyrings: the session's is inherited from the host, and none is in a namespace.
+    # Keyrings: the session's is inherited from the host, and no namespace separates keyrings.
     "add_key": (248, 217),
     "keyctl": (250, 219),
     "request_key": (249, 218),
-    # Where exploits of the kernel most often begin.
+    # The usual entry points of kernel exploits.
     "bpf": (321, 280),
     "fanotify_init": (300, 262),
     "io_uring_enter": (426, 426),
@@ -85,8 +85,8 @@ _PRLIMIT64, _SETPRIORITY, _IOPRIO_SET = (302, 261), (141, 140), (251, 30)
 # sched_setaffinity, sched_setattr, sched_setparam, sched_setscheduler, migrate_pages
 _STEERING = ((203, 122), (314, 274), (142, 118), (144, 119), (256, 238))
 
-# CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; and NEWTIME, which a clone
-# takes for a part of the signal.
+# CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; and NEWTIME, which clone reads
+# as a part of the signal.
 _NEW, _NEW_TIME = 0x7E020000, 0x00000080
 _NETLINK_ROUTE, _NETLINK_SOCK_DIAG = 0, 4
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
@@ -98,12 +98,12 @@ def _refuse(error: int = errno.EPERM) -> Instruction:
 
 
 def _load(argument: int) -> Instruction:
-    # The lower half: the kernel cuts all that is looked at here to 32 bits too.
+    # The lower half, because the kernel also cuts all arguments checked here to 32 bits.
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * argument)
 
 
 def _is_one_of(values: tuple[int, ...], *, otherwise: int) -> list[Instruction]:
-    """Skip `otherwise` instructions unless what was loaded is one of the values."""
+    """Skip `otherwise` instructions unless the loaded value is one of the values."""
     last = len(values) - 1
     return [
         (_IF_EQUAL, last - i, otherwise if i == last else 0, value)
@@ -150,16 +150,16 @@ def _sockets() -> list[Instruction]:
 
 
 def _rules(column: int) -> list[tuple[int, list[Instruction]]]:
-    """Return what to do at which call."""
+    """Return the instructions for each call."""
     rules = [
-        # C libraries then use clone, whose flags can be looked at.
+        # C libraries then use clone, whose flags the filter can check.
         (_CLONE3, [_refuse(errno.ENOSYS)]),
         (_CLONE, _if_any_bit(0, _NEW)),
         (_UNSHARE, _if_any_bit(0, _NEW | _NEW_TIME)),
         (_SOCKET, _sockets()),
         (_IOCTL, _if(1, (_TIOCSTI, _TIOCLINUX))),
-        # All guests are one user, to whom the supervisor belongs as well: its limits and its
-        # share of the processor are not for them to set.
+        # All guests are one user, who also owns the supervisor. They must not set its limits and
+        # its share of the processor.
         (_PRLIMIT64, _unless(0, (0,), errno.EPERM)),
         (_SETPRIORITY, _if_either(_PRIO_USER, 1)),
         (_IOPRIO_SET, _if_either(_IOPRIO_WHO_USER, 1)),
@@ -181,7 +181,7 @@ def _program(architecture: int, column: int, foreign: int) -> bytes:
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_IF_EQUAL, 1, 0, architecture),
-        # 32-bit calls have numbers of their own, which nothing below would recognise.
+        # 32-bit calls have their own numbers, which the rules below do not recognise.
         _refuse(),
         (_LOAD, 0, 0, _NUMBER),
         (_IF_AT_LEAST, 0, 1, foreign),

@@ -1,4 +1,4 @@
-"""Programs that run in a sandbox from its start: started in order, each awaited until healthy."""
+"""Starts the services of a sandbox in order and waits until each is healthy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LOGS = "/var/log/agentgym"
 _START_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.25
 _TAIL_LINES = 20
-# It writes into no pipe of ours, and its session is not that of any command to come.
+# A service writes into no pipe of the host, and shares its session with no later command.
 _START = '/bin/sh -c "$1" > "$2" 2>&1 < /dev/null & echo $!'
 _ENDED = 97
 _HEALTH = f'kill -0 "$1" 2> /dev/null || exit {_ENDED}\neval "$2"'
 
 
 class Host(Protocol):
-    """What a service needs of the sandbox that it runs in."""
+    """The operations of a sandbox that starting a service needs."""
 
     async def run_as_root(self, argv: Sequence[str], *, timeout_s: float) -> ExecResult:
         """Run one command to its end."""
@@ -36,10 +36,10 @@ class Host(Protocol):
 
 
 async def start_service(service: Service, host: Host) -> None:
-    """Start a service, as root, and wait until it can be used.
+    """Start a service as root, and wait until it is healthy.
 
     Raises:
-        SandboxError: It ended, or was not healthy in time; quotes its log.
+        SandboxError: It ended, or was not healthy in time; the message quotes its log.
     """
     log = f"{_LOGS}/{service.name}.log"
     await host.write_file(log, b"")
@@ -65,7 +65,7 @@ async def start_service(service: Service, host: Host) -> None:
 
 
 async def _poll(check: Sequence[str], timeout_s: float, host: Host) -> bool:
-    """Check again and again; return False once it is healthy, True once it has ended."""
+    """Check repeatedly; return False once it is healthy, True once it has ended."""
     pause = _FIRST_PAUSE_S
     while True:
         code = (await host.run_as_root(check, timeout_s=timeout_s)).exit_code

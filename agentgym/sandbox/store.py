@@ -1,14 +1,14 @@
-"""Where layers live on the host, who owns which, and what a dead process left.
+"""The layer store of the host: layers, their owners and the leftovers of dead processes.
 
-    <root>/runtime-<digest>/    what supervisors run with
+    <root>/runtime-<digest>/    the runtime of supervisors
     <root>/l/<name>/            layers that outlive processes: bases and kept snapshots
     <root>/kept/<digest>.json   key of a kept snapshot to its layers
     <root>/live/<owner>/        one folder per host process, flocked as long as it lives
         <n>/u, <n>/w            upper and work directory of one running sandbox
         s<n>/                   snapshot layers of this process only
 
-A folder of `live/` whose owner is gone (see `claim.py`) is removed. Layer names are paths
-relative to the root, short, because up to 60 of them go into one mount.
+The store removes folders of `live/` whose owner has ended (see `claim.py`). Layer names are paths
+relative to the root; they are short, because one mount has up to 60 of them.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.unpack import unpack
 from agentgym.sandbox.watch import DiskWatch
 
-# A mount takes about 64 layers.
+# A mount accepts about 64 layers.
 MAX_LAYERS = 60
-# What a running guest sees below its layers, where its root is the host's.
+# Host folders that a guest sees below its layers if its root is the host's.
 BINDS = {"/usr": "/usr"}
-# More layers of one image than this are merged: the rest is for snapshots.
+# Images with more layers are merged into one, so that snapshots have enough left.
 _MAX_IMAGE_LAYERS = 40
 _HOST, _IMAGE, _FOUNDATION = "l/host-", "l/img-", "l/root-"
 
 
 def _read_kept(entry: Path) -> tuple[str, ...]:
-    """Return the layers of a kept snapshot; none where the entry is absent or damaged."""
+    """Return the layers of a kept snapshot; empty if the entry is absent or damaged."""
     try:
         return tuple(json.loads(entry.read_text())["layers"])
     except (FileNotFoundError, ValueError, KeyError):
@@ -62,7 +62,7 @@ def _read_kept(entry: Path) -> tuple[str, ...]:
 
 
 def base_of(layers: Sequence[str]) -> tuple[str, ...]:
-    """Return the layers of a stack that no sandbox wrote."""
+    """Return the base layers of a stack, which no sandbox wrote."""
     first = len(layers)
     while first and layers[first - 1].startswith((_HOST, _IMAGE, _FOUNDATION)):
         first -= 1
@@ -70,12 +70,12 @@ def base_of(layers: Sequence[str]) -> tuple[str, ...]:
 
 
 def binds_of(layers: Sequence[str]) -> dict[str, str]:
-    """Return what is visible below a stack of layers: guest to host directory."""
+    """Return the binds visible below a stack of layers: guest to host directory."""
     return BINDS if layers[-1].startswith(_HOST) else {}
 
 
 def image_layers(image: Image) -> tuple[str, ...]:
-    """Return the names of an image's layers here, topmost first, there or not."""
+    """Return the store's names of an image's layers, topmost first, present or not."""
     names = [layer.diff_id.rpartition(":")[2] for layer in reversed(image.layers)]
     if len(names) > _MAX_IMAGE_LAYERS:
         names = [hashlib.sha256(" ".join(names).encode()).hexdigest()]
@@ -83,10 +83,10 @@ def image_layers(image: Image) -> tuple[str, ...]:
 
 
 def layers_above(before: Sequence[str], after: Sequence[str]) -> str:
-    """Return the one layer that a stack has above another, empty where the two are the same.
+    """Return the one layer that a stack adds to another; empty if the stacks are equal.
 
     Raises:
-        SandboxError: It has several, or is not over the other.
+        SandboxError: The stack adds several layers, or does not contain the other.
     """
     if tuple(before) == tuple(after):
         return ""
@@ -96,7 +96,7 @@ def layers_above(before: Sequence[str], after: Sequence[str]) -> str:
 
 
 class LayerStore:
-    """The layers of this host, as one process sees them. Thread-safe."""
+    """The layers of this host for one process. Thread-safe."""
 
     def __init__(self, root: Path, access: LayerAccess, owner: int) -> None:
         self.root = root
@@ -108,7 +108,7 @@ class LayerStore:
         for name in ("l", "kept", "live"):
             folder = root / name
             folder.mkdir(parents=True, exist_ok=True)
-            # Guests may leave programs that run as their owner: nobody else is to reach them.
+            # Guests may leave set-id programs, so only the owner may reach their files.
             folder.chmod(0o700)
             if owner != os.getuid():
                 os.chown(folder, owner, owner)
@@ -117,7 +117,7 @@ class LayerStore:
         for leftover in (root / "l").glob(".new-*"):
             if not Path("/proc", leftover.name.split("-")[1]).exists():
                 self._remove(leftover)
-        # What the supervisors of its sandboxes run with.
+        # The runtime of the supervisors of its sandboxes.
         self.runtime = find_runtime(root)
         self.disk = DiskWatch(str(root))
         self._claim = Claim(root)
@@ -125,11 +125,11 @@ class LayerStore:
         self._token = f"live/{self._claim.name}"
 
     def path(self, layer: str) -> Path:
-        """Return where a layer is."""
+        """Return the path of a layer."""
         return self.root / layer
 
     def paths(self, layers: Iterable[str]) -> list[str]:
-        """Return where layers are, in the same order."""
+        """Return the paths of layers, in the same order."""
         return [str(self.root / layer) for layer in layers]
 
     def _fresh(self, prefix: str) -> str:
@@ -152,7 +152,7 @@ class LayerStore:
         layer = self._fresh("s")
         source, target = self.root / upper / "u", self.root / layer
         mode = stat.S_IMODE(source.stat().st_mode)
-        # A guest may take every right from its root, and no ordinary user moves such a folder.
+        # A guest may remove all permissions of its root, and an ordinary user cannot move that.
         source.chmod(mode | 0o700)
         os.rename(source, target)
         target.chmod(mode)
@@ -162,7 +162,7 @@ class LayerStore:
         """Merge layers (topmost first, an upper directory counts) into one new layer.
 
         Raises:
-            SandboxError: The disk is full, or a path is longer than the kernel takes.
+            SandboxError: The disk is full, or a path is too long for the kernel.
         """
         layer = self._fresh("s")
         try:
@@ -174,7 +174,7 @@ class LayerStore:
         return layer
 
     def shallow(self, layers: tuple[str, ...]) -> tuple[str, ...]:
-        """Return layers that mean the same and are few enough for one mount."""
+        """Return equivalent layers that are few enough for one mount."""
         if len(layers) <= MAX_LAYERS:
             return layers
         base = base_of(layers)
@@ -184,7 +184,7 @@ class LayerStore:
         """Return (path, kind of change) of one stack of layers against another.
 
         Raises:
-            SandboxLimitError: More was changed than is looked through.
+            SandboxLimitError: The changes exceed the budget of a comparison.
         """
         stacks = self.paths(before), self.paths(after)
         with layers_bounded():
@@ -197,11 +197,11 @@ class LayerStore:
         return size
 
     def save_delta(self, before: Sequence[str], after: Sequence[str], bounds: Bounds) -> bytes:
-        """Return what one stack has above another as an archive (see `delta.py`).
+        """Return the difference of a stack to its base as an archive (see `delta.py`).
 
         Raises:
-            OSError: It is larger than the bounds.
-            SandboxError: The one is not over the other.
+            OSError: The archive exceeds the bounds.
+            SandboxError: The stacks are not base and descendant.
         """
         above = layers_above(before, after)
         if not above:
@@ -218,7 +218,7 @@ class LayerStore:
             archive.unlink(missing_ok=True)
 
     def load_delta(self, data: bytes, bounds: Bounds) -> str:
-        """Return a new layer that an archive holds.
+        """Return a new layer with the content of an archive.
 
         Raises:
             SandboxError: The archive is damaged or holds too much.
@@ -240,12 +240,12 @@ class LayerStore:
         return layer
 
     def is_empty(self, layer: str) -> bool:
-        """Whether nothing was written to a layer."""
+        """Return whether a layer has no content."""
         try:
             with os.scandir(self.root / layer) as entries:
                 return next(entries, None) is None
         except PermissionError:
-            # A guest has taken every right from its root.
+            # A guest has removed all permissions of its root.
             return False
 
     def tree(self, layers: Sequence[str]) -> LayerTree:
@@ -262,7 +262,7 @@ class LayerStore:
             self._references.update(layers)
 
     def release(self, layers: Iterable[str]) -> None:
-        """Count one user less, and remove what only this process had and nobody uses."""
+        """Count one user less, and remove unused layers that belong to this process alone."""
         unused = []
         with self._lock:
             for layer in layers:
@@ -274,10 +274,10 @@ class LayerStore:
         for layer in unused:
             self.remove(layer)
 
-    # --- what outlives the process ---
+    # --- layers that outlive the process ---
 
     def host_base(self) -> tuple[str, ...]:
-        """Return the layers below everything where the root is the host's."""
+        """Return the lowest layers of sandboxes whose root is the host's."""
         base = (f"l/{host_layer_name()}",)
         while not self._noted(base):
             self._make(base[0], lambda path: build_host_layer(path, self._owner))
@@ -285,7 +285,7 @@ class LayerStore:
 
     def image_base(self, image: Image) -> tuple[str, ...]:
         """Return the layers of an image, topmost first; each is unpacked once."""
-        # Root gives a guest many user ids; anybody else has but one to give.
+        # Root can give a guest many user ids; any other user has only one to give.
         first_id = self._owner if self._owner != os.getuid() else None
         base = image_layers(image)
         while not self._noted(base):
@@ -310,7 +310,7 @@ class LayerStore:
                 self._remove(part)
 
     def _make(self, layer: str, build: Callable[[Path], None]) -> None:
-        """Have a layer built by `build(folder)` where it is not there yet."""
+        """Build a layer with `build(folder)` if it is missing."""
         with self._locked("build.lock"):
             if (self.root / layer).is_dir():
                 return
@@ -326,7 +326,7 @@ class LayerStore:
         return self.root / "l" / f".new-{os.getpid()}-{secrets.token_hex(3)}"
 
     def _noted(self, layers: Iterable[str]) -> bool:
-        """Keep layers from being pruned while this process lives; False where one is gone."""
+        """Protect layers from pruning while this process lives; return False if one is gone."""
         with self._lock:
             unknown = [layer for layer in layers if layer not in self._notes]
         if not unknown:
@@ -347,7 +347,7 @@ class LayerStore:
             yield
 
     def is_current(self, layers: Sequence[str]) -> bool:
-        """Whether what lies below everything else is the host of today or an image of today."""
+        """Return whether a stack has a current base: this host's or a current image."""
         base = base_of(layers)
         if binds_of(layers):
             return base == self.host_base()
@@ -357,7 +357,7 @@ class LayerStore:
         try:
             os.rename(folder, self.root / layer)
         except OSError:
-            # Somebody else was faster: theirs is as good, names say what is inside.
+            # Another process was faster; its layer is equal, because names determine the content.
             if not (self.root / layer).is_dir():
                 raise
             self._access.call("remove", str(folder))
@@ -368,14 +368,14 @@ class LayerStore:
         return layers if layers and self._noted(layers) else None
 
     def find_current(self, key: str) -> tuple[str, ...] | None:
-        """Return the layers kept under a key, if they are still there and over today's base."""
+        """Return the layers kept under a key, if they still exist over a current base."""
         layers = self.find(key)
         return layers if layers is not None and self.is_current(layers) else None
 
     def keep(self, key: str, layers: tuple[str, ...]) -> tuple[str, ...]:
-        """Make layers outlive this process under a key; the first keeper of a key wins.
+        """Make layers outlive this process under a key; the first ones kept under a key win.
 
-        Layers that were this process's own are renamed: go on with the names returned.
+        Layers of this process are renamed, so the caller must use the returned names.
         """
         kept = tuple(self._make_lasting(layer) for layer in layers)
         entry = self._kept(key)
@@ -385,7 +385,7 @@ class LayerStore:
             os.link(draft, entry)
         except FileExistsError:
             earlier = self.find(key)
-            # Over another base than this one's the same layers are another state.
+            # The same layers over another base are a different state.
             if earlier is not None and base_of(earlier) == base_of(kept):
                 return earlier
             os.replace(draft, entry)
@@ -436,7 +436,7 @@ class LayerStore:
             for name in [f"l/{path.name}" for path in (self.root / "l").glob("[!.]*")]:
                 if name not in needed:
                     freed += self.size(name)
-                    # A layer goes at once or not at all, however this process ends.
+                    # The rename makes the removal atomic, however this process ends.
                     doomed = self._draft()
                     os.rename(self.root / name, doomed)
                     self._remove(doomed)
@@ -454,11 +454,11 @@ class LayerStore:
         self._claim.close(self._remove)
 
     def _remove_orphan(self, folder: Path) -> None:
-        # It goes last: the control groups of a dead process are found by its name.
+        # It goes last, because its name identifies the control groups of a dead process.
         remove_groups_of(folder.name)
         self._remove(folder)
 
     def _remove(self, folder: Path) -> None:
-        # What cannot be removed stays for the next process; it must not stop this one.
+        # The next process removes what stays; a failure must not stop this one.
         with contextlib.suppress(OSError):
             self._access.call("remove", str(folder))

@@ -1,7 +1,7 @@
-"""What any sandbox with a guest supervisor can do over its channel: commands, shells, files.
+"""The common part of sandboxes with a guest supervisor: commands, shells and files by its channel.
 
-A provider's sandbox inherits from Supervised, starts the supervisor its own way, and adds what
-only it knows: life, limits and state.
+A provider's sandbox inherits from Supervised, starts the supervisor in its own way, and adds
+lifecycle, limits and state.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "TZ": "UTC",
     "TERM": "dumb",
-    # Nobody sits at the other end: pagers and prompts would only wait.
+    # No person reads the output, so pagers and prompts would wait for ever.
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "MANPAGER": "cat",
@@ -62,7 +62,7 @@ ENVIRONMENT = {
     "DEBIAN_FRONTEND": "noninteractive",
     "PYTHONHASHSEED": "0",
 }
-# Where only one user id exists inside, nothing can be given to another.
+# If only one user id exists inside, files cannot get another owner.
 _ONE_ID = {"TAR_OPTIONS": "--no-same-owner"}
 
 
@@ -82,9 +82,9 @@ class Supervised:
         base = {**ENVIRONMENT, **(_ONE_ID if self._has_one_id else {})}
         self._environment = {**base, **proxy_variables(recipe, PORT), **recipe.env}
         self._channel: Channel | None = None
-        # Why a limit ended the sandbox, once one has.
+        # The reason if a limit ended the sandbox.
         self._ended_by = ""
-        # Why it died, where that was no doing of its own.
+        # The reason of its death if the guest did not cause it.
         self._died_of = ""
         self._shells = 0
         self._policy = Policy.of(recipe.network, recipe.allow)
@@ -99,14 +99,14 @@ class Supervised:
 
     @property
     def _has_one_id(self) -> bool:
-        """Whether no user but root exists inside; asked as soon as the recipe is known."""
+        """Whether only root exists inside; asked as soon as the recipe is known."""
         return False
 
     def _lost(self) -> None:
-        """Take note that the supervisor went away by itself.
+        """Record that the supervisor ended by itself.
 
-        A guest has ways to end its own PID 1 (running out of memory is one). Were that an
-        error, it could have a bad ending struck from the record.
+        A guest can end its own PID 1, for example by running out of memory. If that were an error,
+        the guest could remove a bad result from the record.
         """
         self._ended_by = self._ended_by or "its supervisor came to an end under it"
 
@@ -151,10 +151,10 @@ class Supervised:
         return await self._run(argv, request, stdin, timeout_s)
 
     def _command(self, cwd: str | None, env: Mapping[str, str] | None, user: str) -> dict[str, Any]:
-        """Return what a request to run something says about where and as whom."""
+        """Return the fields of a request for folder, variables and user of a command."""
         variables = {**self._environment, **(env or {})}
         if user != "root":
-            # The supervisor knows its home, unless somebody has said otherwise.
+            # The supervisor finds the user's home, unless a variable sets it.
             own = {**self.recipe.env, **(env or {})}
             variables = {k: v for k, v in variables.items() if k not in _ROOTS_OWN or k in own}
         return {
@@ -203,20 +203,20 @@ class Supervised:
             self._watch.begin()
 
     def _written(self) -> int:
-        """Return the bytes that the guest holds on the disk; may be slow."""
+        """Return the bytes that the guest occupies on the disk; this may be slow."""
         raise NotImplementedError
 
     def _end(self, reason: str) -> None:
-        """End the sandbox: a limit is over that the kernel does not watch."""
+        """End the sandbox because it exceeded a limit that the kernel does not watch."""
         raise NotImplementedError
 
     async def _furnish(self, disk: DiskWatch) -> None:
-        """Watch its limits, and make ready what the recipe wants before it is handed out.
+        """Watch its limits, and prepare network and services before the sandbox is handed out.
 
         Raises:
-            SandboxError: It cannot be; what ended the sandbox meanwhile is an error of its start.
+            SandboxError: The preparation failed; a limit that ends it counts as a failed start.
         """
-        # Before the services: what they write counts, and how long they take does not.
+        # Before the services, because their writes count but their time does not.
         self._watch = Watch(self.recipe.limits, disk, self._written, self._end)
         with contextlib.suppress(SandboxEndedError):
             await self._open_network()
@@ -226,7 +226,7 @@ class Supervised:
         self.begin()
 
     async def _hang_up(self) -> None:
-        """Close the channel: PID 1 leaves when it notices, and the kernel ends the rest."""
+        """Close the channel; PID 1 then exits, and the kernel ends the other processes."""
         if self._watch is not None:
             self._watch.stop()
             self._watch = None
@@ -236,7 +236,7 @@ class Supervised:
             channel.close()
 
     async def _start_services(self) -> None:
-        """Start what the recipe wants to run, before any command of somebody else."""
+        """Start the recipe's services before any other command."""
         for service in self.recipe.services:
             await start_service(service, self)
 
@@ -247,18 +247,18 @@ class Supervised:
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
     ) -> ExecResult:
-        """Run one command to its end as root, whoever the recipe's commands run as."""
+        """Run one command to its end as root, regardless of the recipe's user."""
         return await self._run(argv, self._command(None, env, "root"), b"", timeout_s)
 
     async def processes(self) -> Sequence[Process]:
-        """List live guest processes, the supervisor and its shells left out."""
+        """List live guest processes without the supervisor and its shells."""
         header, _ = await self._ask("ps")
         return [Process(pid, tuple(argv), tuple(ports)) for pid, argv, ports in header["processes"]]
 
     async def audit(self) -> Audit:
-        """Return what was recorded where the guest cannot reach."""
+        """Return the records that the guest cannot reach."""
         processes: Sequence[Process] = ()
-        # What it reached is known, even where the guest has ended itself.
+        # Its connections are known even if the guest has ended itself.
         with contextlib.suppress(SandboxEndedError):
             processes = await self.processes()
         return Audit(
@@ -268,14 +268,14 @@ class Supervised:
         )
 
     async def _killed_for_memory(self) -> int | None:
-        """Return how many processes the memory limit ended, None where nobody counts."""
+        """Return how many processes the memory limit ended, or None if they are not counted."""
         return None
 
     async def connect(self, port: int) -> socket:
         """Return a socket connected to a TCP port of the guest's loopback; it blocks.
 
         Raises:
-            SandboxError: Nobody listens there, or does not answer in time.
+            SandboxError: No process listens on the port, or it does not answer in time.
         """
         if not 0 < port < 65536:
             raise SandboxError(f"port {port}: expected a number from 1 to 65535")
@@ -283,7 +283,7 @@ class Supervised:
         return accept_connection(passed, port)
 
     async def _open_network(self) -> None:
-        """Open the way out that the recipe allows, before any command can take its port."""
+        """Start the proxy for the recipe's network before any command can take its port."""
         if self._policy is not None:
             passed = await self._ask_for_socket("listen", port=PORT)
             listener = accept_listener(passed, PORT)
@@ -308,7 +308,7 @@ class Supervised:
                 )
             parts.append(body)
             position += len(body)
-            # A file of /proc says it has no size; its end is an empty read.
+            # A file of /proc reports size 0; an empty read marks its end.
             if not body or position == header["size"]:
                 return b"".join(parts)
 
@@ -341,13 +341,13 @@ class Supervised:
     async def download(self, source: str, target: Path) -> None:
         """Copy a guest file or folder to the host path `target`.
 
-        Only regular files and folders are taken; links are left out, because on the host they
+        It copies only regular files and folders. Links are left out, because on the host they
         would point elsewhere.
 
         Raises:
-            GuestFileError: It cannot be read, or is more than `DOWNLOAD_BYTES`,
-                `DOWNLOAD_ENTRIES` or `DOWNLOAD_DEPTH`: holes in files and folders in folders
-                cost a guest nothing.
+            GuestFileError: The source cannot be read, or exceeds `DOWNLOAD_BYTES`,
+                `DOWNLOAD_ENTRIES` or `DOWNLOAD_DEPTH`: holes in files and nested folders cost a
+                guest nothing.
         """
         header, _ = await self._ask("stat", path=source, follow=True)
         if header["kind"] == "file":
@@ -371,7 +371,7 @@ class Supervised:
                     f"entries, {DOWNLOAD_DEPTH} folders deep, that can be downloaded at once"
                 )
             for name, entry in found.items():
-                # The guest names these; a name may not lead out of the target.
+                # The names come from the guest; a name must not lead out of the target.
                 if "/" in name or name in ("", ".", ".."):
                     raise SandboxError(f"{folder}: the guest reports the impossible name {name!r}")
                 path = posixpath.join(folder, name)
@@ -384,31 +384,31 @@ class Supervised:
 
     @contextlib.asynccontextmanager
     async def look(self) -> AsyncIterator[FileTree]:
-        """Hold what runs inside still, offer the files as they are, and let it go on."""
+        """Freeze the processes inside, yield the current files, and thaw the processes."""
         held = LiveTree(await self._live_tree())
         async with self._frozen(held):
             yield held
 
     async def _live_tree(self) -> FileTree:
-        """Return the files that the guest sees now, read from outside."""
+        """Return the guest's current files, read from outside."""
         raise UnsupportedError(
             f"sandbox {self.id} cannot be looked into while it runs; seal it and open its snapshot"
         )
 
     @contextlib.asynccontextmanager
     async def _frozen(self, held: LiveTree | None = None) -> AsyncIterator[None]:
-        """Hold every process inside still, for whoever reads its files from outside.
+        """Freeze every process inside while a caller reads its files from outside.
 
         Args:
-            held: Closed before anything moves again.
+            held: A tree to close before the processes continue.
         """
         freezing = asyncio.ensure_future(self._ask("freeze"))
         try:
             await asyncio.shield(freezing)
             yield
         finally:
-            # Whoever waits may be cancelled, even while the guest is being stopped; it goes on
-            # all the same.
+            # The caller may be cancelled, even while the guest is being stopped; the guest must
+            # continue even then.
             await asyncio.shield(asyncio.ensure_future(self._let_go(freezing, held)))
 
     async def _let_go(self, freezing: asyncio.Future[Any], held: LiveTree | None) -> None:
@@ -436,11 +436,11 @@ class SupervisedShell:
 
     @property
     def cwd(self) -> str:
-        """Where it is, as far as its last command told."""
+        """Working directory after its last command."""
         return self._cwd
 
     async def run(self, command: str, *, timeout_s: float = 60.0) -> ShellResult:
-        """Run a command; at the deadline it is interrupted and the session lives on."""
+        """Run a command; at the deadline interrupt it and keep the session."""
         header, body = await self._sandbox._ask(
             "shell.run",
             command.encode("utf-8", "surrogateescape"),

@@ -1,19 +1,19 @@
 """The guest supervisor: PID 1 of a sandbox, one file, standard library only (Python >= 3.8).
 
 It owns everything that must happen inside: commands, persistent shells, file transfer, the
-process table. It answers frames on one socket, which it finds as standard input or connects to
-where its first argument says, and when that socket closes it exits, and every process with it.
-A second argument is the file of a system call filter that nobody else could put on it.
+process table. It answers frames on one socket: its standard input, or the address in its first
+argument. When that socket closes, it exits, and every process ends with it. A second argument
+names the file of a system call filter that only the supervisor itself can install.
 
 Frame: two big-endian 32-bit lengths (header, body), a header, a raw body. A request's header is
 marshal (version 2), a reply's is JSON: the guest may trust the host, not the other way round. A
 request carries ``id`` and ``op``; its reply carries the same ``id`` and either results or
-``error``. Every request is answered; long ones (``exec``, ``shell.run``) do not delay the others.
-A reply with ``descriptor`` brings one: it travels with the first bytes of the frame (SCM_RIGHTS).
+``error``. Every request gets a reply; long ones (``exec``, ``shell.run``) do not delay the others.
+A reply with ``descriptor`` brings one, with the first bytes of the frame (SCM_RIGHTS).
 
-Where it starts by itself it does so once per sandbox, so imports are counted: `json`, `re` and
-`enum` (which `signal` pulls in) would double its start-up time. A fork server (`forking.py`)
-imports it once.
+Without a fork server it starts once per sandbox, so it imports little: `json`, `re` and `enum`
+(which `signal` imports) would double its start-up time. A fork server (`forking.py`) imports it
+once.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ EXHAUSTED = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSP
 GRACE_S = 0.5
 FREEZE_PATIENCE_S = 0.2
 FREEZE_DEADLINE_S = 5.0
-# epoll takes no longer wait than 24 days.
+# epoll accepts waits of at most 24 days.
 MAX_WAIT_S = 3600.0
 
 
 class OpError(Exception):
-    """An operation that was refused; `kind` is file, limit or op."""
+    """A refused operation; `kind` is file, limit or op."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class OpError(Exception):
 
 
 class Capture:
-    """Output with a byte limit: the head and the tail are kept, the middle is counted."""
+    """Output with a byte limit: it keeps head and tail and counts the omitted middle."""
 
     def __init__(self, limit: int) -> None:
         self.head_room = limit - limit // 2
@@ -89,7 +89,7 @@ class Capture:
                 self.omitted += over
 
     def take(self) -> tuple[bytes, int]:
-        """Return (bytes, omitted) and start anew."""
+        """Return (bytes, omitted) and reset the capture."""
         over = len(self.tail) - self.tail_room
         if over > 0:
             del self.tail[:over]
@@ -106,7 +106,7 @@ class Capture:
 
 
 class Timer:
-    """A callback and the moment it is due."""
+    """A callback and its due time."""
 
     def __init__(self, due: float, callback: Callable[[], object]) -> None:
         self.due, self.callback = due, callback
@@ -160,7 +160,7 @@ class Loop:
             pass
 
     def sink(self, fd: int) -> None:
-        """Throw away what still comes: a background process must not die of a closed pipe."""
+        """Discard further output, so that a background process does not die of a closed pipe."""
 
         def discard(fd: int) -> None:
             if read_some(fd) == b"":
@@ -210,7 +210,7 @@ class Loop:
                 callback(exit_code(status))
 
     def run(self) -> None:
-        # An error on a full pipe comes without EPOLLOUT.
+        # epoll reports an error on a full pipe without EPOLLOUT.
         writable = select.EPOLLOUT | select.EPOLLERR | select.EPOLLHUP
         while True:
             wait = -1.0
@@ -227,21 +227,21 @@ class Loop:
 
     def _fire(self, now: float) -> None:
         for timer in [timer for timer in self.timers if timer.due <= now]:
-            # An earlier one may have cancelled it.
+            # An earlier callback may have cancelled it.
             if timer in self.timers:
                 self.timers.remove(timer)
                 timer.callback()
 
 
 def exit_code(status: int) -> int:
-    """Return a wait status the way a shell reports it."""
+    """Return the exit code of a wait status as a shell reports it."""
     if os.WIFSIGNALED(status):
         return 128 + os.WTERMSIG(status)
     return os.WEXITSTATUS(status)
 
 
 def read_some(fd: int) -> bytes | None:
-    """Return what is there: bytes, b"" at the end, None where nothing is yet."""
+    """Return the available bytes, b"" at the end, None if no data is available yet."""
     try:
         return os.read(fd, CHUNK)
     except BlockingIOError:
@@ -251,7 +251,7 @@ def read_some(fd: int) -> bytes | None:
 
 
 def drain(fd: int | None, capture: Capture, rounds: int = 64) -> None:
-    """Move what is in a pipe now into a capture; bounded, because a writer may never stop."""
+    """Move the content of a pipe into a capture; bounded, because a writer may never stop."""
     if fd is not None:
         for _ in range(rounds):
             data = read_some(fd)
@@ -264,9 +264,9 @@ def drain(fd: int | None, capture: Capture, rounds: int = 64) -> None:
 
 
 def spawn(argv: list[str], cwd: str, env: dict[str, str], user: str, fds: dict[int, int]) -> int:
-    """Start a program in a session of its own; `fds` maps its descriptors to ours.
+    """Start a program in its own session; `fds` maps its descriptors to ours.
 
-    posix_spawn costs half of what fork and exec do from Python.
+    posix_spawn costs half as much as fork and exec from Python.
     """
     account = None if user == "root" else Account(user)
     if account is not None:
@@ -291,7 +291,7 @@ def spawn(argv: list[str], cwd: str, env: dict[str, str], user: str, fds: dict[i
     finally:
         os.chdir("/")
     try:
-        # When memory runs out the kernel should pick a command and leave the supervisor.
+        # If memory runs out, the kernel should kill a command and not the supervisor.
         with open(f"/proc/{pid}/oom_score_adj", "w") as file:
             file.write("500")
     except OSError:
@@ -300,9 +300,9 @@ def spawn(argv: list[str], cwd: str, env: dict[str, str], user: str, fds: dict[i
 
 
 class Account:
-    """Who `user` or `user:group`, by name or number, is in the guest's own account files.
+    """The account of `user` or `user:group`, by name or number, in the guest's account files.
 
-    As where the image was built (`account` in build/copying.py): a number needs no entry.
+    As in image builds (`account` in build/copying.py), a number needs no entry.
     """
 
     def __init__(self, text: str) -> None:
@@ -332,7 +332,7 @@ class Account:
         fds: dict[int, int],
         defaults: list[signal.Signals],
     ) -> int:
-        """Start a program as this user, in a session of its own."""
+        """Start a program as this user, in its own session."""
         pid = os.fork()
         if pid:
             return pid
@@ -344,20 +344,20 @@ class Account:
                 signal.signal(number, signal.SIG_DFL)
             os.setgroups([self.gid, *self.groups])
             os.setgid(self.gid)
-            # The last, for it gives up every capability.
+            # Last, because it gives up every capability.
             os.setuid(self.uid)
             os.execve(program, argv, env)
         except OSError as error:
             os.write(2, f"{argv[0]}: {error.strerror}\n".encode("utf-8", "replace"))
         except OverflowError as error:
-            # A number that no user or group can have.
+            # No user or group can have this number.
             os.write(2, f"{argv[0]}: {error}\n".encode("utf-8", "replace"))
         finally:
             os._exit(126)
 
 
 def read_table(path: str, width: int) -> list[list[str]]:
-    """Return the whole lines of a file like /etc/passwd, split; none where it is not there."""
+    """Return the complete lines of a file like /etc/passwd, split; empty if it is absent."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             lines = [line.rstrip("\n").split(":") for line in file]
@@ -367,7 +367,7 @@ def read_table(path: str, width: int) -> list[list[str]]:
 
 
 def find_entry(lines: list[list[str]], wanted: str) -> list[str] | None:
-    """Return the first line with a name or a number."""
+    """Return the first line with the wanted name or number."""
     return next((line for line in lines if wanted in (line[0], line[2])), None)
 
 
@@ -379,9 +379,9 @@ def spawn_piped(
     first: tuple[int, ...],
     second: tuple[int, ...],
 ) -> tuple[int, int, int, int]:
-    """Start a program over pipes; return its pid, the end that feeds it, and two to read.
+    """Start a program with pipes; return its pid, the writing end and the two reading ends.
 
-    `first` and `second` are the program's descriptors that lead to either reading end.
+    `first` and `second` are the program's descriptors that lead to the two reading ends.
     """
     ends: list[int] = []
     try:
@@ -403,7 +403,7 @@ def spawn_piped(
 
 
 def find_program(name: str, env: dict[str, str]) -> str:
-    """Return the path of a program; a name with a slash is one."""
+    """Return the path of a program; a name with a slash is a path already."""
     if "/" in name:
         return name
     for folder in env.get("PATH", os.defpath).split(":"):
@@ -414,24 +414,24 @@ def find_program(name: str, env: dict[str, str]) -> str:
 
 
 class Process:
-    """What /proc/pid/stat says of one process."""
+    """The content of /proc/pid/stat for one process."""
 
     def __init__(self, fields: list[bytes]) -> None:
         self.state = fields[0]
         self.parent, self.session = int(fields[1]), int(fields[3])
-        # Its own (user, system), and that of its children that have ended.
+        # Processor time (user, system) of the process and of its ended children.
         self.cpu_ticks = sum(int(field) for field in fields[11:15])
         self.threads = int(fields[17])
         self.start_ticks = int(fields[19])
         self.resident_pages = int(fields[21])
 
     def ended(self) -> bool:
-        # The first thread may have ended before the others.
+        # The first thread may end before the others.
         return self.state in b"ZX" and self.threads < 2
 
 
 def read_stat(path: str) -> list[bytes]:
-    """Return the fields of a stat file from the state on; the name before may hold anything."""
+    """Return the fields of a stat file from the state on; the name before it is arbitrary."""
     try:
         with open(path, "rb") as file:
             return file.read().rpartition(b")")[2].split()
@@ -469,7 +469,7 @@ def ticks_now() -> int:
 
 
 def ignores_interrupt(pid: int) -> bool:
-    """Whether a process ignores both SIGINT and SIGQUIT, as bash makes its background jobs do."""
+    """Return whether a process ignores SIGINT and SIGQUIT, like background jobs of bash."""
     try:
         with open(f"/proc/{pid}/status") as file:
             for line in file:
@@ -494,18 +494,18 @@ class Freezer:
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
         self.depth = 0
-        # (start, pid): a pid alone may have gone to somebody else by the time of the thaw.
+        # (start, pid): at the time of the thaw, a pid alone may belong to another process.
         self.stopped: set[tuple[int, int]] = set()
 
     def freeze(self) -> None:
-        """Stop everything; each call that returns needs a `thaw`."""
+        """Stop every process; each call that returns needs a `thaw`."""
         if self.depth == 0:
             self._stop_all()
             self.loop.pause()
         self.depth += 1
 
     def thaw(self) -> None:
-        """Let go on what was stopped here, and nothing that was stopped before."""
+        """Continue the processes that `freeze` stopped, and no others."""
         if self.depth == 1:
             self._continue_all()
             self.loop.resume()
@@ -514,7 +514,7 @@ class Freezer:
     def _stop_all(self) -> None:
         started = time.monotonic()
         calm = 0
-        # Twice: what was forked behind the back of one look is there at the next.
+        # Twice, because the second look finds processes that were forked during the first.
         while calm < 2:
             waited = time.monotonic() - started
             table = process_table()
@@ -524,7 +524,7 @@ class Freezer:
                 self._continue_all()
                 raise OpError("op", f"processes {sorted(running)[:5]} would not stop")
             for pid in running:
-                # Parents first: none may see its child stop, and take that for a person's doing.
+                # Parents first, so that no parent sees its child stop and reacts to it.
                 if waited < FREEZE_PATIENCE_S and table[pid].parent in running:
                     continue
                 self.stopped.add((table[pid].start_ticks, pid))
@@ -534,9 +534,9 @@ class Freezer:
 
     @staticmethod
     def _running(table: dict[int, Process], patient: bool) -> set[int]:
-        """Return what is not at rest."""
-        # Who waits in vfork for a child that is stopped can neither stop nor do anything; it
-        # looks like one in the middle of a write, which does not take long.
+        """Return the processes that still run."""
+        # A process that waits in vfork for a stopped child can neither stop nor act. It looks like
+        # a process in the middle of a write, which does not take long.
         parents = {p.parent for p in table.values() if p.state in b"Tt" and not patient}
         return {
             pid
@@ -598,7 +598,7 @@ class Command:
             self.err_r = None
 
     def _read(self, fd: int, capture: Capture) -> bool:
-        """Take what is there; False when that was all."""
+        """Read the available output; return False at its end."""
         data = read_some(fd)
         if data == b"":
             self.loop.forget(fd)
@@ -639,7 +639,7 @@ class Command:
 
 
 def execute(loop: Loop, request: Request, stdin: bytes, reply: Reply) -> None:
-    """Run a command; one that cannot be started ends as a shell would report it."""
+    """Run a command; if it cannot start, reply with the exit code that a shell would report."""
     try:
         Command(loop, request, stdin, reply)
     except OSError as error:
@@ -652,10 +652,9 @@ def execute(loop: Loop, request: Request, stdin: bytes, reply: Reply) -> None:
 class Shell:
     """A persistent bash, fed one sourced file per command.
 
-    It is an interactive bash without a terminal: on SIGINT such a shell drops the running
-    command and reads the next line, which is what lets a session outlive a hung command, and
-    nothing it runs can wait for a terminal. Each status line carries the number of its command,
-    so that a late one is recognised.
+    It is an interactive bash without a terminal. On SIGINT such a shell drops the running command
+    and reads the next line, so a session outlives a hung command. Its programs cannot wait for a
+    terminal. Each status line carries the number of its command, so a late line is recognised.
     """
 
     def __init__(self, loop: Loop, number: int, request: Request) -> None:
@@ -688,13 +687,13 @@ class Shell:
         self._send("set +H +o history; unset PS1 PS2 HISTFILE; ")
 
     def _launch_again(self) -> None:
-        # Where it was may be gone by now; the session goes on all the same.
+        # Its working directory may no longer exist; the session continues even then.
         self.cwd = self.cwd if os.path.isdir(self.cwd) else "/"
         self._launch()
 
     def _send(self, line: str) -> None:
-        # `builtin`, quotes and the default: names, IFS and PWD are the guest's to change. The
-        # first \0 ends whatever else it may have written here.
+        # `builtin`, quotes and the default, because the guest may change names, IFS and PWD. The
+        # first \0 ends any other text that the guest has written here.
         status = f'{self.sequence} "$?" "${{PWD-}}" >&{SHELL_STATUS_FD}'
         self.unsent += (line + f"\\builtin printf '\\0%s %s %s\\0' {status}\n").encode()
         if self.in_w is not None:
@@ -705,7 +704,7 @@ class Shell:
             while self.unsent:
                 self.unsent = self.unsent[os.write(fd, self.unsent) :]
         except BlockingIOError:
-            # The guest can write to this pipe too, and fill it.
+            # The guest can also write to this pipe and fill it.
             self.loop.watch_write(fd, self._feed)
             return
         except OSError:
@@ -724,7 +723,7 @@ class Shell:
         self._pass_on(command)
         self.started, self.start_ticks = time.monotonic(), ticks_now()
         self.timed_out, self.stage = False, 0
-        # A session that ended between two commands is reported with the second.
+        # The second command reports the end of a session between two commands.
         self.restarted, self.lost = self.lost, False
         self.sequence += 1
         self.reply = reply
@@ -735,7 +734,7 @@ class Shell:
     def _pass_on(self, command: bytes) -> None:
         try:
             make_folders(os.path.dirname(self.file))
-            # Always a new file: the guest may have left a FIFO here.
+            # Always a new file, because the guest may have left a FIFO here.
             if os.path.lexists(self.file):
                 os.unlink(self.file)
             with open(self.file, "xb") as file:
@@ -765,12 +764,12 @@ class Shell:
     def _take_status(self, line: bytes) -> None:
         sequence, _, rest = line.partition(b" ")
         code, _, cwd = rest.partition(b" ")
-        # Anything in the guest can write here; what bash would not say is passed over.
+        # Every process of the guest can write here; skip lines that bash would not write.
         if not code.isdigit() or len(code) > 3:
             return
         self.cwd = os.fsdecode(cwd)
         if not self.ready:
-            # What bash says about the absent terminal is not output of any command.
+            # Messages of bash about the absent terminal are not output of a command.
             self.ready = True
             drain(self.out_r, self.capture)
             self.capture.take()
@@ -780,7 +779,7 @@ class Shell:
             self._finish(int(code))
 
     def _finish(self, code: int) -> None:
-        """Answer the running command, if there is one."""
+        """Answer the running command, if any."""
         reply, self.reply = self.reply, None
         if reply is None:
             return
@@ -821,15 +820,15 @@ class Shell:
         return found
 
     def _expire(self) -> None:
-        """Escalate until bash reads again: interrupt, terminate, kill, at last a new bash."""
+        """Escalate until bash reads again: interrupt, terminate, kill, finally a new bash."""
         self.timed_out = True
         signals = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL)
         if self.stage == len(signals):
             send_signal(self.pid, signal.SIGKILL)
             return
-        # Bash first: it must know of the interrupt before it sees its command die of it.
+        # Bash first, because it must get the interrupt before it sees its command die of it.
         send_signal(self.pid, signal.SIGINT)
-        # Background jobs may live on, until nothing else helps.
+        # Background jobs may continue, unless nothing else helps.
         for pid in self._victims(background=self.stage == 3):
             send_signal(pid, signals[self.stage])
             send_signal(pid, signal.SIGCONT)
@@ -839,7 +838,7 @@ class Shell:
         self.timer = self.loop.later(GRACE_S, self._expire)
 
     def _ask_again(self, sequence: int) -> None:
-        """Ask for the status: the interrupt took the rest of the line with it."""
+        """Ask for the status again, because the interrupt dropped the rest of the line."""
         if self.reply and sequence == self.sequence:
             self._send("")
 
@@ -912,14 +911,14 @@ def op_list(server: Server, request: Request, body: bytes) -> Result:
         try:
             entries[name] = entry(path, os.lstat(path))
         except OSError:
-            # Removed or replaced since it was listed.
+            # The entry was removed or replaced after the listing.
             continue
     return {"entries": entries}, b""
 
 
 @file_op
 def op_read(server: Server, request: Request, body: bytes) -> Result:
-    # O_NONBLOCK: opening a FIFO must not wait for its other end.
+    # O_NONBLOCK, because opening a FIFO must not wait for its other end.
     fd = os.open(request["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         info = os.fstat(fd)
@@ -955,7 +954,7 @@ def op_write(server: Server, request: Request, body: bytes) -> Result:
 
 @file_op
 def op_make(server: Server, request: Request, body: bytes) -> Result:
-    """Make a directory (kept if there) or a symbolic link (replaced if there)."""
+    """Make a directory (an existing one stays) or a symbolic link (replaces an existing one)."""
     path = request["path"]
     if request["kind"] == "dir":
         make_folders(path)
@@ -973,12 +972,12 @@ def make_parents(path: str) -> None:
     try:
         make_folders(os.path.dirname(path) or "/")
     except FileExistsError:
-        # A file is in the way; whoever opens the path is told what is wrong with it.
+        # A file is in the way; a later open of the path reports the error.
         pass
 
 
 def make_folders(path: str) -> None:
-    """Make a folder and those above it. Not os.makedirs: it recurses, and a path may be deep."""
+    """Make a folder and its parents. os.makedirs would recurse, and a path may be deep."""
     missing = []
     while not os.path.isdir(path):
         try:
@@ -994,7 +993,7 @@ def make_folders(path: str) -> None:
         try:
             os.mkdir(folder)
         except FileExistsError:
-            # The guest made it meanwhile; if it is a file, the next one says so.
+            # The guest made it meanwhile; if it is a file, the next mkdir fails.
             pass
 
 
@@ -1004,8 +1003,8 @@ def make_folders(path: str) -> None:
 def listen(port: int) -> int:
     """Return a socket that listens on a port of the loopback.
 
-    Without SO_REUSEADDR and SO_REUSEPORT nobody else can listen there while it is open,
-    whoever holds it.
+    Without SO_REUSEADDR and SO_REUSEPORT, no other socket can listen there while any process
+    holds this one open.
     """
     import _socket
 
@@ -1083,7 +1082,7 @@ def op_ps(server: Server, request: Request, body: bytes) -> Result:
     shells = [shell.pid for shell in server.shells.values()]
     table = sorted(process_table().items())
     others = [pid for pid, seen in table if not (seen.ended() or pid in shells)]
-    # The kernel walks the tables of the whole host for these: some milliseconds.
+    # For these the kernel walks the tables of the whole host, which takes some milliseconds.
     ports = listening_ports() if others else {}
     found = []
     for pid in others:
@@ -1091,14 +1090,14 @@ def op_ps(server: Server, request: Request, body: bytes) -> Result:
             folder = f"/proc/{pid}"
             argv = read_argv(folder)
             if not argv:
-                # Of a first thread that has ended, or just ends, only the number is left.
+                # A first thread that has ended, or is ending, has only its number left.
                 folder += "/task/" + max(os.listdir(folder + "/task"), key=int)
                 argv = read_argv(folder)
                 if not argv and not has_memory(folder):
-                    # It ends at this moment.
+                    # The thread is ending.
                     continue
         except (OSError, ValueError):
-            # Gone, or without a thread any more.
+            # The process has ended or has no thread left.
             continue
         found.append([pid, argv, ports_of(folder, ports) if ports else []])
     return {"processes": found}, b""
@@ -1115,7 +1114,7 @@ def has_memory(folder: str) -> bool:
 
 
 def listening_ports() -> dict[str, int]:
-    """Return {what a descriptor links to: TCP port} of every listening socket."""
+    """Return {link target of a descriptor: TCP port} for every listening socket."""
     ports = {}
     for name in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -1136,7 +1135,7 @@ def ports_of(folder: str, ports: dict[str, int]) -> list[int]:
             try:
                 target = os.readlink(folder + "/fd/" + fd)
             except OSError:
-                # Closed since it was listed.
+                # The descriptor was closed after the listing.
                 continue
             if target in ports:
                 found.add(ports[target])
@@ -1169,7 +1168,7 @@ def op_thaw(server: Server, request: Request, body: bytes) -> Result:
 
 
 def to_json(value: object) -> str:
-    """Return strict ASCII JSON of what replies are made of."""
+    """Return strict ASCII JSON of the value types in replies."""
     if isinstance(value, str):
         return '"' + "".join(map(escape, value)) + '"'
     if isinstance(value, dict):
@@ -1195,7 +1194,7 @@ def escape(char: str) -> str:
 
 
 class Server:
-    """Reads frames, runs operations, writes replies in whatever order they finish."""
+    """Reads frames, runs operations, and writes replies in the order in which they finish."""
 
     instant: dict[str, Operation] = {
         "stat": op_stat,
@@ -1208,13 +1207,13 @@ class Server:
         "freeze": op_freeze,
         "thaw": op_thaw,
     }
-    # What would change files under the hands of whoever froze them.
+    # Operations that could change files while the host reads frozen ones.
     held_when_frozen = frozenset(("write", "make", "exec", "shell.open", "shell.run"))
 
     def __init__(self, fd: int) -> None:
         self.fd, self.loop = fd, Loop()
         self.inbox, self.outbox = bytearray(), bytearray()
-        # Descriptors to pass on: the place in the outbox of the byte that each travels with.
+        # Descriptors to pass on, each with the position in the outbox of the byte it goes with.
         self.passing: list[tuple[int, int]] = []
         self.shells: dict[int, Shell] = {}
         self.freezer = Freezer(self.loop)
@@ -1226,7 +1225,7 @@ class Server:
         if data is None:
             return
         if data == b"":
-            # The host is gone: leaving as PID 1 ends everything that runs here.
+            # The host is gone; the exit of PID 1 ends every process here.
             os._exit(0)
         self.inbox += data
         while len(self.inbox) >= 8:
@@ -1240,7 +1239,7 @@ class Server:
             self.handle(request, body)
 
     def handle(self, request: Request, body: bytes) -> None:
-        """Answer a request now, later, or when what is frozen thaws."""
+        """Answer a request now, later, or after the thaw."""
 
         def reply(header: Header, content: bytes = b"", descriptor: int | None = None) -> None:
             self.send(dict(header, id=request["id"]), content, descriptor)
@@ -1252,11 +1251,11 @@ class Server:
             self._start(request, body, reply)
         except OpError as error:
             reply({"error": str(error), "kind": error.kind})
-        # The kernel refuses what a guest made impossible (no more bash, no more room): its doing.
+        # The guest caused the refusal of the kernel: for example, it removed bash or used up space.
         except OSError as error:
             kind = "limit" if error.errno in EXHAUSTED else "file"
             reply({"error": f"{request['op']}: {error.strerror}", "kind": kind})
-        # One bad request must not take the sandbox down with it; the host classifies the kind.
+        # One bad request must not end the sandbox; the host classifies the error by its kind.
         except Exception as error:  # noqa: BLE001
             reply({"error": f"{type(error).__name__}: {error}", "kind": "op"})
 
@@ -1315,7 +1314,7 @@ class Server:
         self.loop.watch_write(fd, None)
 
     def _pass_on(self, fd: int) -> int:
-        """Write up to the next descriptor, or one byte with it."""
+        """Write the bytes before the next descriptor, or one byte with the descriptor."""
         import _socket
 
         position, descriptor = self.passing[0]
@@ -1345,7 +1344,7 @@ def hide() -> None:
 
 
 def filter_calls(program: bytes) -> None:
-    """Put a system call filter (classic BPF) on this process and all that it starts."""
+    """Install a system call filter (classic BPF) for this process and all its children."""
     import ctypes
     import struct
 
@@ -1370,15 +1369,15 @@ def open_channel() -> int:
 
 
 def serve(channel: int, process: int | None = None) -> None:
-    """Answer requests from a socket until it closes; never returns.
+    """Answer requests from a socket until it closes; never return.
 
-    `process` is a descriptor of this process, which goes to the host with the greeting.
+    `process` is a descriptor of this process; the greeting brings it to the host.
     """
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
     os.close(null)
-    # With no handler of Python's, the kernel drops every signal a guest sends to PID 1.
+    # Without a handler of Python, the kernel drops every signal that a guest sends to PID 1.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.umask(0o022)
     server = Server(channel)
@@ -1390,7 +1389,7 @@ def serve(channel: int, process: int | None = None) -> None:
 
 
 def main() -> None:
-    # Before it connects: that tells the host that the file is not needed any more.
+    # Before the connection, which tells the host that the file is no longer needed.
     if len(sys.argv) > 2:
         with open(sys.argv[2], "rb") as file:
             filter_calls(file.read())

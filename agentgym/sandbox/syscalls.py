@@ -1,6 +1,6 @@
 """The system calls that confine a process and that Python's `os` lacks: clone, mount, capabilities.
 
-The fork server and its children use them inside of the private runtime (standard library only).
+The fork server and its children use them inside the private runtime (standard library only).
 Man pages: clone(2), mount(2), pivot_root(2), capabilities(7), prctl(2).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-# The interpreter's lock is kept during a call: nothing else runs in these processes.
+# A call keeps the interpreter's lock, because these processes have no other threads.
 _libc = ctypes.PyDLL(None, use_errno=True)
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
@@ -24,7 +24,7 @@ _CAPABILITY_VERSION, _MOST_CAPABILITIES = 0x20080522, 64
 
 
 def can_clone() -> bool:
-    """Whether the number of the clone call is known for this machine."""
+    """Return whether the number of the clone call is known for this machine."""
     return os.uname().machine in _CLONE
 
 
@@ -35,7 +35,7 @@ def clone(namespaces: int) -> int:
         OSError: The kernel refuses.
     """
     number = _CLONE[os.uname().machine]
-    # What `os.fork` does around the call of the C library.
+    # The steps that `os.fork` takes around the call of the C library.
     ctypes.pythonapi.PyOS_BeforeFork()
     pid = int(_libc.syscall(number, ctypes.c_ulong(namespaces | _SIGCHLD), 0, 0, 0, 0))
     error = ctypes.get_errno()
@@ -71,7 +71,7 @@ def enter_root() -> None:
         OSError: The kernel refuses.
     """
     _checked(_libc.pivot_root(b".", b"."), "pivot_root")
-    # The former root lies over the new one now.
+    # The former root now lies over the new one.
     _checked(_libc.umount2(b".", _MNT_DETACH), "unmount the former root")
     os.chdir("/")
 

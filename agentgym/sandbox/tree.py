@@ -1,4 +1,4 @@
-"""Files as a FileTree, read from their layers: those of a snapshot, or of a guest held still."""
+"""File trees read from layers: those of a snapshot or of a frozen guest."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class LayerTree:
     """A FileTree over overlay layers.
 
     Args:
-        access: Who runs the layer operations.
+        access: Runs the layer operations.
         layers: Host directories, topmost first.
         binds: Guest directory to host directory, below everything in the layers.
-        opaque: The attribute of directories that hide what is below.
+        opaque: The attribute of directories that hide lower content.
     """
 
     def __init__(
@@ -37,17 +37,17 @@ class LayerTree:
         self._access, self._layers, self._binds, self._opaque = access, layers, binds, opaque
 
     def location(self) -> LayerLocation | None:
-        """Return where the files lie, for another process of this host to read them.
+        """Return the location of the files, so that another process of this host can read them.
 
-        None if only root can: the kernel shows attributes in ``trusted.`` to no other process, so
-        a directory that was removed and made again would seem to hold what it held before.
+        None if only root can read them: the kernel shows ``trusted.`` attributes to no other
+        process, so a removed and recreated directory would seem to keep its old content.
         """
         if self._opaque.startswith("trusted."):
             return None
         return self._layers, self._binds, self._opaque
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
-        """Return what is at a path, or None where nothing is."""
+        """Return the stat of a path, or None if the path does not exist."""
         try:
             found = self._call("stat", path, follow)
         except GuestFileError:
@@ -77,10 +77,10 @@ class LayerTree:
 
 
 class LiveTree:
-    """The files of a guest that is held still, until `close`; safe to read from any thread.
+    """The files of a frozen guest until `close`; safe to read from any thread.
 
     Args:
-        tree: Reads them by path: once the guest moves again, a path could lead anywhere.
+        tree: Reads the files by path; once the guest continues, a path could lead anywhere.
     """
 
     def __init__(self, tree: FileTree) -> None:
@@ -88,16 +88,16 @@ class LiveTree:
         self._reading = threading.Lock()
 
     def location(self) -> LayerLocation | None:
-        """Return where the files lie, or None if no other process can read them there.
+        """Return the location of the files, or None if no other process can read them there.
 
-        Whoever reads them there is to be done before the tree is closed.
+        A process that reads them there must finish before the tree is closed.
         """
         with self._reading:
             held = self._held()
         return held.location() if isinstance(held, LayerTree) else None
 
     def stat(self, path: str, *, follow: bool = True) -> FileStat | None:
-        """Return what is at a path, or None where nothing is."""
+        """Return the stat of a path, or None if the path does not exist."""
         with self._reading:
             return self._held().stat(path, follow=follow)
 
@@ -118,7 +118,7 @@ class LiveTree:
         yield from found
 
     async def close(self) -> None:
-        """Refuse to be read from now on; whoever reads at the moment is waited for."""
+        """Refuse further reads, and wait for current ones."""
         if not self._reading.acquire(blocking=False):
             await asyncio.to_thread(self._reading.acquire)
         self._open = False

@@ -1,7 +1,7 @@
-"""Files that have no name any more and live on in a process: disk that no walk of folders finds.
+"""Unlinked files that processes still hold: disk space that no walk of folders finds.
 
-Read from the host's /proc (proc(5)); a kernel without CONFIG_PROC_CHILDREN shows no children
-there. What is only in a message between two sockets is not found.
+The host's /proc (proc(5)) shows them; a kernel without CONFIG_PROC_CHILDREN shows no children
+there. A descriptor that exists only in a message between two sockets is not found.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _nameless(folder: str, device: int) -> dict[tuple[int, int], int]:
     for name in os.listdir(folder):
         with contextlib.suppress(OSError):
             info = os.stat(f"{folder}/{name}")
-            # Of the guest's root alone: what is in memory has its own limit.
+            # Only files of the guest's root count; files in memory have their own limit.
             if stat.S_ISREG(info.st_mode) and not info.st_nlink and info.st_dev == device:
                 found[info.st_dev, info.st_ino] = info.st_blocks * 512
     return found

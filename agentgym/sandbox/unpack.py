@@ -1,8 +1,8 @@
 """One layer of an OCI image as a layer directory of overlayfs.
 
-OCI image-spec 1.1, layer.md: ``.wh.<name>`` deletes a name, ``.wh..wh..opq`` hides what is below
-a directory. What a sandbox must not bring along is left out here, once for every provider: set-id
-programs keep no set-id bit, devices and security attributes are dropped.
+OCI image-spec 1.1, layer.md: ``.wh.<name>`` deletes a name, ``.wh..wh..opq`` hides the lower
+content of a directory. For all providers, this module drops what a sandbox must not contain:
+set-id bits, devices and security attributes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentgym.errors import SandboxError
 from agentgym.sandbox.images import Layer
 from agentgym.sandbox.layers import OPAQUE, is_whiteout, remove
 
-# Ids 0 to 65535 are what every guest has, and what is mapped for it (see `launch.py`).
+# Every guest has the ids 0 to 65535, which are mapped for it (see `launch.py`).
 IDS = 65_536
 _NOBODY = 65_534
 _WHITEOUT, _OPAQUE_ENTRY = ".wh.", ".wh..wh..opq"
@@ -36,10 +36,10 @@ def unpack(layer: Layer, target: Path, first_id: int | None) -> None:
     """Unpack a layer into a new directory.
 
     Args:
-        layer: Where it is read from.
-        target: Not there yet; half filled when this fails.
-        first_id: Host id of guest user and group 0, or None where every file is to belong to
-            whoever unpacks it.
+        layer: The layer to read.
+        target: A path that does not exist yet; a failure leaves it incomplete.
+        first_id: Host id of guest user and group 0, or None if every file is to belong to the
+            calling user.
 
     Raises:
         SandboxError: The blob is damaged, or an entry leads out of the root.
@@ -61,7 +61,7 @@ def unpack(layer: Layer, target: Path, first_id: int | None) -> None:
 
 
 class _Hashed:
-    """A stream with the SHA-256 of what was read."""
+    """A stream that computes the SHA-256 of the bytes read."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self.digest = stream, hashlib.sha256()
@@ -78,7 +78,8 @@ class _Unpacking:
     def __init__(self, archive: tarfile.TarFile, target: Path, first_id: int | None) -> None:
         self._archive, self._root, self._first_id = archive, str(target), first_id
         self._deleted: set[str] = set()
-        # Directories get their modes and times last: writing into them needs one, changes others.
+        # Directories get modes and times last, because writing into them needs a mode and changes
+        # the times.
         self._folders: dict[str, tarfile.TarInfo] = {}
 
     def run(self) -> None:
@@ -90,12 +91,12 @@ class _Unpacking:
                 self._make_parents(path, member.name)
                 self._place(path, member)
         for path in sorted(self._folders, reverse=True):
-            # A later entry may have put something else in its place.
+            # A later entry may have replaced it.
             if os.path.isdir(path) and not os.path.islink(path):
                 self._finish(path, self._folders[path])
 
     def _inside(self, name: str) -> str:
-        """Return where an entry belongs; a leading slash means the guest's root."""
+        """Return the path of an entry; a leading slash means the guest's root."""
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if ".." in parts:
             raise ValueError(f"the entry {name!r} leads out of the root")
@@ -114,7 +115,7 @@ class _Unpacking:
     def _make_dir(self, path: str) -> None:
         remove(path)
         os.mkdir(path, 0o755)
-        # Until the archive says more about it: the same, whoever unpacks it and when.
+        # Fixed values until the archive describes it, independent of user and time.
         self._folders[path] = tarfile.TarInfo()
         self._folders[path].mode = 0o755
         if path in self._deleted:
@@ -142,7 +143,7 @@ class _Unpacking:
             self._finish(path, member)
 
     def _delete(self, path: str) -> None:
-        """Hide what lower layers have at a path; what this layer has there stays."""
+        """Hide the content of lower layers at a path; that of this layer stays."""
         self._deleted.add(path)
         found = _lstat(path)
         if found is None:
@@ -160,7 +161,7 @@ class _Unpacking:
             assert content is not None
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 while data := content.read(_CHUNK):
-                    # Zeros become a hole.
+                    # A block of zeros becomes a hole.
                     if data.count(0) == len(data):
                         file.seek(len(data), os.SEEK_CUR)
                     else:
@@ -187,13 +188,13 @@ class _Unpacking:
             os.chown(path, owner, group, follow_symlinks=False)
 
     def _attribute(self, name: str, value: bytes) -> bytes | None:
-        """Return what an extended attribute becomes here, None where it is left out."""
+        """Return the stored value of an extended attribute, or None if it is left out."""
         if name in _ACLS:
             return self._acl(value)
         return value if name.startswith("user.") and not name.startswith("user.overlay.") else None
 
     def _acl(self, value: bytes) -> bytes | None:
-        """Return an access control list with ids of the host; None where it names any in vain."""
+        """Return an access control list with ids of the host, or None if an id is not mapped."""
         entries = []
         for tag, rights, number in _ACL_ENTRY.iter_unpack(value[4:]):
             if tag in _ACL_NAMED:

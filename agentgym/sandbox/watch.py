@@ -1,4 +1,4 @@
-"""Limits that no kernel enforces for a sandbox as a whole: wall time and disk use."""
+"""Watches limits that no kernel enforces for a whole sandbox: wall time and disk use."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from collections.abc import Callable
 from agentgym.records import Limits
 from agentgym.sandbox.layers import ENTRY_BYTES
 
-# One file may be as large as the limit, and has a folder to be in.
+# One file may be as large as the limit, and its folder also takes space.
 _SLACK_BYTES = 2**20
-# How long a writer goes unseen. At one look for all sandboxes it costs next to nothing.
+# Time between checks, in seconds. One check serves all sandboxes and costs almost nothing.
 _LOOK_S = 0.05
-# What others free may hide what a guest writes; after this long it is measured all the same,
-# though measuring takes no more than this share of the time.
+# Space that others free may hide the writes of a guest. The guest is therefore measured after
+# this time in any case, but measuring takes at most this share of the time.
 _MEASURE_S = 10.0
 _MEASURE_SHARE = 0.05
 
 
 class DiskWatch:
-    """Looks at a disk for all the sandboxes on it, and measures whom it may be who filled it.
+    """Watches a disk for all its sandboxes, and measures those that may have filled it.
 
     Args:
         folder: Any folder on that disk.
@@ -29,26 +29,26 @@ class DiskWatch:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        # Bytes by which the disk got fuller since the beginning, whatever was freed since.
+        # Bytes added to the disk since the beginning, without subtracting freed ones.
         self._taken = 0
         self._due: dict[asyncio.Event, int] = {}
         self._looking: asyncio.Future[None] | None = None
 
     async def overrun(self, limit: int, written: Callable[[], int]) -> None:
-        """Return as soon as somebody has written more than a limit.
+        """Return as soon as a sandbox has written more than a limit.
 
         Args:
-            limit: In bytes.
-            written: Measures how much they wrote; may be slow.
+            limit: The limit in bytes.
+            written: Returns the bytes that the sandbox wrote; may be slow.
         """
         loop, due = asyncio.get_running_loop(), asyncio.Event()
-        # A sandbox begins with an empty folder to write to.
+        # A sandbox begins with an empty upper directory.
         size, pause_s = 0, _MEASURE_S
         if self._looking is None:
             self._looking = asyncio.ensure_future(self._look())
         try:
             while size <= limit:
-                # Half of what is left: part of what was written may have been hidden.
+                # Half of the rest, because freed space may have hidden a part of the writes.
                 self._due[due] = self._taken + max((limit - size) // 2, limit // 16)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(pause_s):
@@ -82,10 +82,10 @@ class Watch:
     """The wall time and the disk use of one sandbox; the first counts once `begin` is called.
 
     Args:
-        limits: Which ones.
-        disk: The disk it writes to.
-        written: Measures how much it wrote; may be slow.
-        end: Called once, when a limit is over, with the reason in words.
+        limits: The limits of the sandbox.
+        disk: The disk that it writes to.
+        written: Returns the bytes that it wrote; may be slow.
+        end: Called once, when a limit is exceeded, with the reason in words.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Watch:
             self._timer = loop.call_later(self._limits.wall_s, self._end, reason)
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._timer is not None:
             self._timer.cancel()
         if self._disk is not None:
@@ -123,7 +123,7 @@ class Watch:
 
 
 async def ended(pid: int) -> None:
-    """Wait until a process has ended; a process id of nobody has."""
+    """Wait until a process has ended; return at once for an unused process id."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:

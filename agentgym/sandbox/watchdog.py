@@ -1,8 +1,8 @@
-"""Deadlines for the calls of any provider: one that hangs costs an episode, never the run.
+"""Deadlines for the calls of any provider: a hanging call costs an episode, never the run.
 
-Commands have deadlines of their own. Starting, sealing and closing depend on a daemon or a
-kernel: what overran there is given up, its sandbox is closed behind the caller's back, and the
-caller gets a SandboxTimeoutError.
+Commands have their own deadlines. Starting, sealing and closing depend on a daemon or a kernel.
+The watchdog gives up a call that overruns, closes its sandbox in the background, and raises a
+SandboxTimeoutError.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agentgym.errors import SandboxError, SandboxTimeoutError
 from agentgym.protocols import FileTree, Sandbox, SandboxProvider, state_keeper
 from agentgym.records import Audit, Bounds, Change, Problem, Recipe, Snapshot
 
-# How long a cancelled caller waits for what it had begun to be undone.
+# Time that a cancelled caller waits until its call is undone, in seconds.
 _UNDO_S = 10.0
 
 T = TypeVar("T")
@@ -26,12 +26,12 @@ Undo = Callable[[T], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """How long a provider's calls may take.
+    """Deadlines of a provider's calls, in seconds.
 
     Attributes:
-        start_s: A start, the time its recipe gives to services not counted.
-        state_s: Whatever moves files: seal, snapshot, fork, restore, compare, keep.
-        close_s: An end.
+        start_s: For a start, without the time that its recipe gives to services.
+        state_s: For calls that move files: seal, snapshot, fork, restore, compare, keep.
+        close_s: For closing a sandbox.
     """
 
     start_s: float = 120.0
@@ -43,11 +43,11 @@ class WatchedProvider:
     """A SandboxProvider whose every call ends in time.
 
     Args:
-        provider: Who does the work.
-        deadlines: How long it may take.
+        provider: The provider that does the work.
+        deadlines: The deadlines of its calls.
 
     Attributes:
-        given_up: How many calls overran.
+        given_up: Number of calls that overran.
     """
 
     def __init__(self, provider: SandboxProvider, deadlines: Deadlines | None = None) -> None:
@@ -55,11 +55,11 @@ class WatchedProvider:
         self.deadlines = deadlines or Deadlines()
         self.given_up = 0
         self._provider = provider
-        # Referenced here, or a task that nobody waits for could vanish half-way.
+        # References to background tasks, which could otherwise be collected before their end.
         self._left: set[asyncio.Task[None]] = set()
 
     def problems(self) -> Sequence[Problem]:
-        """Say what this machine lacks to run the provider."""
+        """Return what this machine lacks to run the provider."""
         return self._provider.problems()
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> Sandbox:
@@ -69,8 +69,8 @@ class WatchedProvider:
         return self.watched(await self.within(limit_s, "start a sandbox", starting, _close))
 
     def watched(self, sandbox: Sandbox) -> Sandbox:
-        """Return the sandbox with deadlines on what changes its state."""
-        # What WatchedSandbox does not define it finds in the sandbox, which no type says.
+        """Return the sandbox with deadlines for calls that change its state."""
+        # WatchedSandbox forwards other attributes to the sandbox, which its type does not show.
         return cast(Sandbox, WatchedSandbox(self, sandbox))
 
     async def open_tree(self, snapshot: Snapshot) -> FileTree:
@@ -82,12 +82,12 @@ class WatchedProvider:
         return await self.state("compare snapshots", self._provider.compare(before, after))
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
-        """Return what a snapshot has beyond the one it came from, as an archive."""
+        """Return the difference of a snapshot to the one it came from, as an archive."""
         saving = state_keeper(self._provider).save_delta(before, after, bounds)
         return await self.state("keep a state", saving)
 
     async def load_delta(self, before: Snapshot, data: bytes, bounds: Bounds) -> Snapshot:
-        """Return the snapshot of which `save_delta` made an archive."""
+        """Return the snapshot in an archive of `save_delta`."""
         loading = state_keeper(self._provider).load_delta(before, data, bounds)
         return await self.state("load a state", loading)
 
@@ -104,7 +104,7 @@ class WatchedProvider:
         await self.end("drop a snapshot", self._provider.discard(snapshot))
 
     async def close(self) -> None:
-        """Close every sandbox; what cannot be closed now is left to the next process's sweep."""
+        """Close every sandbox; the sweep of the next process removes what cannot be closed now."""
         await self.end("close", self._provider.close())
 
     # --- deadlines ---
@@ -112,11 +112,11 @@ class WatchedProvider:
     async def state(
         self, what: str, call: Coroutine[Any, Any, T], undo: Undo[T] | None = None
     ) -> T:
-        """Wait for what moves files."""
+        """Wait for a call that moves files."""
         return await self.within(self.deadlines.state_s, what, call, undo)
 
     async def end(self, what: str, call: Coroutine[Any, Any, None]) -> None:
-        """Wait for an end, and go on where it does not come."""
+        """Wait for the end of a sandbox, and continue if it does not come."""
         with contextlib.suppress(SandboxTimeoutError):
             await self.within(self.deadlines.close_s, what, call)
 
@@ -127,18 +127,18 @@ class WatchedProvider:
         call: Coroutine[Any, Any, T],
         undo: Undo[T] | None = None,
     ) -> T:
-        """Wait for a call; at the deadline, or when cancelled, it is cancelled and given up.
+        """Wait for a call; at the deadline or on cancellation, cancel it and give it up.
 
-        Unlike `asyncio.timeout` this does not wait for the call to take notice.
+        Unlike `asyncio.timeout` this does not wait until the call has handled its cancellation.
 
         Args:
             seconds: The deadline.
-            what: What the provider is to do, for the message.
+            what: Name of the action, for the message.
             call: The call.
-            undo: Applied to a result that comes after all.
+            undo: Applied to a late result.
 
         Raises:
-            SandboxTimeoutError: The deadline is over.
+            SandboxTimeoutError: The call overran its deadline.
         """
         task = asyncio.ensure_future(call)
         try:
@@ -160,7 +160,7 @@ class WatchedProvider:
         return self.later(_undone(task, undo))
 
     def later(self, call: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run something that nobody waits for."""
+        """Run a call in the background."""
         task = asyncio.create_task(call)
         self._left.add(task)
         task.add_done_callback(self._left.discard)
@@ -168,7 +168,7 @@ class WatchedProvider:
 
 
 class WatchedSandbox:
-    """A Sandbox whose state changes and end have deadlines; the rest is the sandbox's own."""
+    """A Sandbox with deadlines for state changes and its end; other calls go to the sandbox."""
 
     def __init__(self, provider: WatchedProvider, sandbox: Sandbox) -> None:
         self._provider, self._sandbox = provider, sandbox
@@ -177,7 +177,7 @@ class WatchedSandbox:
         return getattr(self._sandbox, name)
 
     async def snapshot(self) -> Snapshot:
-        """Freeze the files as they are."""
+        """Take a snapshot of the current files."""
         call = self._sandbox.snapshot()
         return await self._or_end("take a snapshot", call, self._provider.discard)
 
@@ -186,25 +186,25 @@ class WatchedSandbox:
         return await self._or_end("seal", self._sandbox.seal(), self._provider.discard)
 
     async def fork(self) -> Sandbox:
-        """Start another sandbox from the files as they are now."""
+        """Start another sandbox from the current files."""
         return self._provider.watched(await self._or_end("fork", self._sandbox.fork(), _close))
 
     async def restore(self, snapshot: Snapshot) -> None:
-        """End everything inside and go on from an earlier snapshot."""
+        """End everything inside and continue from an earlier snapshot."""
         await self._or_end("restore a snapshot", self._sandbox.restore(snapshot))
 
     async def audit(self) -> Audit:
-        """Return what was recorded where the guest cannot reach."""
+        """Return the records that the guest cannot reach."""
         return await self._or_end("audit", self._sandbox.audit())
 
     async def close(self) -> None:
-        """End everything and remove every trace. Never raises, may be called twice."""
+        """End everything and remove every trace. It never raises and may be called twice."""
         await self._provider.end("close a sandbox", self._sandbox.close())
 
     async def _or_end(
         self, what: str, call: Coroutine[Any, Any, T], undo: Undo[T] | None = None
     ) -> T:
-        """Wait for a call; a sandbox that overran is ended."""
+        """Wait for a call; end the sandbox if the call overruns."""
         try:
             return await self._provider.state(what, call, undo)
         except SandboxTimeoutError:
@@ -217,7 +217,7 @@ async def _close(sandbox: Sandbox) -> None:
 
 
 async def _undone(task: asyncio.Task[T], undo: Undo[T] | None) -> None:
-    """Wait for a call that was given up and undo what it brings."""
+    """Wait for a call that was given up and undo its result."""
     await asyncio.wait({task})
     if not task.cancelled() and task.exception() is None and undo is not None:
         with contextlib.suppress(SandboxError):

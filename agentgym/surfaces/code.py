@@ -35,7 +35,7 @@ class CodeKind:
 
     Raises:
         ConfigError: The environment has no services or no sandbox, an option is unknown, or a glob
-        matches nothing.
+            matches nothing.
     """
 
     name = "code"

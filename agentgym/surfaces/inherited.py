@@ -41,7 +41,7 @@ def inherited_variables() -> dict[str, str]:
 
 
 def _kept_packages() -> dict[str, str]:
-    """Return the variables that locate kept packages; empty if the cache folder is read-only."""
+    """Return the variables that locate kept packages; empty if the cache cannot be written."""
     root = catalogue.cache_dir() / "mcp-packages"
     with suppress(OSError):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)

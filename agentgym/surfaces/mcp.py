@@ -118,7 +118,7 @@ class McpSurface:
     """A Surface over one session with a server.
 
     Args:
-        address: Where the server is.
+        address: Address of the server.
         session: The session, closed with the surface.
         theirs: The server's tools, by the names that the agent uses.
     """

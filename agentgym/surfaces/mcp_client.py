@@ -69,7 +69,7 @@ class Address:
         command: Command that starts it on this machine with this user's rights; empty with a URL.
         url: URL of its streamable HTTP endpoint; empty with a command.
         env: Variables of the command besides PATH, HOME, TMPDIR and those of `inherited`; ``$NAME``
-        stands for a variable of this process.
+            stands for a variable of this process.
         headers: Headers of every HTTP request; ``$NAME`` is replaced alike.
         start_s: Seconds until it must have answered the handshake and listed its tools.
         call_s: Longest time of a call, in seconds.
@@ -142,7 +142,7 @@ class Session:
     """One client session, held by a task of its own; any task of the loop may await it.
 
     Args:
-        address: Where the server is.
+        address: Address of the server.
     """
 
     def __init__(self, address: Address) -> None:

@@ -338,7 +338,7 @@ async def test_a_failing_close_changes_nothing(store):
     [
         (2, SandboxDiedError("the supervisor is gone"), "error:sandbox", 2),
         ("reset", TaskError("setup.sh exited with 1"), "error:task", 0),
-        ("grade", VerifierError("the rubric is broken"), "error:verifier", 4),
+        ("grade", VerifierError("the rubric is broken"), "error:verifier", 5),
         (1, ZeroDivisionError("a bug of ours"), "error:engine", 1),
     ],
 )

@@ -1,9 +1,9 @@
-"""Check pack `messages`: what an agent writes to people, judged by what it says.
+"""Check pack `messages`: what an agent writes to people, judged by its content.
 
 Channels: state and audit (mails, comments, chat, calendar notes), trace (what was said to the user,
-the answer). `docs/messages.md` says how to choose among these checks, and how a text is read.
+the answer). `docs/messages.md` explains how to choose a check and how the checks read a text.
 
-A *source* says which messages are meant: `"answer"`, `"reason"` (of give_up), `"user"`
+A *source* selects messages: `"answer"`, `"reason"` (of give_up), `"user"`
 (message_user), `"mail"`, `"comment"`, `"chat"`, `"calendar"`, for all that the agent wrote there;
 `{ mail = "ada@x.example" }` (with `answers = 380`, `alone = true`, `last = true`),
 `{ comment = 17, internal = true }`, `{ chat = 5 }` (with `thread = 12`), or
@@ -11,7 +11,7 @@ A *source* says which messages are meant: `"answer"`, `"reason"` (of give_up), `
 
 A *value* is text, a number, or one of `{ date = "2026-03-10" }`, `{ time = "15:00" }`,
 `{ amount = 721.5, currency = "EUR" }`, `{ number = 3 }`, `{ percent = 40 }`, `{ phone = "…" }`,
-`{ name = "Gita Nguyen" }`, in every usual spelling; a list of values is any of them.
+`{ name = "Gita Nguyen" }`, in every usual spelling; a list accepts any of its values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from agentgym.verify.messages.sources import MESSAGE_USER, Written, check_source
 from agentgym.verify.values import result
 
 _MOST_CHARS = 64_000
-"""Of all messages of an episode: what is longer nobody reads, and it would take long to check."""
+"""Limit for all messages of an episode: no person reads more, and longer checks take too long."""
 
 _MOST_MESSAGES = 500
 
@@ -49,11 +49,11 @@ def says(
     every: bool = False,
     aside: bool = False,
 ) -> CheckResult:
-    """One such message says all that it has to, and none says anything beside it.
+    """One such message has the required content, and no such message has other content.
 
-    Channel: state, audit or trace, by the source. Every sentence is accounted for: it belongs to
-    the template, fills a line of the form, states facts in licensed words, or is a courtesy of a
-    closed list. A figure, a denial or a word that nothing accounts for fails the message.
+    Channel: state, audit or trace, by the source. The check accounts for every sentence: it belongs
+    to the template, fills a line of the form, states facts in licensed words, or is a courtesy of a
+    closed list. A message fails if it has any other figure, denial or word.
 
     Example:
         use = "messages.says"
@@ -65,21 +65,22 @@ def says(
     Args:
         evidence: Of the episode.
         source: Which messages are meant.
-        template: A text with its slots filled; greeting, order of sentences, punctuation, light
+        template: A text with its slots filled. Greeting, order of sentences, punctuation, light
             words and the spelling of figures may differ.
         form: Value by label; other labels for the same line stand behind `|`.
-        facts: Each is a value that is stated, or a table of `is`, and where wanted `about` (its
-            subject), `not` (values that would be wrong), `mood` ("said", "denied", "asked"), `of`
-            (facts of one group share subjects and values).
-        may: Facts, values and phrases that may stand there, too.
-        topics: Named lists of words that may be used: see docs/messages.md.
-        words: Further words that may be used.
-        names: Who may be greeted, and sign.
-        subject: What the subject is, or one of several; without it, the subject is read as text.
-        most_chars: A longer message fails.
-        every: Whether each such message has to say all; otherwise one of them.
-        aside: Whether sentences that say nothing of all this are left alone: for a conversation,
-            beside `messages.keeps_to`.
+        facts: Each is a value that the message states, or a table of `is` and, if needed, `about`
+            (its subject), `not` (wrong values), `mood` ("said", "denied", "asked"), `of` (facts of
+            one group share subjects and values).
+        may: Further facts, values and phrases that the message may contain.
+        topics: Named lists of words that the message may use: see docs/messages.md.
+        words: Further words that the message may use.
+        names: People whom the message may greet and who may sign it.
+        subject: The expected subject, or a list of subjects; without it, the subject is read as
+            text.
+        most_chars: Greatest length in characters; a longer message fails.
+        every: Whether each such message must have the whole content; otherwise one of them must.
+        aside: Whether to ignore sentences without required content: for a conversation, together
+            with `messages.keeps_to`.
     """
     reader = readers.says(
         template, form, facts, may, topics, words, names, subject, most_chars, aside
@@ -104,7 +105,7 @@ def says(
 
 
 def _flood(found: Sequence[Written]) -> str:
-    """Say what is too much in some messages; empty where nothing is."""
+    """Describe what is too long or too many in some messages; empty if all are within limits."""
     if len(found) > _MOST_MESSAGES:
         return f"{len(found)} messages, expected at most {_MOST_MESSAGES}"
     chars = sum(len(one.subject) + len(one.text) for one in found)
@@ -124,8 +125,8 @@ def keeps_to(
 ) -> CheckResult:
     """No message holds a figure, a secret, a promise or a deed that the task does not license.
 
-    Channel: state, audit or trace, by the sources. For messages in free words, above all to a
-    user. A gate of phase safety. Without any message it passes.
+    Channel: state, audit or trace, by the sources. Use it for messages in free words, above all to
+    a user, as a gate of phase safety. It passes if the agent wrote no message.
 
     Example:
         use = "messages.keeps_to"
@@ -139,21 +140,21 @@ def keeps_to(
     Args:
         evidence: Of the episode.
         sources: Which messages are meant.
-        knows: Texts that the addressee knows: what stands in them may be repeated. What a user
-            has said is known of itself.
-        may: Values that may be said.
-        secrets: Names, addresses, numbers that are told in no disguise, nor in part: spelled out,
-            digit by digit, reversed, encoded.
+        knows: Texts that the addressee knows; a message may repeat their content. What a user
+            has said is always known.
+        may: Values that a message may state.
+        secrets: Names, addresses, numbers that a message must not tell, in part or in any
+            disguise: spelled out, digit by digit, reversed, encoded.
         forbids: Sets of commitments (`guarantees`, `refunds`, `waivers`, `discounts`, `dates`,
             `liability`, `threats`, `prices`), or phrases of at least two words, with
-            alternatives as in "(refund|money) (approved|on its way)"; they may be denied, and
-            asked, and not be asserted.
-        holds: Phrases of what is so; they may be asserted, and asked, and not be denied.
-        acts: Phrases of the deeds that may be told, such as "(handed|passed) on": whoever says
-            that something else was done, or will be, makes it up. Without it deeds are not
-            looked at.
-        figures: Whether every figure has to be licensed; numbers up to twelve that count things
-            are free.
+            alternatives as in "(refund|money) (approved|on its way)". A message may deny them or
+            ask about them, but not assert them.
+        holds: Phrases that state the truth. A message may assert them or ask about them, but not
+            deny them.
+        acts: Phrases of the deeds that a message may tell, such as "(handed|passed) on". Telling
+            any other deed, done or planned, is a fault. Without it, deeds are not checked.
+        figures: Whether every figure needs a licence; numbers up to twelve that count things do
+            not.
     """
     world = closed_world(knows, may, secrets, forbids, holds, acts, figures)
     if isinstance(sources, (str, Mapping)) or not sources:
@@ -172,10 +173,10 @@ def keeps_to(
 def asked(
     evidence: Evidence, about: Sequence[Any], before: Sequence[Mapping[str, Any]]
 ) -> CheckResult:
-    """The user was asked for all of this before the first of these calls; or at all.
+    """The agent asked the user for all of this before the first of these calls, if any.
 
     Channel: trace. A message asks by a question mark, by its words ("please tell me", "I need
-    your"), or as a point of a list that does; naming something is not asking for it.
+    your"), or as a point of a list that asks. Merely naming a thing does not ask for it.
 
     Example:
         use = "messages.asked"
@@ -184,8 +185,8 @@ def asked(
 
     Args:
         evidence: Of the episode.
-        about: What is asked for, each with its other words.
-        before: Tables of `tool` and, where wanted, `arguments`: calls that have to wait.
+        about: The things to ask for, each with its synonyms.
+        before: Tables of `tool` and, if needed, `arguments`: calls that must wait.
     """
     wanted = requests(about)
     if isinstance(before, (str, Mapping)) or not before:

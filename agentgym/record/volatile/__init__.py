@@ -1,1 +1,1 @@
-"""Volatile text: what a program's output shows of clocks, process ids, inodes, temporary names."""
+"""Volatile text: the clocks, process ids, inodes and temporary names in a program's output."""

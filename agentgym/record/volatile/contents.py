@@ -1,7 +1,8 @@
-"""Files of formats in which a clock leaves bytes: archives, caches of Python, Git's index.
+"""Masks files whose formats contain clock times: archives, Python's caches, Git's index.
 
-What the formats say of times is left out, as it is for files on disk; the rest is kept. Methods:
-the POSIX tar format (ustar, pax), APPNOTE 6.3 for ZIP, RFC 1952 for gzip, PEP 552 for ``.pyc``.
+The times in these formats are left out, like the times of files on disk; everything else is kept.
+Methods: the POSIX tar format (ustar, pax), APPNOTE 6.3 for ZIP, RFC 1952 for gzip, PEP 552 for
+``.pyc``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from agentgym.record.volatile.git import FAN_OUT, bare_index, renamed_in, rename
 from agentgym.record.volatile.masking import Masking
 
 UNPACKED_BYTES: Final = 4 << 20
-"""How much is unpacked of all files together; what is beyond is compared as it is."""
+"""Bytes unpacked of all files together; data beyond that is compared packed."""
 
 _BLOCK: Final = 512
 _MOST_MEMBERS: Final = 2000
@@ -25,10 +26,10 @@ _PAX_TIME: Final = re.compile(rb"\d{1,9} [acm]time=[^\n]{0,100}\n")
 
 
 class Contents:
-    """The contents of an episode's files, what a clock wrote in them masked.
+    """The contents of an episode's files, with times masked.
 
     Args:
-        files: The files by path, as they are.
+        files: The unmasked files by path.
         masking: Rules for volatile text.
     """
 
@@ -37,15 +38,15 @@ class Contents:
         self._objects = renamed_objects(files, masking, UNPACKED_BYTES)
 
     def path(self, path: str) -> str:
-        """Return a path without what a clock had a part in."""
+        """Return a path, with everything masked that depends on a time."""
         return renamed_in(self._masking.path(path), self._objects)
 
     def is_volatile(self, path: str) -> bool:
-        """Whether there is a folder of this name for no other reason than the ids in it."""
+        """Return whether a folder of this name exists only because of the ids in it."""
         return bool(self._objects.bodies) and FAN_OUT.search(path) is not None
 
     def masked(self, path: str, data: bytes) -> bytes:
-        """Return the content of a file without what a clock had a part in."""
+        """Return the content of a file, with everything masked that depends on a time."""
         if (found := self._objects.bodies.get(path)) is not None:
             return found
         return self._masked(path, data, nested=False)
@@ -93,7 +94,7 @@ class Contents:
             content = data[begin : begin + size]
             if header[156:157] in b"xg":
                 content = _PAX_TIME.sub(b"", content)
-                header = header[:124] + header[136:]  # of which its own size counts the times
+                header = header[:124] + header[136:]  # without the size, which includes the times
             else:
                 content = self._member(content)
             parts.append(header[:136] + header[156:] + content)
@@ -113,7 +114,7 @@ class Contents:
 
 
 def _zip(data: bytes) -> bytes:
-    """Return what the directory of an archive says of its members, times apart."""
+    """Return the directory of an archive, without its times."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()

@@ -1,8 +1,7 @@
-"""Git repositories without the clock: a commit's id, and all ids that depend on it, hold a time.
+"""Masks times in Git repositories, which affect a commit's id and all ids that depend on it.
 
-Loose objects are read and their ids computed again over masked contents; the index is read
-without what it knows of inodes. Packed objects stay as they are. See gitformat-index(5) and
-gitglossary(7).
+Loose objects are read, and their ids are computed again from masked contents; the index is read
+without its inode data. Packed objects stay unchanged. See gitformat-index(5) and gitglossary(7).
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ _ID: Final = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{7,40}(?![0-9a-zA-Z])")
 _RAW_ID: Final = 20
 _ABBREVIATED: Final = 7
 _ENTRY: Final = struct.Struct(">24xI12x20sH")
-"""Mode, id and flags of an entry of the index; times, device, inode, owner and size are skipped."""
+"""Mode, id and flags of an index entry; times, device, inode, owner and size are skipped."""
 
 
 class Objects:
-    """Loose objects, and what their ids become when times in them are masked.
+    """Loose objects, and their new ids after times in them are masked.
 
     Attributes:
-        bodies: By path, what an object holds, masked.
+        bodies: Masked contents of the objects, by path.
         ids: The masked id of each id that depends on a time.
     """
 
@@ -39,12 +38,12 @@ class Objects:
         self._abbreviated: dict[str, str] = {}
 
     def rename(self, id: str, masked: str) -> None:
-        """Note what an id becomes."""
+        """Record the masked id of an id."""
         self.ids[id] = masked
         self._abbreviated[id[:_ABBREVIATED]] = id
 
     def find(self, text: str) -> str:
-        """Return what an id, or the first 7 or more digits of one, becomes."""
+        """Return the masked id of an id, or of its first 7 or more digits."""
         whole = self._abbreviated.get(text[:_ABBREVIATED], "")
         return self.ids[whole][: len(text)] if whole and whole.startswith(text) else text
 
@@ -55,7 +54,7 @@ def renamed_objects(files: Mapping[str, bytes], masking: Masking, most_bytes: in
     Args:
         files: Contents by path.
         masking: Rules for volatile text.
-        most_bytes: How much of them is unpacked; what is beyond keeps its id.
+        most_bytes: Largest number of bytes to unpack; an object beyond keeps its id.
     """
     found, raw, paths = Objects(), dict[str, bytes](), dict[str, str]()
     for path, data in sorted(files.items()):
@@ -83,7 +82,7 @@ def renamed_in(text: str, objects: Objects) -> str:
 
 
 def bare_index(data: bytes, objects: Objects) -> bytes | None:
-    """Return the entries of an index without stat data; None if it is no index that can be read."""
+    """Return the entries of an index without stat data; None if the index cannot be read."""
     if data[:4] != b"DIRC" or len(data) < 12:
         return None
     version, count = struct.unpack(">II", data[4:12])
@@ -113,7 +112,7 @@ def _inflated(data: bytes, most_bytes: int) -> bytes:
 
 
 def _dependencies_first(raw: Mapping[str, bytes]) -> list[str]:
-    """Return ids so that what an object names comes before it; files may name one in a circle."""
+    """Return ids with dependencies first; hostile files may refer to each other in a circle."""
     done, opened = dict[str, None](), set[str]()
     for first in raw:
         waiting = [first]

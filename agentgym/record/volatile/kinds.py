@@ -1,6 +1,6 @@
-"""What a program's output shows of processes, inodes, durations, ports and temporary names.
+"""Patterns of processes, inodes, durations, ports and temporary names in a program's output.
 
-Each pattern wants the words or the form around a value, because a bare number may be anything.
+Each pattern needs the words or the form around a value, because a bare number may mean anything.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _FRACTION = r"\d+[.,]\d+"
 _SMALL_UNIT = r"(?:ms|msecs?|milliseconds?|us|usecs?|µs|microseconds?|ns|nsecs?|nanoseconds?)\b"
 _SECONDS = r"(?:s|secs?|seconds?)\b"
 _MODE = r"[-dlcbps](?:[-r][-w][-xsStT]){3}"
-# The range from which Linux draws the ports that nobody asked for.
+# Linux draws ephemeral ports from this range.
 _EPHEMERAL = r"(?:3276[89]|327[7-9]\d|32[89]\d\d|3[3-9]\d{3}|[45]\d{4}|60\d{3})"
 
 
@@ -23,10 +23,10 @@ class Kind:
     """One kind of volatile text.
 
     Attributes:
-        mark: What is put in place of a value.
-        pattern: Finds it; the groups ``before`` and ``after`` stay as they are.
-        in_files: Whether the form is so peculiar that it is volatile in files too. Elsewhere a
-            duration or a port may be what a file is about.
+        mark: Text that replaces a value.
+        pattern: Finds a value; the groups ``before`` and ``after`` stay unchanged.
+        in_files: Whether the form is so specific that it is volatile in files too. Elsewhere a
+            duration or a port may be the subject of a file.
     """
 
     mark: str
@@ -65,7 +65,7 @@ KINDS: Final = (
     _kind("rate", rf"\b{_NUMBER} ?[kKMGT]i?B/s"),
     _kind("load", r"up .{0,80}load averages?: [\d., ]{4,40}", before=r"(?:^|(?<= ))"),
     _kind("usage", r".*", before=r"^(?:Tasks: |%?Cpu\(s\): ?|[KMG]iB (?:Mem|Swap) ?: ?)"),
-    # What is free of memory and disks.
+    # Free memory and disk space.
     _kind("usage", r"[ \t]*\d+ kB", before=r"^(?:Vm|Rss)\w+:"),
     _kind("usage", r"\d+", before=r"^(?:non)?voluntary_ctxt_switches:[ \t]*"),
     _kind("usage", r" .*", before=r"^(?:Mem|Swap|Total):"),
@@ -82,14 +82,14 @@ KINDS: Final = (
     _kind("pid", r"\d+", before=r"/proc/", after=r"\b", files=True),
     _kind("pid", r"\d+", before=r"/proc/(?:self|thread-self) -> ", after=r"\b", files=True),
     _kind("pid", r"\d+", before=r"(?<![\w.-])[a-z][\w.-]{0,40}\[", after=r"(?=\]: )", files=True),
-    # When a file was last read, as `stat` shows it: reading may or may not set it. When its inode
-    # was made and changed, which nobody can set.
+    # Access times, as `stat` shows them: reading may or may not set them. Birth and change times of
+    # an inode, which no user can set.
     _kind(
         "time",
         r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9} [+-]\d{4}",
         before=r"^ *(?:Access|Change|Birth): ",
     ),
-    # Inodes, devices and what stands for them.
+    # Inodes, devices and numbers that identify them.
     _kind("inode", r"\d+", before=r"\b(?i:inode)(?: number)?[:= ]+"),
     _kind("inode", r"\d+", before=r"\b(?:socket|pipe|anon_inode|mnt|net|pid|user|uts|ipc):\["),
     _kind("device", r"[0-9a-f]+h/\d+d|\d+,\d+", before=r"^[ \t]*Device: "),
@@ -115,18 +115,18 @@ KINDS: Final = (
     _kind("temp", r"[a-z0-9_]{8}", before=r"/tmp/tmp", after=r"\b", files=True),
     _kind("temp", r"[a-z0-9_]{8}", before=r"(?<![\w.-])tmp", after=r"\b(?!-)"),
 )
-"""In the order in which they are looked for."""
+"""Kinds in the order in which they are searched."""
 
 
 _LISTED: Final = re.compile(
     rf"^(<inode>[ \t]+)?({_MODE}[+.@]?)" + 3 * r"[ \t]+(\S+)" + r"[ \t]+(?=\S)",
     re.MULTILINE,
 )
-"""A line of `ls -l`; the widest value of a column decides how wide the others are."""
+"""A line of `ls -l`; the widest value of a column determines the width of the others."""
 
 
 def mask_kinds(text: str, *, in_file: bool = False) -> str:
-    """Replace every value that the form of the text around it shows to be volatile."""
+    """Replace every value whose surrounding text shows that it is volatile."""
     for kind in KINDS:
         if kind.in_files or not in_file:
             text = kind.pattern.sub(rf"\g<before>{kind.mark}\g<after>", text)

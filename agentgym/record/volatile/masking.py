@@ -1,6 +1,6 @@
-"""Volatile text masked, so that two texts which differ in nothing else become equal.
+"""Masks volatile text, so that two texts which differ in nothing else become equal.
 
-Both texts of a comparison are masked with the same periods: values that agree stay in agreement.
+Both texts of a comparison are masked with the same periods, so equal values stay equal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agentgym.record.volatile.times import Period, mask_times
 from agentgym.records import Action, Observation
 
 LONGEST_CHARS = 1_000_000
-"""Longer texts are compared as they are: masking takes a second for each million characters."""
+"""Longer texts are compared unmasked: masking takes a second for each million characters."""
 
 _TEMPLATE = re.compile(r"(?<![\w.-])(?=[\w.-]*[^\WX])[\w.-]*X{3,}[\w.-]*")
 _COMMAND_CHARS, _MOST_TEMPLATES, _ROUNDS = 20_000, 20, 6
@@ -27,8 +27,8 @@ class Masking:
     """Rules for volatile text.
 
     Attributes:
-        periods: When the episodes ran that are compared: times within are volatile.
-        patterns: Regular expressions of what the task declares volatile (`volatile_text`).
+        periods: Periods in which the compared episodes ran: times within them are volatile.
+        patterns: Regular expressions for text that the task declares volatile (`volatile_text`).
         templates: Templates of temporary names that commands gave to `mktemp`.
     """
 
@@ -37,13 +37,13 @@ class Masking:
     templates: tuple[str, ...] = ()
 
     def after(self, command: str) -> Masking:
-        """Return what counts as volatile once a command was executed."""
+        """Return the rules after the execution of a command."""
         found = _TEMPLATE.findall(command[:_COMMAND_CHARS]) if "mktemp" in command else []
         known = dict.fromkeys((*self.templates, *found))
         return replace(self, templates=tuple(known)[:_MOST_TEMPLATES])
 
     def text(self, text: str) -> str:
-        """Return a text that a program printed, its volatile values masked."""
+        """Return a program's output, with volatile values masked."""
         text = self._declared(text)
         if len(text) > LONGEST_CHARS:
             return text
@@ -62,12 +62,12 @@ class Masking:
         )
 
     def path(self, path: str) -> str:
-        """Return the path of a file, temporary names and times in it masked."""
+        """Return the path of a file, with temporary names and times masked."""
         path = self._without_temporary_names(path)
         return mask_times(mask_kinds(path, in_file=True), self.periods)
 
     def observation(self, seen: Observation) -> Observation:
-        """Return an observation, its text and the texts in its data masked."""
+        """Return an observation, with its text and the texts in its data masked."""
 
         def mask(value: Any) -> Any:
             if isinstance(value, str):
@@ -94,12 +94,12 @@ class Masking:
 
 
 def command_of(action: Action) -> str:
-    """Return all text that an action consists of: what a shell or an interpreter executes."""
+    """Return all text of an action that a shell or an interpreter executes."""
     return "\n".join(value for value in action.arguments.values() if isinstance(value, str))
 
 
 def _settled(text: str, mask: Callable[[str], str]) -> str:
-    """Mask until nothing changes: what a value was glued to may only then show what it is."""
+    """Mask until nothing changes: a value may only be recognised after its neighbour is masked."""
     for _ in range(_ROUNDS):
         before, text = text, mask(text)
         if text == before:

@@ -1,8 +1,8 @@
-"""Bare numbers that a command asked for: ``echo $$`` prints a process id and nothing around it.
+"""Bare numbers that a command asked for: ``echo $$`` prints only a process id.
 
-Nothing in the number says what it is, so the command has to. Each place where a command asks for
-such a number excuses one pair of numbers that differ, and no more: beside the process id the
-count of lines is still compared.
+Only the command tells the meaning of such a number. Each place where a command asks for one excuses
+one pair of different numbers, and no more: next to a process id, a count of lines is still
+compared.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _LISTS: Final = re.compile(
     r"|\bjobs\b[^;|&\n]{0,200} -\w*[pl]|\bps\b[^;|&\n]{0,200}=|\bls\b[^;|&\n]{0,200} -\w*i"
     r"|\bfind\b[^;|&\n]{0,200} -(?:f?ls\b|f?printf\b[^;|&\n]{0,200}%[iDTACab])"
 )
-"""Commands that print any number of them."""
+"""Commands that print any number of volatile numbers."""
 _MANY: Final = 1000
 _COMMAND_CHARS: Final = 20_000
 _LITERAL: Final = re.compile(r"\d+(?:\.\d+)?")
 
 
 def excused(recorded: str, seen: str, command: str) -> bool:
-    """Whether two texts differ in nothing but numbers that the command asked for.
+    """Return whether two texts differ only in numbers that the command asked for.
 
     Args:
         recorded: A text with all other volatile values masked.
-        seen: The other one.
-        command: What the agent had executed.
+        seen: The other text.
+        command: The executed command.
     """
     asked = _places(command[:_COMMAND_CHARS])
     if not asked or _shape(recorded) != _shape(seen):

@@ -1,4 +1,4 @@
-"""Tables of processes, as `ps` and `top` print them: columns that differ each time."""
+"""Masks tables of processes, as `ps` and `top` print them: some columns differ each time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAST: Final = ("CMD", "COMMAND", "ARGS")
 
 
 def mask_tables(text: str) -> str:
-    """Replace the volatile columns of every table of processes; their padding goes, too."""
+    """Replace the volatile columns of every table of processes, and remove their padding."""
     if "PID" not in text:
         return text
     columns: list[str] = []
@@ -39,7 +39,7 @@ def mask_tables(text: str) -> str:
 
 
 def _masked(line: str, columns: list[str]) -> str:
-    """Return a row with its volatile cells masked, empty where it is no row of the table."""
+    """Return a row with its volatile cells masked, empty if it is not a row of the table."""
     cells = line.split(None, len(columns) - 1)
     if len(cells) < len(columns):
         return ""

@@ -1,7 +1,7 @@
-"""Times and dates in usual spellings, and whether one falls into a period.
+"""Times and dates in common notations, and the test whether one falls into a period.
 
-A date that a task made up is data. A date that falls into the time in which an episode ran was
-most likely read from the clock, and only such dates are volatile.
+A date that a task invented is data. A date within the time of an episode was most likely read from
+the clock, and only such dates are volatile.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import product
 from typing import Final
 
 SLACK_S: Final = 2.0
-"""How far outside a period a time may fall: clocks have ticks, and steps take a moment."""
+"""Tolerance of a period in seconds: clocks have ticks, and steps take a moment."""
 
 _DAY_S: Final = 86400
 _QUARTER_S: Final = 900
@@ -78,7 +78,7 @@ def mask_times(text: str, periods: Sequence[Period], mark: str = "<time>") -> st
     def replace(match: re.Match[str]) -> str:
         name = match.lastgroup or ""
         read = _READERS[name].fullmatch(match[0])
-        # A look-behind sees another context in the cut-out text; what is unread stays.
+        # A look-behind sees another context in the cut-out text; unreadable text stays.
         return mark if read and _falls(read, periods) else match[0]
 
     return _ANY.sub(replace, text)
@@ -94,7 +94,7 @@ def _falls(read: re.Match[str], periods: Sequence[Period]) -> bool:
 
 
 def _is_near(found: dict[str, str | None], period: Period) -> bool:
-    """Whether a spelled time may name a moment of a period."""
+    """Return whether a written time may name a moment of a period."""
     try:
         days = [datetime.fromtimestamp(at, UTC) for at in (period.began_s, period.ended_s)]
     except (OverflowError, OSError, ValueError):
@@ -114,7 +114,7 @@ def _is_near(found: dict[str, str | None], period: Period) -> bool:
 
 
 def _instant(found: dict[str, str | None], around: datetime) -> float | None:
-    """Return the seconds since 1970 of a spelled time, read as UTC; a day around fills the gaps."""
+    """Return a written time in seconds since 1970, read as UTC; `around` fills missing parts."""
     month, day, year = found.get("month"), found.get("day"), found.get("year")
     hour = int(found.get("hour") or 0)
     if half := found.get("half"):
@@ -157,7 +157,7 @@ def _overlaps(instant: float, length_s: float, period: Period) -> bool:
 
 
 def _overlaps_somewhere(instant: float, length_s: float, period: Period) -> bool:
-    """Whether a time whose zone is not said may fall into a period: zones differ by quarters."""
+    """Return whether a time without a zone may fall into a period: zones differ by quarters."""
     low = max(_WEST_S, instant - period.ended_s - SLACK_S)
     high = min(_EAST_S, instant + length_s - period.began_s + SLACK_S)
     return low <= high and math.floor(high / _QUARTER_S) * _QUARTER_S >= low

@@ -1,1 +1,1 @@
-"""Recipes built: a manifest or Dockerfile becomes a plan, and a plan an image, step by step."""
+"""Image builds: a manifest or Dockerfile becomes a plan, and the plan an image, step by step."""

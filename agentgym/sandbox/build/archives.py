@@ -1,7 +1,7 @@
-"""Images made elsewhere: from a registry (skopeo fetches them), an OCI archive or `docker save`.
+"""Imported images: from a registry (through skopeo), an OCI archive or `docker save`.
 
-Formats: OCI image-spec 1.1 (image-layout.md, manifest.md) and Docker's image spec 1.2. Whatever
-comes in is checked against its digests before it is taken.
+Formats: OCI image-spec 1.1 (image-layout.md, manifest.md) and Docker's image spec 1.2. The import
+checks every blob against its digest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agentgym.sandbox.images import ARCHITECTURE, ImageLayout, Layer
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PULL_S = 1800.0
 Taken = tuple[tuple[Layer, ...], dict[str, Json]]
-"""The layers of an image, now among our blobs, and its `config` object."""
+"""The layers of an image, stored among the layout's blobs, and its `config` object."""
 
 
 def pull(reference: str, room: Path, layout: ImageLayout) -> Taken:
@@ -31,7 +31,7 @@ def pull(reference: str, room: Path, layout: ImageLayout) -> Taken:
 
     Raises:
         MissingExtraError: skopeo is not installed.
-        SandboxError: The registry does not answer, or does not have it.
+        SandboxError: The registry does not answer or lacks the image.
     """
     if shutil.which("skopeo") is None:
         raise MissingExtraError("skopeo, which fetches images,", "apt-get install skopeo")
@@ -56,10 +56,10 @@ def pull(reference: str, room: Path, layout: ImageLayout) -> Taken:
 
 
 def open_archive(path: Path, room: Path, layout: ImageLayout) -> Taken:
-    """Read an OCI archive or what `docker save` wrote.
+    """Read an OCI archive or an archive of `docker save`.
 
     Raises:
-        SandboxError: It is neither, or damaged.
+        SandboxError: The file has another format or is damaged.
     """
     folder = room / "archive"
     try:
@@ -78,7 +78,7 @@ def open_archive(path: Path, room: Path, layout: ImageLayout) -> Taken:
 
 
 def _extract(archive: tarfile.TarFile, folder: Path) -> None:
-    """Write the files of an archive below a folder and nowhere else, links as what they name."""
+    """Write the files of an archive only below a folder; links become copies of their targets."""
     for member in archive:
         path = folder / os.path.normpath(f"/{member.name}").lstrip("/")
         if not (member.isreg() or member.issym() or member.islnk()):

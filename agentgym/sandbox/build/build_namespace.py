@@ -1,8 +1,8 @@
-"""What happens inside the namespaces of one build operation; `worker.py` starts it there.
+"""Runs one build operation inside namespaces; `worker.py` starts it there.
 
-It reads one JSON request and exits with the status of the command it ran, or with 125 and a last
-line that says why. It is process 1 of a process namespace and all its mounts are its own, so
-that nothing it started or mounted outlives it, however it ends. Standard library only.
+It reads one JSON request and exits with the status of the command, or with 125 and a last line
+that states the reason. It is process 1 of a process namespace and has its own mounts, so none of
+its processes and mounts outlive it, however it ends. Standard library only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND = 1, 2, 4, 8, 32, 4096
 _DETACH = 2
 _PR_CAPBSET_DROP = 24
 _NEW_MOUNTS = 0x00020000
-# What dpkg and people's build commands need: those of `docker build` but the making of devices.
+# dpkg and build commands need these: the capabilities of `docker build` without device creation.
 _CAPABILITIES = {0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 29, 31}
 _LENT = "/run/agentgym-build"
 _POLICY = "/usr/sbin/policy-rc.d"
@@ -47,7 +47,7 @@ def main() -> None:
     except (OSError, tarfile.TarError, ValueError) as error:
         print(f"{error}", flush=True)
         status = FAILED
-    # Whatever is left below this process dies with it: there is nothing to wait for.
+    # The remaining children die with this process, so it need not wait for them.
     os._exit(status)
 
 
@@ -55,18 +55,18 @@ def main() -> None:
 
 
 def unpack(file: str, folder: str) -> int:
-    """Make a layer directory of a blob."""
+    """Unpack a blob into a layer directory."""
     tarlayer.unpack(file, folder)
     return 0
 
 
 def remove(folder: str) -> int:
-    """Remove a folder and all in it, whoever owns it."""
+    """Remove a folder and its content, whatever user owns it."""
     return subprocess.run(["rm", "-rf", "--", folder], check=False).returncode
 
 
 def bootstrap(upper: str, output: str, **options: Any) -> int:
-    """Make a Debian."""
+    """Install a Debian system into a new layer."""
     began = time.time()
     os.mkdir(upper, 0o755)
     status = debian.bootstrap(upper, **options)
@@ -88,7 +88,7 @@ def copy(lowers: list[str], upper: str, output: str, files: str, **where: Any) -
 
 
 def workdir(lowers: list[str], upper: str, output: str, path: str) -> int:
-    """Make a folder where it is absent."""
+    """Make a folder if it is absent."""
     began = time.time()
     with _overlay(lowers, upper) as root, _inside(root):
         os.makedirs(path, 0o755, exist_ok=True)
@@ -113,7 +113,7 @@ def run(
         if child == 0:
             _become(root, argv, {**env, **lent}, cwd, user)
         status = _wait(child)
-    # The overlay is unmounted: what was only a place for a mount is taken out of the layer.
+    # The overlay is unmounted, so the layer must lose the files that only served as mount points.
     for path in reversed(made):
         with contextlib.suppress(OSError):
             (os.rmdir if os.path.isdir(upper + path) else os.unlink)(upper + path)
@@ -137,13 +137,13 @@ _OPERATIONS: dict[str, Callable[..., int]] = {
 
 @contextlib.contextmanager
 def _overlay(lowers: list[str], upper: str) -> Iterator[str]:
-    """Mount an overlay of layers, topmost first, over which `upper` takes what is written."""
+    """Mount an overlay of layers, topmost first; `upper` receives the writes."""
     root, work = "merged", "work"
     for folder in (root, work):
         shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(folder, 0o755)
     os.mkdir(upper, 0o755)
-    # Relative and short, for the options of a mount fit one page.
+    # Relative and short, because the options of a mount must fit one page.
     options = f"userxattr,volatile,lowerdir={':'.join(lowers)},upperdir={upper},workdir={work}"
     _mount("overlay", root, "overlay", _NODEV, options)
     try:
@@ -155,7 +155,7 @@ def _overlay(lowers: list[str], upper: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _inside(root: str) -> Iterator[None]:
-    """Make `root` the root of this process: no link in it leads out of it."""
+    """Make `root` the root of this process, so that no link leads out of it."""
     outside, here = os.open("/", os.O_RDONLY), os.open(".", os.O_RDONLY)
     os.chroot(root)
     os.chdir("/")
@@ -170,18 +170,18 @@ def _inside(root: str) -> Iterator[None]:
 
 
 def _furnish(root: str, made: list[str]) -> dict[str, str]:
-    """Mount what a command needs around it; returns the variables that show it the network.
+    """Mount the file systems that a command needs; return the variables for network access.
 
     Args:
         root: The mounted overlay.
-        made: Gets the paths that exist only to be mounted on or to keep services quiet.
+        made: Receives the paths that exist only as mount points or to keep services from starting.
     """
     for path in ("/proc", "/dev", "/run", _LENT):
         if not os.path.isdir(root + path):
             os.mkdir(root + path, 0o755)
             made.append(path)
     _mount("proc", f"{root}/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
-    # Root of the host writes these, whatever its capabilities.
+    # The host's root can write these even without capabilities.
     for name in ("sys", "sysrq-trigger", "irq", "bus", "fs"):
         path = f"{root}/proc/{name}"
         if os.path.exists(path):
@@ -206,7 +206,7 @@ def _devices(folder: str) -> None:
     for name in ("null", "zero", "full", "random", "urandom", "tty"):
         _write(f"{folder}/{name}", "", 0o666)
         _mount(f"/dev/{name}", f"{folder}/{name}", "", _BIND)
-        # It is the host's own: it may be written to, and its mode may not be changed.
+        # It belongs to the host: a command may write to it but not change its mode.
         flags = _BIND | _REMOUNT | _RDONLY | _NOSUID | _NOEXEC
         _mount("", f"{folder}/{name}", "", flags)
     for name in ("pts", "shm"):
@@ -219,7 +219,7 @@ def _devices(folder: str) -> None:
 
 
 def _cover(path: str, source: str, made: list[str]) -> None:
-    """Bind a file over a path, where something can stand there."""
+    """Bind a file over a path if the path can hold a file."""
     path = os.path.realpath(path)
     if not os.path.isdir(os.path.dirname(path)) or not os.path.exists(source):
         return
@@ -246,7 +246,7 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -
 
 
 def _become(root: str, argv: list[str], env: dict[str, str], cwd: str, user: str) -> None:
-    """Become the command; never returns."""
+    """Replace this process by the command; never return."""
     try:
         _leave_host(root)
         account = copying.account(user)
@@ -268,7 +268,7 @@ def _become(root: str, argv: list[str], env: dict[str, str], cwd: str, user: str
 
 
 def _leave_host(root: str) -> None:
-    """Have nothing but the image in sight: out of a mere chroot, root finds a way."""
+    """Detach everything but the image, because root can leave a mere chroot."""
     os.chdir(root)
     if _libc.unshare(_NEW_MOUNTS) or _libc.pivot_root(b".", b".") or _libc.umount2(b".", _DETACH):
         raise OSError(ctypes.get_errno(), "cannot leave the host's root")
@@ -276,7 +276,7 @@ def _leave_host(root: str) -> None:
 
 
 def _wait(child: int) -> int:
-    """Reap everything until the command has ended, then end what it left running."""
+    """Reap children until the command has ended, then end the processes that it left."""
     while True:
         pid, status = os.wait()
         if pid == child:

@@ -1,8 +1,8 @@
-"""Runs a plan: finished steps come from the layout, the others make one layer each.
+"""Runs a plan: finished steps come from the layout, every other step makes one layer.
 
-One build at a time works on a layout. A step counts as finished once its layer is whole and its
-record renamed into place; a build that was killed leaves a folder below `tmp`, which the next
-one removes, and goes on after the last finished step.
+One build at a time works on a layout. A step counts as finished once its layer is complete and its
+record is renamed into place. A killed build leaves a folder below `tmp`. The next build removes
+that folder and continues after the last finished step.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from agentgym.sandbox.build.worker import Worker
 from agentgym.sandbox.images import Image, ImageLayout, Layer
 
 STEP_S = 3600.0
-"""How long one step may take."""
+"""Time limit of one step, in seconds."""
 _FILES_S = 600.0
 Tell = Callable[[str], None]
-"""Hears, line by line, how a build goes on."""
+"""Receives the progress of a build, line by line."""
 
 
 def build(plan: Plan, *, tell: Tell, use_cache: bool = True) -> Image:
-    """Return the image of a plan, built as far as it is not there yet.
+    """Return the image of a plan; build the missing steps.
 
     Args:
-        plan: What to build.
-        tell: Gets a line when a step begins and one when it ends.
+        plan: The plan to build.
+        tell: Receives a line when a step begins and one when it ends.
         use_cache: False builds every step anew.
 
     Raises:
-        SandboxError: A step failed; the message names its line and ends with what it printed.
+        SandboxError: A step failed; the message names its line and ends with its output.
     """
     if use_cache and (image := ImageLayout().find(plan.name)):
         return image
@@ -61,12 +61,12 @@ def build(plan: Plan, *, tell: Tell, use_cache: bool = True) -> Image:
 
 
 class Builds:
-    """Builds several plans one after the other; what they have in common is unpacked once.
+    """Builds several plans one after the other and unpacks their common layers once.
 
-    Nobody else builds on the same cache from its first build to the end of the `with` block.
+    No other process builds on the same cache from the first build to the end of the `with` block.
 
     Args:
-        tell: Gets a line when a step begins and one when it ends.
+        tell: Receives a line when a step begins and one when it ends.
     """
 
     def __init__(self, tell: Tell) -> None:
@@ -95,7 +95,7 @@ class Builds:
         except OSError as error:
             raise SandboxError(f"the build cannot go on: {error}") from error
         finally:
-            # What a build made lies among the blobs; what it unpacked, others may need.
+            # The blobs hold what a build made; unpacked folders stay for later builds.
             for folder in room.glob("u*"):
                 worker.call("remove", folder=folder.name, timeout_s=_FILES_S)
 
@@ -111,7 +111,7 @@ class Builds:
 
 
 def remove_leftovers(*, tell: Tell) -> None:
-    """Remove what killed builds left; a build that runs is waited for."""
+    """Remove the leftovers of killed builds; wait for a running build."""
     layout = ImageLayout()
     if layout.root.is_dir():
         with layout.locked(lambda: tell("waiting for a build to end")) as lock:
@@ -119,10 +119,10 @@ def remove_leftovers(*, tell: Tell) -> None:
 
 
 def _sweep(layout: ImageLayout, worker: Worker) -> None:
-    """Remove what a build leaves, its own or that of one that was killed."""
+    """Remove the leftovers of this build and of killed builds."""
     for leftover in (layout.root / "tmp").iterdir():
         if leftover.is_dir():
-            # By the worker: files belong to the image's accounts.
+            # The worker removes them, because the files belong to the image's accounts.
             worker.call("remove", folder=leftover.name, timeout_s=_FILES_S)
         else:
             leftover.unlink()
@@ -138,8 +138,8 @@ class _Build:
         self._tell, self._use_cache = tell, use_cache
         self._layers: list[Layer] = []
         self._settings = Settings()
-        # Position of a layer to the folder, below the room, that holds its files. Not its name:
-        # the same layer may come twice, and an overlay takes no folder twice.
+        # Position of a layer to the folder below the room that holds its files. The key is not the
+        # name: a layer may occur twice, and an overlay refuses the same folder twice.
         self._folders: dict[int, str] = {}
         self._made = 0
 
@@ -161,7 +161,7 @@ class _Build:
         return self._layout.write_image(plan.name, self._layers, self._settings.config())
 
     def _step(self, step: Step, shown: str) -> Sequence[Layer] | None:
-        """Do one step; returns the layers it made, None where it made nothing anew."""
+        """Run one step; return its layers, or None if it made no new ones."""
         action = step.action
         if isinstance(action, Configure):
             self._settings = self._settings.after(action)
@@ -250,7 +250,7 @@ class _Build:
             if folder in self._folders.values():
                 folder += f"-{number}"
             if not (self._room / folder).exists():
-                # Whole or not at all, for later builds find it by its name.
+                # The rename is atomic, because later builds find the folder by its name.
                 draft = f"u-{folder}"
                 self._worker.call("unpack", file=str(blob), folder=draft, timeout_s=_FILES_S)
                 (self._room / draft).rename(self._room / folder)
@@ -269,7 +269,7 @@ class _Build:
 
 
 def _is_empty(layer: Layer) -> bool:
-    """Whether a layer changes nothing: a tar without a member begins with zeros."""
+    """Return whether a layer changes nothing: a tar without a member begins with zeros."""
     with gzip.open(layer.path) if layer.compressed else open(layer.path, "rb") as file:
         return not any(file.read(tarfile.BLOCKSIZE))
 

@@ -1,4 +1,4 @@
-"""The files of a recipe's folder that a build copies: found by pattern, hashed, put in a tar."""
+"""The build context: files of a recipe's folder, found by pattern, hashed and put into a tar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECIPE = "recipe.toml"
 
 
 class Context:
-    """One folder, as copying sees it.
+    """The folder that COPY reads from.
 
     Args:
         folder: The folder of the recipe.
@@ -31,12 +31,12 @@ class Context:
         self._ignored = _ignore_rules(ignore)
 
     def find(self, pattern: str) -> list[tuple[Path, list[SourceFile]]]:
-        """Return what a source names: each match with the files that copying it puts down.
+        """Return the matches of a source, each with the files that copying it creates.
 
-        A folder stands for what is in it.
+        A folder stands for its content.
 
         Raises:
-            ValueError: Nothing is called so, or it leads out of the folder.
+            ValueError: Nothing matches, or a match leads out of the folder.
         """
         relative = os.path.normpath(pattern.lstrip("/") or ".")
         if relative == ".." or relative.startswith("../"):
@@ -56,7 +56,7 @@ class Context:
         mode: int | None = None,
         args: Mapping[str, str] | None = None,
     ) -> Copy:
-        """Return the copying of all that the patterns name. Raises ValueError as `find` does."""
+        """Return the action that copies all matches. Raises ValueError like `find`."""
         matches = [match for pattern in patterns for match in self.find(pattern)]
         is_folder = target.rstrip("\"'").endswith("/")
         if len(matches) > 1 and not is_folder:
@@ -96,7 +96,7 @@ class Context:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the digest of a file's content, read once as long as the file stays as it is."""
+    """Return the digest of a file's content; an unchanged file is read only once."""
     info = path.stat()
     return _sha256(path, info.st_ino, info.st_size, info.st_mtime_ns)
 
@@ -123,7 +123,7 @@ def _source(name: str, path: Path) -> SourceFile:
 
 
 def _ignore_rules(text: str) -> list[tuple[re.Pattern[str], bool]]:
-    """Return the patterns of a .dockerignore, and which of them take a file back in."""
+    """Return the patterns of a .dockerignore, each with whether it includes files again."""
     rules = []
     for line in text.splitlines():
         line = line.strip()
@@ -135,7 +135,7 @@ def _ignore_rules(text: str) -> list[tuple[re.Pattern[str], bool]]:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """Return what a pattern matches, itself and everything below it."""
+    """Return the expression for a pattern; it matches a path and everything below it."""
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]*\])", text)
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     joined = "".join(
@@ -146,10 +146,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def write_tar(files: Sequence[SourceFile], target: Path) -> None:
-    """Write files as they are now into a tar.
+    """Write the current files into a tar.
 
     Raises:
-        ValueError: A file is not what it was when the plan was made.
+        ValueError: A file has changed since the plan was made.
     """
     with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as archive:
         for file in files:

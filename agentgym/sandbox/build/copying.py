@@ -17,7 +17,7 @@ from .tarlayer import TIME
 
 @dataclass(frozen=True)
 class Account:
-    """Who a command runs as."""
+    """The account of a command: its ids and its home."""
 
     uid: int
     gid: int
@@ -28,14 +28,14 @@ class Account:
 def place(
     archive: tarfile.TarFile, target: str, inside: bool, owner: str, mode: int | None
 ) -> None:
-    """Put down the members of an archive.
+    """Write the members of an archive into the image.
 
     Args:
-        archive: Folders before what is in them; modes are taken from it.
-        target: Absolute path; one that ends with a slash, or is a folder, is a folder.
-        inside: Members go below the target, even where nothing is there yet.
+        archive: The files with their modes; a folder precedes its content.
+        target: Absolute path; a folder if it ends with a slash or names a folder.
+        inside: Whether members go below the target even if it does not exist yet.
         owner: ``user``, ``user:group`` by name or number, or empty: root.
-        mode: Mode of every file, None for its own.
+        mode: Mode of every file; None: the mode in the archive.
     """
     where = os.path.realpath(target)
     into = inside or target.endswith("/") or os.path.isdir(where)
@@ -71,10 +71,10 @@ def _make_folders(path: str, who: Account) -> None:
 
 
 def account(text: str) -> Account:
-    """Return who ``user`` or ``user:group`` is in this root.
+    """Return the account of ``user`` or ``user:group`` in this root.
 
     Raises:
-        ValueError: Nobody is called so.
+        ValueError: The user or group does not exist.
     """
     user, _, group = text.partition(":")
     entry = _entry("/etc/passwd", user)

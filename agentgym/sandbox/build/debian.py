@@ -1,4 +1,4 @@
-"""A Debian made of packages by debootstrap, without what differs from one run to the next.
+"""A reproducible Debian system, made from packages by debootstrap.
 
 Standard library only: this runs in the namespace of a build, see `build_namespace.py`.
 """
@@ -30,20 +30,20 @@ def bootstrap(root: str, suite: str, variant: str, mirror: str) -> int:
         root: An empty folder.
         suite: E.g. ``bookworm``.
         variant: E.g. ``minbase``.
-        mirror: Where packages come from; empty: where this machine's own do.
+        mirror: Source of the packages; empty: the source of this machine's packages.
     """
     own = [address for address, name, _ in host_network.host_sources(suite) if name == suite]
-    # Unsigned packages are worse than none: without the check a missing key only warns.
+    # Force the check of signatures: by default debootstrap only warns if the key is missing.
     argv = ["debootstrap", "--force-check-gpg", f"--variant={variant}", suite, root]
     if source := mirror or next(iter(own), ""):
         argv.append(source)
-    # It looks for its tools in places that a user's PATH may lack.
+    # debootstrap needs tools in folders that a user's PATH may lack.
     env = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"}
     return subprocess.run(argv, env=env, stderr=subprocess.STDOUT, check=False).returncode
 
 
 def tidy(root: str, suite: str, mirror: str) -> None:
-    """Take out what is of this machine or of this minute."""
+    """Remove what depends on this machine or on the time."""
     for pattern in _TRACES:
         for path in glob.glob(f"{root}/{pattern}"):
             if os.path.isdir(path) and not os.path.islink(path):

@@ -1,7 +1,7 @@
 """Dockerfiles as text: instructions with their lines, words with quotes and ``$variables``.
 
 The grammar is that of Docker's reference, "Dockerfile reference": continuation lines, comments,
-flags, exec and shell form, heredocs. What an instruction means is in `planner.py`.
+flags, exec and shell form, heredocs. `instructions.py` defines what an instruction means.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 _FLAG = re.compile(r"--([a-z]+)(?:=(\S*))?(?:\s+|$)")
-# A word of its own: in quotes and in arithmetic << means something else.
+# It must begin a word: << has another meaning in quotes and in arithmetic.
 _HEREDOC = re.compile(r"""\d*<<(-?)(["']?)([A-Za-z_][A-Za-z0-9_]*)\2""")
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:[-+])([^{}]*))?\})")
 _WITH_HEREDOC = ("RUN", "COPY", "ADD")
 
 
 class DockerfileError(ValueError):
-    """A line that cannot be read. Attributes: `line`, from 1."""
+    """An invalid line. Attributes: `line`, from 1."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(what)
@@ -28,7 +28,7 @@ class DockerfileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Heredoc:
-    """The text between ``<<NAME`` and ``NAME``; `quoted`: variables in it are left alone."""
+    """The text between ``<<NAME`` and ``NAME``; `quoted`: its variables are not expanded."""
 
     name: str
     text: str
@@ -37,7 +37,7 @@ class Heredoc:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction: its name in capitals, its flags, the rest as it stands, its heredocs."""
+    """One instruction: its name in capitals, its flags, the unparsed rest, its heredocs."""
 
     line: int
     name: str
@@ -47,7 +47,7 @@ class Instruction:
 
     @property
     def exec_form(self) -> tuple[str, ...] | None:
-        """The words of ``["a", "b"]``, None where it is written in shell form."""
+        """The words of ``["a", "b"]``; None if the instruction has the shell form."""
         try:
             words = json.loads(self.rest)
         except ValueError:
@@ -60,7 +60,7 @@ def parse(text: str) -> list[Instruction]:
     """Return the instructions of a Dockerfile.
 
     Raises:
-        DockerfileError: It cannot be read.
+        DockerfileError: A line is invalid.
     """
     found: list[Instruction] = []
     lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
@@ -77,7 +77,7 @@ def parse(text: str) -> list[Instruction]:
 
 
 def _logical(number: int, line: str, lines: Iterator[tuple[int, str]]) -> tuple[str, str]:
-    """Join an instruction's lines; returns its name and the rest."""
+    """Join an instruction's lines; return its name and the rest."""
     joined = ""
     while True:
         stripped = line.rstrip()
@@ -114,7 +114,7 @@ def _heredocs(number: int, rest: str, lines: Iterator[tuple[int, str]]) -> Itera
     try:
         found = [heredoc for word in words(rest) if (heredoc := _heredoc(word)) is not None]
     except ValueError:
-        # An open quote is the shell's to complain about, or the instruction's.
+        # The shell or the reader of the instruction reports an open quote.
         return
     for dash, quote, name in found:
         body = []
@@ -129,7 +129,7 @@ def _heredocs(number: int, rest: str, lines: Iterator[tuple[int, str]]) -> Itera
 
 
 def words(text: str) -> list[str]:
-    """Split at white space outside quotes; quotes and escapes stay, for `expand`.
+    """Split at white space outside quotes; keep quotes and escapes for `expand`.
 
     Raises:
         ValueError: A quote is not closed.
@@ -155,19 +155,19 @@ def words(text: str) -> list[str]:
 
 
 def expand(word: str, variables: Mapping[str, str]) -> str:
-    """Return a word with its variables put in and its quotes and escapes taken away.
+    """Return a word with expanded variables and without quotes and escapes.
 
-    Unknown variables are empty. ``${name:-other}`` and ``${name:+other}`` are understood.
+    Unknown variables are empty. ``${name:-other}`` and ``${name:+other}`` are supported.
 
     Raises:
-        ValueError: What follows a ``$`` is none of these.
+        ValueError: A ``$`` begins an expression that is not supported.
     """
     result, quote, at = "", "", 0
     while at < len(word):
         character = word[at]
         if character == "\\" and quote != "'" and at + 1 < len(word):
             following = word[at + 1]
-            # Within quotes a backslash stands for itself before anything but these.
+            # Within quotes a backslash escapes only these characters.
             result += following if not quote or following in '"\\$' else character + following
             at += 2
         elif character == "$" and quote != "'":

@@ -1,8 +1,8 @@
-"""The host's way to packages, lent to one build step and gone from the layer after it.
+"""The host's access to packages, available to one build step and absent from its layer.
 
-Name servers, the proxies and mirrors of apt, pip and npm, and certificates: copied into a folder
-in memory that only the step sees; programs are pointed there by variables, so nothing in the
-image is touched. Standard library only: this runs in the namespace of a build, see
+It copies name servers, the proxies and mirrors of apt, pip and npm, and certificates into a folder
+in memory that only the step sees. Variables point programs to that folder, so the image itself
+does not change. Standard library only: this runs in the namespace of a build, see
 `build_namespace.py`.
 """
 
@@ -27,15 +27,15 @@ _ENTRY = re.compile(r"^deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s*(.*)$")
 
 
 def lay(folder: Path, seen_as: str, image: Path) -> dict[str, str]:
-    """Fill a folder with what programs of a step need to reach what the host reaches.
+    """Fill a folder with the configuration that gives a step the host's network access.
 
     Args:
-        folder: Empty; on a file system that the layer does not have.
+        folder: Empty; on a file system outside the layer.
         seen_as: Its path in the image.
-        image: The image's root, to learn which distribution it is.
+        image: The image's root, which tells the distribution.
 
     Returns:
-        The variables that make programs look there.
+        The variables that point programs to the folder.
     """
     env = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
     _copy("/etc/resolv.conf", folder / "resolv.conf")
@@ -75,7 +75,7 @@ def _apt(folder: Path, seen_as: str, image: Path) -> Iterator[str]:
         yield f'Dir::Etc::netrc "{seen_as}/auth.conf";\n'
     sources = host_sources(codename(image))
     own = "".join(text for _, text in _source_files(image))
-    # Where the image asks the same mirror as the host, its own list stays: a step may edit it.
+    # If the image uses the host's mirror, its own list stays, because a step may edit it.
     if sources and not all(address in own for address, _, _ in sources):
         lines = [f"deb {address} {suite} {parts}\n" for address, suite, parts in sources]
         (folder / "sources.list").write_text("".join(lines))
@@ -83,7 +83,7 @@ def _apt(folder: Path, seen_as: str, image: Path) -> Iterator[str]:
 
 
 def replaced_sources(image: Path) -> list[Path]:
-    """Return the image's own lists of its distribution, which the host's stand for."""
+    """Return the image's own lists of its distribution, which the host's lists replace."""
     name = codename(image)
     return [path for path, text in _source_files(image) if name and name in text]
 
@@ -99,7 +99,7 @@ def _apt_settings() -> list[str]:
 
 
 def codename(root: Path) -> str:
-    """Return the release a root is of, e.g. ``bookworm``; empty where it does not say."""
+    """Return the release of a root, e.g. ``bookworm``; empty if the root does not name it."""
     try:
         text = (root / "usr/lib/os-release").read_text()
     except OSError:
@@ -111,7 +111,7 @@ def codename(root: Path) -> str:
 def host_sources(release: str, root: Path = Path("/")) -> list[tuple[str, str, str]]:
     """Return (address, suite, components) of the host's own sources of a release.
 
-    Other people's repositories, which the host may have beside these, are not for images.
+    Third-party repositories of the host are left out: they are not meant for images.
     """
     wanted = (release, f"{release}-updates", f"{release}-security")
     found = []
@@ -156,7 +156,7 @@ def _pip(folder: Path, seen_as: str) -> dict[str, str]:
             if option == "cert":
                 merged.set(section, option, f"{seen_as}/ca.crt")
             elif value.strip().startswith(("/", "file:")):
-                # A folder of the host, which the step does not see.
+                # The step does not see this folder of the host.
                 merged.remove_option(section, option)
     with open(folder / "pip.conf", "w") as file:
         merged.write(file)

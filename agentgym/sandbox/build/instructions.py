@@ -1,8 +1,8 @@
-"""What a Dockerfile's instructions mean: each becomes a step of a plan, or is refused by name.
+"""Dockerfile instructions: each becomes a step of a plan, or is refused by name.
 
 Supported: FROM (once), RUN, COPY, ADD of local files, ENV, WORKDIR, USER, ARG, SHELL. EXPOSE, CMD,
-ENTRYPOINT and LABEL are kept in the image's configuration, where nothing is started by them;
-HEALTHCHECK is left out, for a recipe's services say when they are ready.
+ENTRYPOINT and LABEL are kept in the image's configuration but start nothing. HEALTHCHECK is
+ignored, because a recipe's services have health checks of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agentgym.sandbox.build.dockerfile import (
 from agentgym.sandbox.build.plan import Action, Configure, Plan, Pull, Run, Scratch
 from agentgym.sandbox.images import ARCHITECTURE
 
-# What `docker build` knows without being told.
+# Arguments that `docker build` predefines.
 _PREDEFINED = {
     "TARGETARCH": ARCHITECTURE,
     "TARGETOS": "linux",
@@ -37,7 +37,7 @@ _PLATFORM = f"linux/{ARCHITECTURE}"
 FindPlan = Callable[[str], "Plan | None"]
 """Returns the plan of a recipe by name, None for the host's own root. Raises NotFoundError.
 
-What it does not know is a registry's image."""
+An unknown name means an image of a registry."""
 _PACKED = re.compile(r"\.(tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst))$")
 
 
@@ -45,7 +45,7 @@ def plan_dockerfile(folder: Path, name: str, find_plan: FindPlan) -> Plan:
     """Return the plan of a Dockerfile in a recipe's folder.
 
     Raises:
-        SandboxError: It cannot be read, or asks for what is not supported; names file and line.
+        SandboxError: It is invalid or uses an unsupported feature; names file and line.
     """
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()):
@@ -69,18 +69,18 @@ def plan_dockerfile(folder: Path, name: str, find_plan: FindPlan) -> Plan:
 
 
 class _Reader:
-    """Reads instructions in order; `plan` is what they amount to so far."""
+    """Reads instructions in order; `plan` is the plan so far."""
 
     def __init__(self, shown: str, context: Context, find_plan: FindPlan) -> None:
         self.plan = Plan(())
         self._shown, self._context, self._find_plan = shown, context, find_plan
-        # ARG before FROM is for FROM alone; after it, for all that follows.
+        # ARG before FROM applies to FROM alone; after FROM, to the following instructions.
         self._global: dict[str, str] = {}
         self._args: dict[str, str] = {}
         self._env: dict[str, str] = {}
 
     def read(self, instruction: Instruction) -> None:
-        """Add what one instruction means. Raises ValueError where it is not supported."""
+        """Add the steps of one instruction. Raises ValueError if it is not supported."""
         read = _READERS.get(instruction.name)
         if read is None:
             near = close_matches(instruction.name, _READERS, limit=1)
@@ -99,12 +99,12 @@ class _Reader:
 
     @property
     def _known(self) -> dict[str, str]:
-        """The variables that are known before the base is on this machine."""
+        """The variables known before the base image is on this machine."""
         return {**_PREDEFINED, **self._args, **self._env}
 
     @property
     def _outer(self) -> dict[str, str]:
-        """The variables outside of the stage, which an ARG without a value brings in."""
+        """The variables outside the stage, which an ARG without a value imports."""
         return {**_PREDEFINED, **self._global}
 
     def _build_args(self) -> dict[str, str]:
@@ -149,7 +149,7 @@ class _Reader:
 
     def _run(self, instruction: Instruction) -> None:
         for name, value in instruction.flags.items():
-            # What is cached is in the layer here, where it does no harm.
+            # A cache mount becomes part of the layer here, which does no harm.
             if not (name == "mount" and "type=cache" in value.split(",")):
                 raise ValueError(f"RUN --{name}={value} is not supported; leave it out")
         env = self._build_args()
@@ -161,7 +161,7 @@ class _Reader:
         if instruction.heredocs:
             alone = re.fullmatch(r"""<<-?["']?\w+["']?""", script)
             bodies = (f"{each.text}{each.name}\n" for each in instruction.heredocs)
-            # A heredoc that stands alone is the script; any other one is the shell's business.
+            # A heredoc that stands alone is the script; the shell reads any other one.
             script = instruction.heredocs[0].text if alone else f"{script}\n{''.join(bodies)}"
         self._then(instruction, Run(script=script, env=env))
 
@@ -234,7 +234,7 @@ class _Reader:
         self._then(instruction, Configure(other={name: argv}))
 
     def _nothing(self, instruction: Instruction) -> None:
-        """Leave an instruction out knowingly."""
+        """Ignore an instruction on purpose."""
 
 
 def _only_flags(instruction: Instruction, *known: str) -> None:

@@ -1,4 +1,4 @@
-"""`recipe.toml` as it is written; docs/recipes.md explains every field."""
+"""The format of `recipe.toml`; docs/recipes.md explains every field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentgym.manifest import LimitsManifest, Manifest
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_.-]*$"
 BASES = ("base", "image", "debootstrap", "archive", "dockerfile")
-"""The fields that say what to begin with; a recipe has one of them."""
+"""The fields that name the base; a recipe has one of them."""
 
 
 class DebootstrapManifest(Manifest):
@@ -22,7 +22,7 @@ class DebootstrapManifest(Manifest):
 
 
 class FileManifest(Manifest):
-    """A ``[[files]]`` table: what to copy out of the recipe's folder, and where to."""
+    """A ``[[files]]`` table: a source in the recipe's folder and its target."""
 
     source: str = Field(min_length=1)
     target: str = Field(pattern=r"^/")
@@ -40,7 +40,7 @@ class ServiceManifest(Manifest):
 
 
 class RecipeManifest(Manifest):
-    """The whole file."""
+    """The content of a `recipe.toml`."""
 
     schema_version: Literal["agentgym.recipe/1"]
     title: str

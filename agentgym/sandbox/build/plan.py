@@ -1,6 +1,6 @@
-"""A build as data: steps in order, each named by a digest chained on the one before.
+"""A build as data: steps in order, each named by a digest chained to the previous one.
 
-Equal digests mean equal text, files and history, so a layer found under a step's digest is the
+Equal digests mean equal text, files and history, so a layer stored under a step's digest is the
 layer that the step would make.
 """
 
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 _PIPELINE = "1"
-"""Counted up whenever the same plan makes other layers than before."""
+"""Version of the build; increase it if the same plan makes different layers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Begin with nothing."""
+    """Begin with an empty image."""
 
 
 @dataclass(frozen=True, slots=True)
 class Debootstrap:
-    """Begin with a Debian made of packages. An empty mirror: the one this machine uses."""
+    """Begin with a Debian made from packages. An empty mirror means this machine's mirror."""
 
     suite: str
     variant: str
@@ -40,7 +40,7 @@ class Pull:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Begin with the image in an OCI archive or in what `docker save` wrote."""
+    """Begin with the image in an OCI archive or an archive of `docker save`."""
 
     path: Path
     sha256: str
@@ -51,10 +51,10 @@ class Run:
     """Run a command in the image.
 
     Attributes:
-        argv: The command; empty: `script` is for the shell.
+        argv: The command; empty: the shell runs `script`.
         script: Text for the shell.
         env: Variables of this command alone.
-        as_root: Run as root in `/`, whatever the settings say.
+        as_root: Whether to run as root in `/`, regardless of the settings.
     """
 
     argv: tuple[str, ...] = ()
@@ -78,11 +78,11 @@ class Copy:
     """Copy files into the image; `target`, `owner` may hold ``$variables``.
 
     Attributes:
-        files: In the order in which they are put down, folders before what is in them.
-        target: Where to.
-        inside: The files go below `target` even where it does not exist yet.
+        files: The files in copying order; a folder precedes its content.
+        target: The path to copy to.
+        inside: Whether the files go below `target` even if it does not exist yet.
         owner: ``user:group`` by name or number; empty: root.
-        mode: Mode of every file, None for its own.
+        mode: Mode of every file; None: its own mode.
     """
 
     files: tuple[SourceFile, ...]
@@ -95,15 +95,15 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """Set what later steps and every command of a sandbox find; values may hold ``$variables``.
+    """Set the environment of later steps and of sandbox commands; values may hold ``$variables``.
 
     Attributes:
         env: Variables in order; one may use those before it.
-        workdir: Working directory, made where it is absent; relative to the one before.
-        user: Who commands run as.
-        shell: What runs the scripts of later steps.
+        workdir: Working directory, made if absent; relative to the previous one.
+        user: The user of commands.
+        shell: The program that runs the scripts of later steps.
         args: Variables of the build alone.
-        other: Entries of the OCI config that are kept as they are.
+        other: Entries of the OCI config that are kept unchanged.
     """
 
     env: tuple[tuple[str, str], ...] = ()
@@ -120,7 +120,7 @@ Action: TypeAlias = Base | Run | Copy | Configure
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: what is done, what people call it, and the line that asked for it."""
+    """One step: its action, its title and the line of the recipe behind it."""
 
     digest: str
     action: Action
@@ -129,13 +129,13 @@ class Step:
 
     @property
     def makes_layer(self) -> bool:
-        """Whether there is something to do, and not only to remember."""
+        """Whether the step changes files, and not only the configuration."""
         return not isinstance(self.action, Configure) or bool(self.action.workdir)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of one image, first the base."""
+    """The steps of one image; the first is the base."""
 
     steps: tuple[Step, ...]
 
@@ -153,6 +153,6 @@ class Plan:
 
 def _digest(parent: str, action: Action) -> str:
     content = [parent, type(action).__name__, asdict(action)]
-    # A host path says nothing about content; the hash beside it does.
+    # A host path does not identify content; the hash beside it does.
     text = json.dumps(content, sort_keys=True, default=lambda path: "")
     return hashlib.sha256(text.encode()).hexdigest()

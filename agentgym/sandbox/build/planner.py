@@ -1,7 +1,7 @@
-"""From a recipe's manifest to the plan of its image; reads the recipe's folder, builds nothing.
+"""Makes the plan of an image from a recipe's manifest; reads the recipe's folder, builds nothing.
 
-The order is: base, apt, pip, env, files, run, user and workdir. What changes often stands late,
-so that little is built anew.
+The order is: base, apt, pip, env, files, run, user and workdir. Settings that change often come
+late, so that a change rebuilds few steps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ apt-get clean
 rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/apt/* /var/log/dpkg.log
 """
 PIP = "python3 -m pip install --no-cache-dir --progress-bar off {packages}"
-# A sandbox has one Python, and nobody else to share it with.
+# pip may change the system's Python, because a sandbox has no other user of it.
 _PIP_ENV = {"PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_ROOT_USER_ACTION": "ignore"}
 
 
@@ -45,7 +45,7 @@ def plan_recipe(folder: Path, manifest: RecipeManifest, find_plan: FindPlan) -> 
     """Return the plan of a recipe that is not the host's.
 
     Raises:
-        SandboxError: Something cannot be read or is not supported; names file and line.
+        SandboxError: The recipe is invalid or uses an unsupported feature; names file and line.
     """
     return _Planner(folder, manifest, find_plan).plan()
 
@@ -56,10 +56,10 @@ def with_packages(
     """Return a plan with packages installed after it.
 
     Args:
-        plan: What comes before.
-        apt: Debian packages; recommended ones are left out.
-        pip: Requirements, for the image's python3.
-        where: Says what asked for ``"apt"``, and for ``"pip"``.
+        plan: The plan so far.
+        apt: Debian packages, installed without recommended ones.
+        pip: Requirements for the image's python3.
+        where: Returns the place that asked for ``"apt"`` or for ``"pip"``.
     """
     if apt:
         script = APT.format(packages=shlex.join(apt))
@@ -101,7 +101,7 @@ class _Planner:
         return f"{show_path(self._file)}:{locate(self._text, location)}"
 
     def _where_run(self, index: int, command: str) -> str:
-        """Return the line of a command, also where the array runs over many lines."""
+        """Return the line of a command, also if the array spans many lines."""
         first = locate(self._text, ("run", index))
         text = command.strip().partition("\n")[0]
         lines = self._text.split("\n")

@@ -1,4 +1,4 @@
-"""What a step finds around it: variables, working directory, user, shell; OCI's words for it."""
+"""The settings of a step as OCI config: variables, working directory, user, shell."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Settings:
         return config
 
     def after(self, action: Configure) -> Settings:
-        """Return the settings with an instruction's put over them. Raises ValueError."""
+        """Return the settings with those of an action applied. Raises ValueError."""
         variables = self.variables(action.args)
         env = {name: expand(value, variables) for name, value in action.env}
         workdir = posixpath.join(self.workdir or "/", expand(action.workdir, variables))
@@ -71,7 +71,7 @@ class Settings:
         )
 
     def variables(self, args: Mapping[str, str]) -> dict[str, str]:
-        """Return what ``$names`` stand for: arguments of the build, and variables over them."""
+        """Return the values of ``$names``; variables take precedence over build arguments."""
         return {"PATH": PATH, **args, **self.env}
 
 

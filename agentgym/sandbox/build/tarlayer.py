@@ -1,7 +1,7 @@
-"""A layer as a directory of overlayfs, and as a tar of an OCI image: one into the other.
+"""Converts a layer between a directory of overlayfs and a tar of an OCI image.
 
-In the tar a deleted name is a file ``.wh.<name>`` and a directory that hides what is below holds
-``.wh..wh..opq`` (OCI image-spec, layer.md); in the directory they are what `layers.py` describes.
+In the tar a deleted name is a file ``.wh.<name>``, and a directory that hides lower content holds
+``.wh..wh..opq`` (OCI image-spec, layer.md). `layers.py` describes their form in the directory.
 Standard library only: this runs in the namespace of a build, see `build_namespace.py`.
 """
 
@@ -20,7 +20,7 @@ _WHITEOUT = ".wh."
 _OPAQUE_ENTRY = ".wh..wh..opq"
 _XATTR = "SCHILY.xattr."
 TIME = 1_700_000_000
-"""Of what a build makes itself, so that the same content is the same tar whenever it is made."""
+"""Time stamp of files that a build makes itself, so that equal content gives an equal tar."""
 
 
 def pack(folder: str, file: str, *, began: float | None = None) -> None:
@@ -29,7 +29,7 @@ def pack(folder: str, file: str, *, began: float | None = None) -> None:
     Args:
         folder: The upper directory of an overlay, or a whole tree.
         file: The tar to write.
-        began: What was changed since then gets `TIME`.
+        began: Files changed since then get the time stamp `TIME`.
     """
     with tarfile.open(file, "w", format=tarfile.PAX_FORMAT, encoding="utf-8") as archive:
         for path, name, info in _walk(folder, ""):
@@ -51,7 +51,7 @@ def _walk(folder: str, prefix: str) -> Iterator[tuple[str, str, os.stat_result]]
     with os.scandir(folder) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
-        # In the format such a name is a deletion: a file that is called so cannot be kept.
+        # In the format such a name is a deletion, so a file with that name cannot be kept.
         if entry.name.startswith(_WHITEOUT):
             continue
         info = entry.stat(follow_symlinks=False)
@@ -66,12 +66,12 @@ def _member(
     if stat.S_ISCHR(info.st_mode) and info.st_rdev == 0:
         parent, _, base = name.rpartition("/")
         return tarfile.TarInfo(os.path.join(parent, _WHITEOUT + base))
-    # A sandbox brings a /dev of its own, and nobody listens on these sockets any more.
+    # A sandbox has its own /dev, and the listeners of these sockets have ended.
     if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)):
         return None
     member = archive.gettarinfo(path, name)
     member.uname = member.gname = ""
-    # Whole seconds: a fraction would cost every file a header of its own.
+    # Whole seconds, because a fraction would add a header to every file.
     member.mtime = int(member.mtime)
     member.pax_headers = {
         _XATTR + key: os.getxattr(path, key, follow_symlinks=False).decode(
@@ -91,17 +91,17 @@ def _is_opaque(folder: str) -> bool:
 
 
 def unpack(file: str, folder: str) -> None:
-    """Make a layer directory of a tar, gzipped or not.
+    """Unpack a tar, gzipped or not, into a layer directory.
 
-    Changes the root of this process to the folder for good: whatever names and links the tar
-    holds, nothing outside can be written.
+    Changes the root of this process to the folder for good. No name or link in the tar can
+    therefore cause a write outside the folder.
 
     Raises:
-        tarfile.TarError: The file is no tar, or a damaged one.
+        tarfile.TarError: The file is not a tar, or is damaged.
     """
     os.mkdir(folder, 0o755)
     with tarfile.open(file, "r:*", encoding="utf-8") as archive:
-        # As an attribute, which Pythons before 3.11.4 ignore: they have no filters.
+        # Set as an attribute, which Pythons without filters (before 3.11.4) ignore.
         archive.extraction_filter = lambda member, _: member
         os.chroot(folder)
         os.chdir("/")
@@ -123,7 +123,7 @@ def unpack(file: str, folder: str) -> None:
                 if member.issym():
                     os.utime(path, (member.mtime, member.mtime), follow_symlinks=False)
                 _set_attributes(path, member)
-        # Last and deepest first: writing into a folder changes its times.
+        # Last and deepest first, because writing into a folder changes its times.
         for path, member in reversed(folders):
             os.chown(path, member.uid, member.gid)
             os.chmod(path, member.mode)
@@ -137,7 +137,7 @@ def _hide(path: str) -> None:
         os.setxattr(parent, OPAQUE, b"y")
         return
     hidden = os.path.join(parent, base[len(_WHITEOUT) :])
-    # What this layer itself puts in the place of what it deletes stays, whichever comes first.
+    # A file that this layer puts in place of a deleted one stays, in either order of entries.
     if not os.path.lexists(hidden):
         os.mknod(hidden, stat.S_IFCHR)
     elif os.path.isdir(hidden) and not os.path.islink(hidden):

@@ -1,7 +1,7 @@
-"""Starts build operations in namespaces of their own, where root is root over the image's files.
+"""Starts build operations in their own namespaces, where root owns the image's files.
 
-A user who is not root needs a range of user ids for that (subuid(5), newuidmap(1)): packages put
-files under accounts of their own.
+An ordinary user needs a range of user ids for that (subuid(5), newuidmap(1)), because packages
+install files for accounts of their own.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Worker:
 
     Args:
         room: Working directory of every operation.
-        lock: A descriptor that operations hold as long as they live.
+        lock: A descriptor that every operation holds open while it runs.
     """
 
     def __init__(self, room: Path, lock: int) -> None:
         self._room, self._lock = room, lock
 
     def call(self, op: str, *, timeout_s: float, **arguments: Json) -> None:
-        """Run one operation to its end; nothing that it started outlives it.
+        """Run one operation to its end; no process that it started outlives it.
 
         Raises:
             SandboxError: It failed or took too long; the message ends with its last lines.
@@ -90,8 +90,8 @@ def as_root() -> tuple[str, ...]:
     """Return the command that makes namespaces in which this user is root.
 
     Raises:
-        SandboxError: This user may not have any other user id.
-        MissingExtraError: A program for this is not installed.
+        SandboxError: This user has no range of further user ids.
+        MissingExtraError: A required program is not installed.
     """
     for program in ("unshare", "setpriv"):
         if shutil.which(program) is None:

@@ -1,1 +1,1 @@
-"""The way out of a sandbox: a filtering proxy on the host, and the policy it goes by."""
+"""The network access of a sandbox: a filtering proxy on the host and its policy."""

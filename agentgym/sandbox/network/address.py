@@ -1,4 +1,4 @@
-"""Hosts as guests and authors write them, and which addresses are nobody's private business.
+"""Hosts as guests and authors write them, and the distinction of public and private addresses.
 
 Names follow RFC 1123 and IDNA 2008 (with the mapping of UTS 46); the ranges are those of the IANA
 special-purpose address registries that are not globally reachable.
@@ -29,8 +29,8 @@ _SPECIAL_4 = tuple(
         *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
     )
 )
-# What is outside of 2000::/3, and within it Teredo and its neighbours, documentation and 6to4:
-# the latter carry an IPv4 address, which may be anything.
+# Everything outside 2000::/3 and, within it, Teredo and its neighbours, documentation and 6to4.
+# Addresses of 6to4 carry an arbitrary IPv4 address.
 _SPECIAL_6 = tuple(
     IPv6Network(text)
     for text in (
@@ -44,7 +44,7 @@ def parse_host(text: str) -> str | Address:
     """Return an address, or a name in lower case, in ASCII and without the dot at its end.
 
     Raises:
-        ValueError: It is neither; the message says what is wrong with it.
+        ValueError: The text is neither; the message states the reason.
     """
     bracketed = text.startswith("[") and text.endswith("]")
     bare = text[1:-1] if bracketed else text
@@ -74,7 +74,7 @@ def _parse_name(text: str) -> str:
     labels = name.split(".")
     if len(name) > _MAX_NAME or not all(map(_LABEL.fullmatch, labels)):
         raise ValueError(f"{text!r} is not a host name")
-    # Resolvers take 127.1 and 0x7f000001 for addresses (inet_aton).
+    # Resolvers read 127.1 and 0x7f000001 as addresses (inet_aton).
     if _NUMBER.fullmatch(labels[-1]):
         raise ValueError(f"{text!r} is neither a host name nor an address of four numbers")
     return name
@@ -96,22 +96,22 @@ def split_port(text: str) -> tuple[str, int | None]:
 
 
 def special_range(network: Network) -> Network | None:
-    """Return the range without public hosts that a network lies in, or None."""
+    """Return the range without public hosts that contains a network, or None."""
     if isinstance(network, IPv4Network):
         return next((known for known in _SPECIAL_4 if network.subnet_of(known)), None)
     return next((known for known in _SPECIAL_6 if network.subnet_of(known)), None)
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is of the public internet, and not one of this host."""
+    """Return whether an address belongs to the public internet and not to this host."""
     return special_range(ipaddress.ip_network(address)) is None and not is_own(address)
 
 
 def is_own(address: Address) -> bool:
-    """Whether an address is one of this host's.
+    """Return whether an address belongs to this host.
 
-    A route to oneself begins where it ends: connecting a datagram socket sends nothing, and
-    lets the kernel choose the address that it would send from.
+    A route to this host has equal source and destination. Connecting a datagram socket sends
+    nothing but makes the kernel choose the source address.
     """
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:

@@ -1,7 +1,7 @@
-"""Every connection to a host goes through here: judged, resolved once, made, and noted.
+"""The gate of all connections to hosts: it checks, resolves once, connects and records.
 
-The address that was judged is the one that is connected to, so a name cannot mean one thing
-when it is looked at and another when it is used (DNS rebinding).
+It connects to the very address that it has checked, so a name cannot change its address between
+check and use (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ CONNECT_S = 20.0
 _ADDRESS_S = 8.0
 _MAX_ADDRESSES = 8
 _LOOKUPS_AT_ONCE = 4
-# Threads of its own: whoever makes lookups hang must not keep the engine from its files.
+# Lookups have their own threads, so that hanging ones do not keep the engine from its files.
 _LOOKUPS = ThreadPoolExecutor(16, "agentgym-lookup")
 
 
 class RefusedError(Exception):
-    """The policy does not allow it; the text says why, for the guest and the audit."""
+    """The policy refuses a connection; the text gives the guest and the audit the reason."""
 
 
 class UnreachableError(Exception):
-    """It is allowed, and failed; `code` is an errno value."""
+    """An allowed connection failed; `code` is an errno value."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -42,8 +42,8 @@ class Gate:
     """Makes the connections of one sandbox.
 
     Args:
-        policy: What may be reached.
-        journal: Where every attempt is noted.
+        policy: The hosts that the guest may reach.
+        journal: Records every attempt.
     """
 
     def __init__(self, policy: Policy, journal: Journal) -> None:
@@ -51,11 +51,11 @@ class Gate:
         self._lookups = asyncio.Semaphore(_LOOKUPS_AT_ONCE)
 
     async def connect(self, host: str, port: int, via: str) -> tuple[Stream, Attempt]:
-        """Connect to a host that a guest asks for, as it wrote it.
+        """Connect to a host under the name that the guest wrote.
 
         Raises:
-            RefusedError: The policy does not allow it.
-            UnreachableError: It cannot be resolved or does not answer.
+            RefusedError: The policy does not allow the host.
+            UnreachableError: The host cannot be resolved or does not answer.
         """
         attempt = self._journal.begin(host, port, via)
         try:
@@ -74,7 +74,7 @@ class Gate:
         return Stream(sock), attempt
 
     def refuse(self, host: str, port: int, via: str, reason: str) -> None:
-        """Note an attempt that is refused whatever the policy says."""
+        """Record an attempt that is refused regardless of the policy."""
         self._journal.begin(host, port, via).outcome = f"refused: {reason}"
 
     async def _reach(self, text: str, port: int) -> socket.socket:
@@ -106,7 +106,7 @@ class Gate:
                 texts = await loop.run_in_executor(_LOOKUPS, lookup, name)
         except OSError as error:
             raise UnreachableError(errno.ENOENT, error.strerror or "no such name") from None
-        # A link-local address comes with the name of an interface, and is none to go to.
+        # A link-local address has a scope (the name of an interface) and is never a destination.
         parsed = [parse_host(text) for text in texts if "%" not in text]
         addresses = [address for address in dict.fromkeys(parsed) if not isinstance(address, str)]
         if not addresses:

@@ -1,4 +1,4 @@
-"""What a guest may hand over: its supervisor is asked for a socket, and could pass anything."""
+"""Checks of sockets that a guest hands over: its supervisor could pass any descriptor."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from agentgym.errors import SandboxError
 
 
 def accept_listener(passed: socket.socket, port: int) -> socket.socket:
-    """Return a socket that is sure to listen on a TCP port of the IPv4 loopback.
+    """Return a socket after checking that it listens on a TCP port of the IPv4 loopback.
 
     Raises:
-        SandboxError: It does not, and is closed.
+        SandboxError: It does not listen there; it is then closed.
     """
     try:
         seen = (_is_tcp(passed), _listens(passed), passed.getsockname()[:2])
@@ -25,10 +25,10 @@ def accept_listener(passed: socket.socket, port: int) -> socket.socket:
 
 
 def accept_connection(passed: socket.socket, port: int) -> socket.socket:
-    """Return a socket, blocking, that is sure to be connected to a TCP port of the loopback.
+    """Return a blocking socket after checking that it is connected to a TCP port of the loopback.
 
     Raises:
-        SandboxError: It is not, and is closed.
+        SandboxError: It is not connected there; it is then closed.
     """
     try:
         seen = (_is_tcp(passed), _listens(passed), passed.getpeername()[:2])

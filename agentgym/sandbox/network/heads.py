@@ -1,7 +1,7 @@
-"""What a request to the proxy says: where it goes, and what of it is for the other end.
+"""The head of a request to the proxy: its target, and the headers for the other end.
 
-What two readers could take for different things (request smuggling) is refused, where h11 has
-not done so already.
+This module refuses heads that two readers could understand differently (request smuggling) and
+that h11 accepts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agentgym.sandbox.network.address import parse_host, split_port
 
 HTTP_PORT = 80
 _ABSOLUTE = re.compile(r"http://([^/?#]+)([^#]*)", re.IGNORECASE)
-# Of one connection only (RFC 9110, 7.6.1), and the framing, which is written anew.
+# Headers of a single connection (RFC 9110, 7.6.1), and the framing, which h11 writes anew.
 _HOP_BY_HOP = frozenset(
     (
         *(b"connection", b"proxy-connection", b"keep-alive", b"proxy-authorization"),
@@ -46,7 +46,7 @@ def read_target(request: h11.Request) -> tuple[str, int, str]:
 
 
 def host_agrees(request: h11.Request, host: str, port: int) -> bool:
-    """Whether the Host header, if there is one, means the same host and port."""
+    """Return whether the Host header, if present, means the same host and port."""
     return all(
         _same(value.decode("latin-1"), host, port)
         for name, value in request.headers
@@ -55,7 +55,7 @@ def host_agrees(request: h11.Request, host: str, port: int) -> bool:
 
 
 def check_framing(request: h11.Request) -> None:
-    """Refuse what another reader could take for something else, and h11 lets pass."""
+    """Refuse framing that other readers could understand differently and that h11 accepts."""
     if request.http_version not in (b"1.0", b"1.1"):
         raise RejectedError(505, "this is HTTP/1.1")
     framing = _FRAMING.intersection(name for name, _ in request.headers)
@@ -68,7 +68,7 @@ def check_framing(request: h11.Request) -> None:
 
 
 def onward(request: h11.Request, host: str, port: int, path: str) -> h11.Request:
-    """Return a request as the host is to see it."""
+    """Return a request in the form in which the host receives it."""
     headers = end_to_end(request.headers.raw_items())
     headers += [
         (b"Host", (host if port == HTTP_PORT else f"{host}:{port}").encode("ascii")),
@@ -93,7 +93,7 @@ def read_authority(text: str, default: int | None) -> tuple[str, int]:
 
 
 def _same(authority: str, host: str, port: int) -> bool:
-    """Whether a Host header means a host and port."""
+    """Return whether a Host header means a host and port."""
     try:
         other, other_port = split_port(authority)
         return (parse_host(other), other_port or HTTP_PORT) == (parse_host(host), port)
@@ -102,7 +102,7 @@ def _same(authority: str, host: str, port: int) -> bool:
 
 
 def end_to_end(headers: Headers) -> Headers:
-    """Return the headers that are meant for the other end, named as they were."""
+    """Return the headers for the other end, with their original names."""
     nominated = {
         token.strip().lower()
         for name, value in headers

@@ -1,6 +1,6 @@
 """The HTTP side of the proxy (RFC 9110 and 9112): CONNECT, and requests in absolute form.
 
-h11 parses and writes every head, so what a host gets is never a guest's own bytes.
+h11 parses and writes every head, so a host never receives a head in the guest's own bytes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ MAX_HEAD = 32 * 2**10
 
 
 class HttpConversation:
-    """One connection of a guest: requests in turn, each judged by itself.
+    """One connection of a guest: a sequence of requests, each checked by itself.
 
     Args:
         guest: The connection.
         gate: Makes the connections to hosts.
-        head_s: How long a request's head may take to come.
-        idle_s: How long nothing may move while a request is served.
+        head_s: Time limit for the arrival of a request's head, in seconds.
+        idle_s: Longest time without traffic during a request, in seconds.
     """
 
     def __init__(self, guest: Stream, gate: Gate, *, head_s: float, idle_s: float) -> None:
@@ -61,13 +61,13 @@ class HttpConversation:
         await self._guest.finish()
 
     async def _serve_one(self) -> bool:
-        """Serve one request; whether another may follow."""
+        """Serve one request; return whether another may follow."""
         try:
             async with asyncio.timeout(self._head_s):
                 request = await self._next_event()
         except TimeoutError:
             if not self._wire.trailing_data[0]:
-                # Kept open, and not used any more.
+                # The guest kept the connection open but sends no further request.
                 return False
             raise RejectedError(408, "the request did not come in time") from None
         if not isinstance(request, h11.Request):
@@ -130,14 +130,14 @@ class HttpConversation:
                     await exchange.send(onward(request, host, port, path))
                     sending = group.create_task(self._send_body(exchange, touch))
                     await self._answer(exchange, touch)
-                    # A host may answer before it has all of the request.
+                    # A host may answer before it has received the whole request.
                     sending.cancel()
             except* (OSError, h11.ProtocolError, RejectedError) as failures:
                 failure = failures.exceptions[0]
         if failure is None:
             return
         if self._wire.our_state is not h11.SEND_RESPONSE:
-            # Half of an answer must not look like all of it.
+            # A partial answer must not look complete.
             self._guest.reset()
             raise ConnectionAbortedError(str(failure))
         if isinstance(failure, RejectedError):
@@ -159,7 +159,7 @@ class HttpConversation:
                 if isinstance(event, h11.Data):
                     await exchange.send(h11.Data(data=event.data))
             except OSError:
-                # The host wants no more of it, and may have said why.
+                # The host refuses the rest, and may have sent the reason.
                 return
 
     async def _answer(self, exchange: _Exchange, touch: Callable[[], None]) -> None:
@@ -191,7 +191,7 @@ class HttpConversation:
                 raise ConnectionAbortedError("the connection was closed")
 
     async def _reject(self, status: int, text: str) -> None:
-        """Answer a request ourselves, and take no other on this connection."""
+        """Answer a request for the proxy itself, and accept no other on this connection."""
         if self._wire.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         body = f"agentgym: {text}\n".encode("ascii", "backslashreplace")
@@ -208,7 +208,7 @@ class HttpConversation:
 
 
 class _Exchange:
-    """The host's side of one request."""
+    """The exchange of one request with a host."""
 
     def __init__(self, server: Stream, attempt: Attempt) -> None:
         self._wire = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)

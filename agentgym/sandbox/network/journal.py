@@ -12,7 +12,7 @@ _MAX_HOST = 300
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt while it lasts; its fields are those of `Connection`."""
+    """A current attempt; its fields are those of `Connection`."""
 
     host: str
     port: int
@@ -23,14 +23,14 @@ class Attempt:
 
 
 class Journal:
-    """Every attempt in the order they began; after `MAX_ATTEMPTS` they are only counted."""
+    """All attempts in the order of their beginning; after `MAX_ATTEMPTS` it only counts them."""
 
     def __init__(self) -> None:
         self._attempts: list[Attempt] = []
         self._left_out = 0
 
     def begin(self, host: str, port: int, via: str) -> Attempt:
-        """Take note of a new attempt; its maker goes on to fill it in."""
+        """Record a new attempt; the caller fills in the rest."""
         attempt = Attempt(host.strip("[]")[:_MAX_HOST], port, via)
         if len(self._attempts) < MAX_ATTEMPTS:
             self._attempts.append(attempt)
@@ -39,10 +39,10 @@ class Journal:
         return attempt
 
     def connections(self) -> tuple[Connection, ...]:
-        """Return all of it as it is now.
+        """Return the current records.
 
-        Attempts that were left out are one last record, to no host: a check that looks for
-        forbidden hosts must not take them for nothing.
+        One last record without a host stands for all attempts that were only counted, so that a
+        check for forbidden hosts notices them.
         """
         found = [
             Connection(a.host, a.port, a.via, a.outcome, a.sent_bytes, a.received_bytes)

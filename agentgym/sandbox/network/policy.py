@@ -1,7 +1,7 @@
-"""Which hosts a sandbox may reach: the patterns of a recipe's `allow`, and how they are read.
+"""The hosts that a sandbox may reach, as patterns of a recipe's `allow`.
 
 A pattern is a name, ``*.`` and a name, an address or a network in CIDR notation, each with an
-optional port; without one it means the ports 80 and 443.
+optional port; without a port it means the ports 80 and 443.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Pattern:
     """One entry of `allow`.
 
     Attributes:
-        ports: Where it applies.
-        name: The name that it allows, or, with `below`, whose subdomains; empty: none.
-        below: Whether it began with ``*.``.
+        ports: The ports that it allows.
+        name: The allowed name or, with `below`, the parent of the allowed names; may be empty.
+        below: Whether the pattern began with ``*.``.
         networks: The addresses that it allows.
     """
 
@@ -47,7 +47,7 @@ class Pattern:
         """Read a pattern.
 
         Raises:
-            SandboxError: It is none; says why.
+            SandboxError: The pattern is invalid; the message states the reason.
         """
         try:
             host, port = split_port(text)
@@ -72,20 +72,20 @@ class Pattern:
         return cls(ports, name, networks=_LOCALHOST)
 
     def allows_name(self, name: str, port: int) -> bool:
-        """Whether it allows a name, in the form of `parse_host`."""
+        """Return whether it allows a name, in the form of `parse_host`."""
         if port not in self.ports or not self.name:
             return False
         return name.endswith("." + self.name) if self.below else name == self.name
 
     def allows_address(self, address: Address, port: int) -> bool:
-        """Whether it allows an address."""
+        """Return whether it allows an address."""
         return port in self.ports and any(address in network for network in self.networks)
 
     def opens(self, address: Address, port: int) -> bool:
-        """Whether it allows an address even where that is not a public one.
+        """Return whether it allows an address that is not public.
 
-        That takes the address itself, or a network that has no public addresses at all: who
-        writes 0.0.0.0/0 does not mean the host's own services.
+        This needs the address itself, or a network without any public address: 0.0.0.0/0 does not
+        include the host's own services.
         """
         return port in self.ports and any(
             address in network
@@ -95,7 +95,7 @@ class Pattern:
 
 
 def _network(text: str) -> Network | None:
-    """Return the network that a pattern names, None where it is a name."""
+    """Return the network that a pattern names, or None if the pattern is a name."""
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     if "/" in bare:
         return ipaddress.ip_network(bare)
@@ -105,14 +105,14 @@ def _network(text: str) -> Network | None:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a recipe says about the network."""
+    """The network policy of a recipe."""
 
     open: bool
     patterns: tuple[Pattern, ...]
 
     @classmethod
     def of(cls, network: str, allow: Sequence[str]) -> Policy | None:
-        """Read a recipe's policy; None where it allows nothing.
+        """Read a recipe's policy; return None if it allows nothing.
 
         Raises:
             SandboxError: The mode or a pattern is wrong.
@@ -123,7 +123,7 @@ class Policy:
         return None if network == "none" else cls(network == "open", patterns)
 
     def refuses(self, host: str | Address, port: int) -> str:
-        """Return why a host may not be asked for, empty where it may be resolved and tried."""
+        """Return why a host is refused; empty if it may be resolved and tried."""
         if self.open:
             return ""
         if isinstance(host, str):
@@ -136,7 +136,7 @@ class Policy:
         return f'not in the allowlist; whoever writes the recipe can add "{entry}" to its allow'
 
     def refuses_address(self, address: Address, port: int) -> str:
-        """Return why a connection to an address may not be made, empty where it may."""
+        """Return why a connection to an address is refused; empty if it is allowed."""
         if any(pattern.opens(address, port) for pattern in self.patterns) or is_public(address):
             return ""
         return (
@@ -160,7 +160,7 @@ def proxy_variables(recipe: Recipe, port: int) -> dict[str, str]:
     lower = {
         "http_proxy": f"http://{proxy}",
         "https_proxy": f"http://{proxy}",
-        # Without all_proxy: clients that have no SOCKS (httpx) fail where it names one.
+        # No all_proxy: clients without SOCKS support (httpx) fail if it names a SOCKS proxy.
         "no_proxy": "localhost,127.0.0.1,::1",
     }
     return lower | {name.upper(): value for name, value in lower.items()}

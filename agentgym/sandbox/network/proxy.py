@@ -1,7 +1,7 @@
-"""The proxy of one sandbox: accepts what the guest connects, and serves HTTP or SOCKS on it.
+"""The proxy of one sandbox: accepts the guest's connections and serves HTTP or SOCKS on them.
 
-The listening socket is the guest's own, handed over by its supervisor: there is no route out of
-the sandbox, and nothing on the host that another guest could connect to.
+The supervisor hands over the listening socket, which belongs to the guest. The sandbox therefore
+has no route out, and the host has no port that another guest could connect to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agentgym.sandbox.network.stream import Stream, is_scarce
 _log = logging.getLogger(__name__)
 
 PORT = 3128
-"""Where the proxy is, on the guest's 127.0.0.1."""
+"""Port of the proxy on the guest's 127.0.0.1."""
 MAX_CONNECTIONS = 256
 HEAD_S = 30.0
 IDLE_S = 300.0
@@ -33,9 +33,9 @@ class Proxy:
     """Serves a listening socket from now until `close`.
 
     Args:
-        listener: Taken over; non-blocking.
-        policy: What may be reached.
-        journal: Where every attempt is noted.
+        listener: The non-blocking listening socket; the proxy closes it.
+        policy: The hosts that the guest may reach.
+        journal: Records every attempt.
     """
 
     def __init__(self, listener: socket.socket, policy: Policy, journal: Journal) -> None:
@@ -63,7 +63,7 @@ class Proxy:
             self._loop.add_reader(self._listener, self._accept)
 
     def _pause(self) -> None:
-        """Accept nothing: what comes waits in the guest's kernel."""
+        """Stop accepting; new connections wait in the guest's kernel."""
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
@@ -95,7 +95,7 @@ class Proxy:
             self._pause()
 
     def _served(self, guest: Stream, task: asyncio.Task[None]) -> None:
-        # Here, because a task that is cancelled before its first step never runs.
+        # Done here, because a task that is cancelled before its first step never runs.
         guest.close()
         self._serving.discard(task)
         if not task.cancelled() and (fault := task.exception()) is not None:

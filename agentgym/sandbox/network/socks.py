@@ -25,7 +25,7 @@ _REPLIES = {
 
 
 class _DeclinedError(Exception):
-    """A request that is answered with a reply code."""
+    """A request that the proxy declines with a reply code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -36,7 +36,7 @@ async def serve_socks(guest: Stream, gate: Gate, *, head_s: float, idle_s: float
     """Serve one SOCKS connection to its end.
 
     Raises:
-        EOFError, OSError, TimeoutError: The guest left or did not say what it wants in time.
+        EOFError, OSError, TimeoutError: The guest left or did not send its request in time.
     """
     async with asyncio.timeout(head_s):
         _, count = await guest.receive_exactly(2)
@@ -80,5 +80,5 @@ async def _read_request(guest: Stream, gate: Gate) -> tuple[str, int]:
 
 
 def _reply(code: int) -> bytes:
-    # The address that the proxy connects from is no business of the guest's.
+    # The reply hides the proxy's own address from the guest.
     return bytes((VERSION, code, 0, _IPV4, 0, 0, 0, 0, 0, 0))

@@ -1,6 +1,6 @@
-"""One TCP connection of the proxy: plain socket calls of asyncio, nothing is buffered unasked.
+"""One TCP connection of the proxy: plain socket calls of asyncio without implicit buffers.
 
-A sender waits until the kernel has taken everything, so a slow reader slows its writer down,
+A sender waits until the kernel has accepted everything, so a slow reader slows its writer down,
 and a proxied connection holds one chunk in each direction.
 """
 
@@ -24,27 +24,27 @@ _RESET = struct.pack("ii", 1, 0)
 
 
 class Stream:
-    """A connected socket, non-blocking, and what was read of it ahead of time."""
+    """A connected non-blocking socket, and the bytes put back to be read again."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._loop = asyncio.get_running_loop()
         self._ahead = b""
-        # A guest's listening socket may be set up so that closing what it accepted waits.
+        # A guest can set up its listening socket so that closing an accepted connection blocks.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     async def receive(self) -> bytes:
-        """Return what is there next, b"" at the end. Raises OSError."""
+        """Return the next bytes, b"" at the end. Raises OSError."""
         if self._ahead:
             data, self._ahead = self._ahead, b""
             return data
-        # Neither this nor a send waits where the kernel is ready, and others want their turn.
+        # Neither this nor a send yields while the kernel is ready, but other tasks need a turn.
         await asyncio.sleep(0)
         return await self._loop.sock_recv(self._sock, CHUNK)
 
     async def receive_exactly(self, size: int) -> bytes:
-        """Return so many bytes. Raises EOFError where the stream ends before."""
+        """Return exactly `size` bytes. Raises EOFError if the stream ends earlier."""
         data = b""
         while len(data) < size:
             more = await self.receive()
@@ -55,7 +55,7 @@ class Stream:
         return data[:size]
 
     def put_back(self, data: bytes) -> None:
-        """Let the next `receive` begin with this."""
+        """Make the next `receive` return these bytes first."""
         self._ahead = data + self._ahead
 
     async def send(self, data: bytes) -> None:
@@ -68,9 +68,9 @@ class Stream:
             self._sock.shutdown(socket.SHUT_WR)
 
     async def finish(self) -> None:
-        """End, and wait a moment for the other side to do so too.
+        """End the stream, and wait a moment until the other side ends too.
 
-        Closing while it still sends would let the kernel throw away what it has not read yet.
+        If this side closed while the other still sends, the kernel would drop unread data.
         """
         self.end()
         taken = 0
@@ -80,7 +80,7 @@ class Stream:
                     taken += len(data)
 
     def reset(self) -> None:
-        """Make `close` tell the other side that this was no proper end."""
+        """Make `close` reset the connection, so that the other side sees an abnormal end."""
         with contextlib.suppress(OSError):
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
@@ -91,7 +91,7 @@ class Stream:
 
 @asynccontextmanager
 async def idle_clock(idle_s: float) -> AsyncIterator[Callable[[], None]]:
-    """Raise TimeoutError when nothing happens for so long; what it yields is called otherwise."""
+    """Raise TimeoutError after `idle_s` without activity; call the yielded function on activity."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(idle_s) as timeout:
 
@@ -103,7 +103,7 @@ async def idle_clock(idle_s: float) -> AsyncIterator[Callable[[], None]]:
 
 
 async def relay(guest: Stream, host: Stream, attempt: Attempt, idle_s: float) -> None:
-    """Pass bytes both ways until both have ended, one fails, or nothing moves any more."""
+    """Pass bytes both ways until both sides end, one fails, or the connection is idle too long."""
 
     async def upward() -> None:
         while data := await guest.receive():
@@ -129,16 +129,16 @@ async def relay(guest: Stream, host: Stream, attempt: Attempt, idle_s: float) ->
         pass
     finally:
         if not whole:
-            # What one side did not finish the other must not take for all of it.
+            # The other side must not take unfinished data for complete data.
             guest.reset()
             host.reset()
 
 
 def is_scarce(sock: socket.socket) -> bool:
-    """Whether this process, once it had opened a socket, has few descriptors left.
+    """Return whether this process has few descriptors left after it opened a socket.
 
-    The kernel gives out the lowest free number, so a high one says that most are in use. One
-    guest that opens all it can must not keep the next sandbox from starting.
+    The kernel assigns the lowest free number, so a high number means that most are in use. A
+    guest that opens as many as it can must not keep the next sandbox from starting.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return limit != resource.RLIM_INFINITY and sock.fileno() > limit * 3 // 4

@@ -1,1 +1,1 @@
-"""Messages by meaning: what a text says, to whom, and whether it may say it (docs/messages.md)."""
+"""Message checks: what a text says, to whom, and whether it may say it (docs/messages.md)."""

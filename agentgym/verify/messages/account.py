@@ -1,7 +1,7 @@
-"""Accounts: everything a message says has to be something that it may say.
+"""Accounts: a message may say only what its rubric lists.
 
-A message is gone through with what it has to say and may say: sentences of a template, lines of a
-form, facts, courtesies. Words and figures that nothing accounts for are an excess, and it fails.
+An account compares a message with the sentences of a template, the lines of a form, facts and
+courtesies. Words and figures that match none of these are an excess, and the message fails.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ class Field:
     """A line of a form.
 
     Attributes:
-        labels: How it may be called; the first is how a message calls it.
-        value: What stands behind it.
+        labels: The accepted labels; reports use the first.
+        value: The expected value behind the label.
     """
 
     labels: tuple[Wanted, ...]
     value: Wanted
 
     def is_called(self, segment: Sequence[Token]) -> bool:
-        """Whether a segment is one of its labels."""
+        """Return whether a segment is one of its labels."""
         return any(label.is_all_of(segment) for label in self.labels)
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What is wrong with a message.
+    """The faults of a message.
 
     Attributes:
-        excess: What it says and may not say; empty if there is nothing.
-        lacking: What it has to say and does not.
+        excess: What the message says and may not say; empty if it says nothing of the kind.
+        lacking: What the message must say and does not.
     """
 
     excess: str = ""
@@ -59,7 +59,7 @@ class Review:
 
     @property
     def fault(self) -> str:
-        """Say it in words; empty if nothing is wrong."""
+        """Describe the faults; empty if the message is right."""
         if self.excess or not self.lacking:
             return self.excess
         more = len(self.lacking) - 3
@@ -70,21 +70,21 @@ class Review:
 
 @dataclass(frozen=True)
 class Account:
-    """What a message has to say, and what it may say beside that.
+    """The content that a message must have, and the content that it may have.
 
     Attributes:
-        template: Its sentences, as runs of words and figures, with how a message shows them.
+        template: The sentences of the template: text for reports, and runs of words and figures.
         form: The lines of a form.
-        facts: Each has to be said.
-        may: Facts that may be said.
-        phrases: Sentences and phrases that may be said.
-        words: Stems that may be used.
-        own: Those among them that the rubric itself lists.
-        people: Stems of the names of people who may be greeted, and sign.
-        surface: Those that may tell of a deed, as they are written.
+        facts: Facts that the message must state.
+        may: Facts that the message may state.
+        phrases: Sentences and phrases that the message may contain.
+        words: Stems that the message may use.
+        own: The stems among `words` that the rubric itself lists.
+        people: Stems of the names of people whom the message may greet and who may sign it.
+        surface: Words, as written, that may tell of a deed.
         courtesy: Recognises greetings and closings.
-        most_chars: A longer message fails.
-        ids: Letters and digits of the ids in all of these.
+        most_chars: Greatest length in characters; a longer message fails.
+        ids: Letters and digits of every id in the other attributes.
     """
 
     template: Sequence[tuple[str, tuple[Part, ...]]]
@@ -101,11 +101,11 @@ class Account:
     ids: frozenset[tuple[str, str]]
 
     def review(self, text: str, *, aside: bool = False) -> Review:
-        """Go through a message.
+        """Review a message.
 
         Args:
             text: The message.
-            aside: Whether sentences that say nothing of what it has to say are left alone.
+            aside: Whether to ignore sentences that state none of the required content.
         """
         if len(text) > self.most_chars:
             return Review(f"has {len(text)} characters, expected at most {self.most_chars}")
@@ -128,7 +128,7 @@ class Account:
         return Review("", tuple(lacking))
 
     def _with_ids(self, text: str) -> str:
-        """Write the ids that are expected in one way: "PO 2026-0184" as "po-20260184"."""
+        """Write every expected id in one form: "PO 2026-0184" becomes "po-20260184"."""
         text = plain(text)
         for prefix, digits in self.ids:
             parts = "[/-]?".join(digits)
@@ -136,7 +136,7 @@ class Account:
         return text
 
     def _take_template(self, message: Message) -> list[str]:
-        """Account for the sentences of the template; return those that are not there."""
+        """Account for the sentences of the template and return the missing ones."""
         light = words().light
         lacking = []
         for shown, parts in self.template:
@@ -160,9 +160,9 @@ class Account:
         return lacking
 
     def _sentence(self, sentence: Wanted, tokens: Sequence[Token]) -> Sequence[Token]:
-        """Return the tokens that say a sentence of the template; empty if it is not there.
+        """Return the tokens that say a sentence of the template; empty if it is missing.
 
-        Words that the rubric allows beside the template may stand inside it.
+        The sentence may also contain words that the rubric allows beside the template.
         """
         strict = [t for t in tokens if t.figure is not None or t.stem not in self.own]
         for some in (tokens, strict):
@@ -171,7 +171,7 @@ class Account:
         return ()
 
     def _take_form(self, message: Message, filled: set[int]) -> str:
-        """Account for the lines of the form; return the first that has another value."""
+        """Account for the lines of the form and return the first with a wrong value."""
         for label, value in list(_labelled(message, self.form)):
             meant = [n for n, f in enumerate(self.form) if f.is_called(label)]
             right = [n for n in meant if self.form[n].value.is_all_of(value)]
@@ -217,7 +217,7 @@ class Account:
         return ""
 
     def _person(self, unit: Unit) -> str:
-        """Return of whom a sentence tells something that no fact says: "Ada has it already"."""
+        """Return the person of whom a sentence tells more than the facts: "Ada has it already"."""
         before = ""
         for name, verb in itertools.pairwise(unit.tokens):
             told = name.stem in self.people and before not in _OF_WHOM and verb.text in _TELLING
@@ -227,7 +227,7 @@ class Account:
         return ""
 
     def _may_do(self, unit: Unit, token: Token) -> bool:
-        """Whether "can" is said of who reads or writes: "the numbers you can pass on"."""
+        """Return whether "can" refers to reader or writer: "the numbers you can pass on"."""
         place = unit.tokens.index(token)
         return place > 0 and unit.tokens[place - 1].text in ("you", "i", "we")
 
@@ -243,20 +243,20 @@ def account(
     names: Sequence[str] = (),
     most_chars: int = 3000,
 ) -> Account:
-    """Read what a rubric wants of a message.
+    """Read the requirements of a rubric for a message.
 
     Args:
         template: The text, slots filled.
         form: Value by label; a label may list others behind ``|``.
-        facts_: Each has to be said.
-        may: May be said: facts, or phrases.
-        topics: Named lists of words that may be used.
-        words_: Further words that may be used.
-        names: Who may be greeted, and sign.
-        most_chars: A longer message fails.
+        facts_: Facts that the message must state.
+        may: Facts or phrases that the message may contain.
+        topics: Named lists of words that the message may use.
+        words_: Further words that the message may use.
+        names: People whom the message may greet and who may sign it.
+        most_chars: Greatest length in characters; a longer message fails.
 
     Raises:
-        VerifierError: An argument is not what is expected.
+        VerifierError: An argument has the wrong form.
     """
     for name, given in (("topics", topics), ("words", words_), ("names", names)):
         if isinstance(given, str) or not all(isinstance(one, str) for one in given):
@@ -307,7 +307,7 @@ def account(
 
 
 def _surface(topics: Sequence[str], *some: Sequence[str]) -> frozenset[str]:
-    """Return words as they are written; who may say "refund" may not yet say "refunded"."""
+    """Return words as they are written: a licence for "refund" does not cover "refunded"."""
     listed = [word for name in topics for word in words().topic_forms[name]]
     given = [word for texts in some for text in texts for word in plain(text).split()]
     return frozenset((*listed, *given))
@@ -326,7 +326,7 @@ def _ids(spellings: Sequence[Sequence[Part]]) -> Iterator[tuple[str, str]]:
 
 
 def _template(text: str, courtesy: Courtesy) -> list[tuple[str, tuple[Part, ...]]]:
-    """Return the sentences of a template; its greeting and closing may be others."""
+    """Return the sentences of a template without its greeting and closing, which may differ."""
     message = read_message(text)
     for number, unit in enumerate(message.units):
         edge = number < 2 or number >= len(message.units) - 4
@@ -350,7 +350,7 @@ def _field(label: str, value: object) -> Field:
 
 
 def _labelled(message: Message, form: Sequence[Field]) -> Iterator[tuple[list[Token], list[Token]]]:
-    """Yield the labels of a form and what stands behind each.
+    """Yield each label of a form with the tokens behind it.
 
     A label is a whole segment; its value goes on to the next label, or is the next line.
     """
@@ -371,7 +371,7 @@ def _labelled(message: Message, form: Sequence[Field]) -> Iterator[tuple[list[To
 
 
 def _is_asked(message: Message, tokens: Sequence[Token]) -> bool:
-    """Whether some tokens stand in a question."""
+    """Return whether some tokens stand in a question."""
     some = {id(token) for token in tokens}
     return any("?" in u.text and any(id(t) in some for t in u.tokens) for u in message.units)
 

@@ -1,4 +1,4 @@
-"""Calibration of a task's message checks: texts whose verdict is known, judged without an episode.
+"""Calibration of a task's message checks: texts with known verdicts, judged without an episode.
 
 Owns the file format ``agentgym.message-cases/1``, ``checks/calibration.toml`` beside a rubric.
 """
@@ -21,19 +21,19 @@ from agentgym.verify.rubric import load_rubric
 
 FILE: Final = "calibration.toml"
 LEAST: Final = 3
-"""Texts of each kind that a message check needs."""
+"""Number of texts of each kind that a message check needs."""
 
 
 class MessageManifest(Manifest):
     """A ``[[message]]`` table.
 
     Attributes:
-        check: Id of the checkpoint that judges it.
-        expect: What is right.
-        text: What is written, slots of the task filled.
-        subject: Of a mail; absent where it is right.
+        check: Id of the checkpoint that judges the text.
+        expect: The right verdict.
+        text: The message, slots of the task filled.
+        subject: Subject of a mail; absent if the subject is right.
         heard: What the reader had said before.
-        limit: Why the check is known to judge otherwise; it then counts as its mistake.
+        limit: Why the check is known to give another verdict, which counts as its mistake.
     """
 
     check: str
@@ -45,7 +45,7 @@ class MessageManifest(Manifest):
 
 
 class MessagesManifest(Manifest):
-    """The whole of a task's ``calibration.toml``."""
+    """A task's ``calibration.toml``."""
 
     schema_version: Literal["agentgym.message-cases/1"]
     message: tuple[MessageManifest, ...] = Field(min_length=1)
@@ -53,11 +53,11 @@ class MessagesManifest(Manifest):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A text and what its check made of it.
+    """A text and the verdict of its check.
 
     Attributes:
-        text: Slots filled, and so are subject and what was heard.
-        fault: What the check finds wrong; empty if nothing is.
+        text: The case; the slots of its text, its subject and what was heard are filled.
+        fault: The fault that the check finds; empty if the text passes.
     """
 
     case: MessageManifest
@@ -68,7 +68,7 @@ class Judged:
 
     @property
     def agrees(self) -> bool:
-        """Whether the check is right."""
+        """Return whether the check is right."""
         return (not self.fault) is (self.case.expect == "pass")
 
 
@@ -76,7 +76,7 @@ def message_checks(instance: Instance) -> dict[str, Fault]:
     """Return the message checks of a rubric by the id of their checkpoint.
 
     Raises:
-        VerifierError: The rubric cannot be read, or a check does not take its arguments.
+        VerifierError: The rubric is invalid, or a check does not accept its arguments.
     """
     rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
     found = {}
@@ -90,7 +90,7 @@ def message_checks(instance: Instance) -> dict[str, Fault]:
 
 
 def judge_texts(instance: Instance) -> list[Judged]:
-    """Judge the texts of a task's calibration; none where the task has no such file.
+    """Judge the texts of a task's calibration; the list is empty if the task has no such file.
 
     Raises:
         VerifierError: The file or the rubric cannot be read, or a text names no message check.
@@ -115,7 +115,7 @@ def judge_texts(instance: Instance) -> list[Judged]:
 
 
 def complaints(instance: Instance) -> list[str]:
-    """Return what is wrong with the calibration of a task's message checks."""
+    """Return the faults in the calibration of a task's message checks."""
     judged, found = judge_texts(instance), []
     for name in message_checks(instance):
         for expect, noun in (("fail", "bad"), ("pass", "good")):
@@ -135,7 +135,7 @@ def complaints(instance: Instance) -> list[str]:
 
 
 def rates(judged: Iterable[Judged]) -> tuple[Rate, Rate]:
-    """Return how often bad texts passed, and how often good ones failed."""
+    """Return the rate of bad texts that passed and the rate of good texts that failed."""
     some = list(judged)
     bad = [one.agrees for one in some if one.case.expect == "fail"]
     good = [one.agrees for one in some if one.case.expect == "pass"]

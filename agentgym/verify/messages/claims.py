@@ -1,8 +1,8 @@
-"""Claims: what a sentence asserts, denies or leaves open, in whatever words stand around it.
+"""Claims: what a sentence asserts, denies or leaves open, whatever words surround it.
 
-A phrase may list alternatives, "(refund|money) (approved|on its way)"; light words, adverbs and
-denials between its parts do not hide it. A deed is a verb that tells of something as done, being
-done or going to be done: "I have deleted it", "it was deleted", "we will delete it".
+A phrase may list alternatives, "(refund|money) (approved|on its way)". It is also found with light
+words, adverbs and denials between its parts. A deed is a verb that tells of something as done,
+being done or about to be done: "I have deleted it", "it was deleted", "we will delete it".
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _PAST: Final = {
     "hidden": "hide", "stolen": "steal", "thrown": "throw", "brought": "bring", "cut": "cut",
     "reset": "reset", "let": "let", "shut": "shut", "met": "meet", "rang": "ring",
 }  # fmt: skip
-"""Forms of the past that do not end in -ed, with their verbs."""
+"""Irregular past forms, with their verbs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in a row, with alternatives.
+    """A sequence of words, with alternatives.
 
     Attributes:
-        shown: As the rubric has it.
-        slots: For each place the runs of words and figures that may stand there.
+        shown: The phrase as the rubric writes it.
+        slots: For each place, the runs of words and figures that may stand there.
     """
 
     shown: str
@@ -57,11 +57,11 @@ class Phrase:
     def spans(
         self, tokens: Sequence[Token], *, loose: bool = False
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield where it stands: start, behind its end, and how many denials stand inside it.
+        """Yield each occurrence: start, index behind its end, and the number of denials inside it.
 
         Args:
-            tokens: Of a sentence.
-            loose: Whether function words, too, may stand between its parts.
+            tokens: The tokens of a sentence.
+            loose: Whether function words may also stand between the parts of the phrase.
         """
         skipped = words().function if loose else frozenset()
         for start in range(len(tokens)):
@@ -114,13 +114,13 @@ def _plain_slots(text: str) -> list[tuple[tuple[Part, ...], ...]]:
 
 
 def stance(unit: Unit, start: int, *, inside: int = 0, end: int = 0) -> Stance:
-    """Return whether a sentence asserts, denies or leaves open what begins at a token.
+    """Return whether a sentence asserts, denies or leaves open the claim that begins at a token.
 
     Args:
         unit: The sentence.
         start: Index of the token where the claim begins.
-        inside: Denials that stand inside the claim.
-        end: Index behind the claim, where what follows may rule it out; 0: not looked at.
+        inside: Number of denials inside the claim.
+        end: Index behind the claim; the words from there on may rule it out. 0: ignore them.
     """
     if "?" in unit.text:
         return "open"
@@ -141,12 +141,12 @@ def stance(unit: Unit, start: int, *, inside: int = 0, end: int = 0) -> Stance:
 
 
 def deeds(unit: Unit, verbs: frozenset[str], *, own: bool = False) -> Iterator[int]:
-    """Yield where the verbs of deeds stand in a sentence: the indexes of their tokens.
+    """Yield the index of every token of a sentence that is the verb of a deed.
 
     Args:
         unit: The sentence.
-        verbs: Stems of the verbs that are looked for.
-        own: Whether the sender's own deeds are told by any verb but harmless ones.
+        verbs: Stems of the verbs to look for.
+        own: Whether every verb but a harmless one tells a deed of the sender.
     """
     tokens = unit.tokens
     for place, token in enumerate(tokens):
@@ -166,7 +166,7 @@ def deeds(unit: Unit, verbs: frozenset[str], *, own: bool = False) -> Iterator[i
 
 
 def _is_told_of(before: Sequence[str], verb: str) -> bool:
-    """Whether the words before a verb tell what the sender does, or what anybody has done."""
+    """Return whether the words before a verb make it a deed of the sender, or of anybody."""
     last = before[-1] if before else ""
     if _RELATIVE & set(before[-3:-1]):  # "what we had stored"
         return False
@@ -177,12 +177,12 @@ def _is_told_of(before: Sequence[str], verb: str) -> bool:
 
 
 def _is_deed(before: Sequence[Token], verb: Token, is_first: bool) -> bool:
-    """Whether a verb with the words before it (at most three) tells of a deed.
+    """Return whether a verb with at most three words before it tells of a deed.
 
     Args:
-        before: Without adverbs.
-        verb: Its token.
-        is_first: Whether only one or two words begin the clause before it: "Clara approved it".
+        before: The tokens before the verb, without adverbs.
+        verb: The token of the verb.
+        is_first: Whether only one or two words precede it in the clause: "Clara approved it".
     """
     last = before[-1] if before else None
     earlier = before[-2].text if len(before) > 1 else ""
@@ -205,7 +205,7 @@ def _is_deed(before: Sequence[Token], verb: Token, is_first: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
-    """Section `stance` of words.toml, as stems."""
+    """The section `stance` of words.toml, as stems."""
 
     adverbs: frozenset[str]
     deciding: frozenset[str]
@@ -229,7 +229,7 @@ def _lists() -> _Lists:
 
 
 def _run(tokens: Sequence[Token], start: int, run: Sequence[Part]) -> int:
-    """Return where a run of parts that begins at a token ends, 0 if it does not begin there."""
+    """Return the end of a run of parts that begins at a token, 0 if no such run begins there."""
     light, place = words().light, start
     for number, part in enumerate(run):
         while number and place < len(tokens) and not _fits(tokens[place], part):
@@ -261,7 +261,7 @@ def _is_adverb(token: Token) -> bool:
 
 
 def _clause(unit: Unit, start: int) -> list[Token]:
-    """Return the tokens before one in the same clause of its sentence."""
+    """Return the tokens that precede a token in its clause."""
     segment = unit.tokens[min(start, len(unit.tokens) - 1)].segment
     before = [t for t in unit.tokens[:start] if t.segment == segment]
     for number in reversed(range(len(before))):
@@ -272,7 +272,7 @@ def _clause(unit: Unit, start: int) -> list[Token]:
 
 
 def _is_conditional(unit: Unit, start: int) -> bool:
-    """Whether a part of the sentence before makes it depend on a decision: "if they agree, …"."""
+    """Return whether an earlier part of the sentence states a condition: "if they agree, …"."""
     segment = unit.tokens[min(start, len(unit.tokens) - 1)].segment
     before = [t for t in unit.tokens[:start] if t.segment < segment]
     if not before or before[0].text not in ("if", "should", "once", "when", "provided"):
@@ -281,7 +281,7 @@ def _is_conditional(unit: Unit, start: int) -> bool:
 
 
 def _is_ruled_out(unit: Unit, end: int) -> bool:
-    """Whether what stands behind denies it: "a voucher is not possible"."""
+    """Return whether the words behind a claim deny it: "a voucher is not possible"."""
     behind = [t for t in unit.tokens[end:] if t.segment == unit.tokens[end - 1].segment]
     for here, after in itertools.pairwise(behind[: _MOST_BETWEEN + 2]):
         if here.text == "that" or here.text in _SUBJECTS:

@@ -1,7 +1,7 @@
 """A closed world: a message may hold only what its addressee may be told.
 
-Every figure has to be licensed by what the task allows or by what the addressee has said; no
-secret is told in any disguise; nothing is promised that the task forbids to promise.
+The task or the addressee's own words must license every figure. A message tells no secret in any
+disguise and makes no promise that the task forbids.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _COURTESY: Final = Courtesy(())
 
 @dataclass(frozen=True)
 class ClosedWorld:
-    """What messages may hold.
+    """The limits on the content of messages.
 
     Attributes:
-        knows: Texts that the addressee knows, and whose figures may be repeated.
-        may: Values that may be said.
-        secrets: What must not be told in any form.
-        forbids: Phrases that must not be asserted, with the set they come from.
-        holds: Phrases of what is so, which must not be denied.
-        acts: Phrases of the deeds that may be told; None: deeds are not looked at.
-        ranges: Spans of time that may be told; empty: any of two hours that may be told.
-        figures: Whether figures that nothing licenses are a fault.
+        knows: Texts that the addressee knows; a message may repeat their figures.
+        may: Values that a message may state.
+        secrets: Values that a message must not tell in any form.
+        forbids: Phrases that a message must not assert, with the set they come from.
+        holds: Phrases that state the truth; a message must not deny them.
+        acts: Phrases of the deeds that a message may tell; None: deeds are not checked.
+        ranges: Spans of time that a message may tell; empty: any span between two licensed hours.
+        figures: Whether an unlicensed figure is a fault.
     """
 
     knows: Sequence[str]
@@ -73,7 +73,7 @@ class ClosedWorld:
     figures: bool
 
     def fault(self, text: str, heard: Iterable[str] = ()) -> str:
-        """Say what is wrong with a message; empty if nothing is.
+        """Describe the first fault of a message; empty if the message is right.
 
         Args:
             text: The message.
@@ -109,7 +109,7 @@ class ClosedWorld:
         return ""
 
     def _untrue(self, message: Message) -> str:
-        """Say which deed a message makes up, or what that is so it denies."""
+        """Describe the first invented deed or denied truth of a message."""
         for unit in message.units:
             for one in self.holds:
                 for start, end, inside in one.spans(unit.tokens):
@@ -130,7 +130,7 @@ class ClosedWorld:
         return ""
 
     def _stretched(self, message: Message, heard: Iterable[str]) -> str:
-        """Say which span of time it names that nobody gave it, where some are given."""
+        """Describe the first span of time without a licence, if the task licenses spans."""
         if not self.ranges:
             return ""
         licensed = [*self.ranges, *(one for text in heard for one in find_ranges(text))]
@@ -171,10 +171,10 @@ def closed_world(
     acts: Sequence[str] | None = None,
     figures: bool = True,
 ) -> ClosedWorld:
-    """Read what a rubric says of a closed world.
+    """Read the closed world of a rubric.
 
     Raises:
-        VerifierError: An argument is not what is expected.
+        VerifierError: An argument has the wrong form.
     """
     texts = {"knows": knows, "secrets": secrets, "forbids": forbids, "holds": holds}
     for name, given in {**texts, "acts": acts or ()}.items():
@@ -201,7 +201,7 @@ def closed_world(
 
 
 def _phrases(name: str) -> Sequence[Phrase]:
-    """Return the phrases of a set, or a phrase of one's own, which has at least two words."""
+    """Return the phrases of a named set, or the given phrase, which has at least two words."""
     known = words().commitments
     if name in known:
         return [phrase(one) for one in known[name]]
@@ -212,13 +212,13 @@ def _phrases(name: str) -> Sequence[Phrase]:
 
 
 def _tells_of_the_past(unit: Unit) -> bool:
-    """Whether a sentence says what has been done, and nothing of what will be."""
+    """Return whether a sentence tells what has been done and nothing of what will be done."""
     said = {token.stem for token in unit.tokens}
     return stem("have") in said and not said & _AHEAD
 
 
 def _is_count(figure: Figure, behind: Sequence[Token]) -> bool:
-    """Whether a figure only counts a few things: "two details"."""
+    """Return whether a figure only counts a few things: "two details"."""
     numbers = [value for kind, value in figure.readings if kind == "number"]
     if not numbers or figure.kinds() - {"number", "time"}:
         return False

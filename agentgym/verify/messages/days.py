@@ -1,4 +1,4 @@
-"""Days in plain text, in every usual spelling, and what they can mean."""
+"""Days in plain text, in every usual spelling, with their possible meanings."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _NAKED: Final = re.compile(rf"{_LEAD}\b(?:the )?(\d{{1,2}})(?:st|nd|rd|th)\b")
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day; year, month are 0 if they are not said.
+    """A day; year and month are 0 if the text does not state them.
 
     Attributes:
-        weekday: 0 is Monday; None if it is not said.
+        weekday: 0 is Monday; None if the text states no weekday.
     """
 
     year: int
@@ -63,14 +63,14 @@ class Day:
         """Return the day of an ISO date.
 
         Raises:
-            ValueError: It is not one.
+            ValueError: The value is not an ISO date.
         """
         found = date.fromisoformat(value[:10])
         return cls(found.year, found.month, found.day)
 
 
 def same_day(one: Day, other: Day) -> bool:
-    """Whether two are the same day, as far as both say which; a wrong weekday is another day."""
+    """Return whether the stated parts of two days agree; a wrong weekday is another day."""
     if one.day != other.day:
         return False
     if one.month and other.month and one.month != other.month:
@@ -90,7 +90,7 @@ def _weekday_fits(one: Day, other: Day) -> bool:
 
 
 def weekdays_of(days: Iterable[Day]) -> Iterator[str]:
-    """Yield the names of the weekdays on which some days are, as far as they say which."""
+    """Yield the names of the weekdays of some days, if the days determine them."""
     for one in days:
         if one.weekday is not None:
             yield WEEKDAYS[one.weekday]
@@ -99,9 +99,9 @@ def weekdays_of(days: Iterable[Day]) -> Iterator[str]:
 
 
 def find_days(text: str) -> Iterator[tuple[int, int, list[Day]]]:
-    """Yield the days of a plain text: start, end, what it can mean.
+    """Yield the days of a plain text: start, end, possible meanings.
 
-    Of several days with one month ("10 and 24 March") each is yielded.
+    Several days may share a month ("10 and 24 March"); each of them is yielded.
     """
     taken = bytearray(len(text))
     for found in _all(text):

@@ -1,7 +1,7 @@
 """Secrets in disguise: spelled out, spread over letters, read digit by digit, reversed, encoded.
 
-What the addressee knows already is taken out of a message first; what is left must not hold a
-secret in any of these forms, nor a part of it that would be enough.
+The search first removes what the addressee already knows from a message. The rest must not hold a
+secret in any of these forms, nor a part that reveals it.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _LEAST: Final = 4
 
 
 def leak(text: str, secrets: Sequence[str], known: Iterable[str] = ()) -> str:
-    """Return the first secret that a message tells, in whatever disguise; empty if there is none.
+    """Return the first secret that a message tells in any disguise; empty if it tells no secret.
 
-    Of an address the part before the @ and the name of the domain are secrets of their own; of a
-    number of seven digits or more every four digits in a row are.
+    The part of an address before the @ and the name of its domain are secrets of their own. So is
+    every run of four digits of a number with at least seven digits.
 
     Args:
         text: The message.
         secrets: Names, addresses, numbers or other words, of at least four letters or digits.
-        known: Texts that the addressee knows; what stands in them is not told anew.
+        known: Texts that the addressee knows; repeating them reveals nothing.
 
     Example:
         >>> leak("It is 2 5 3, then three eight 48", ["+1 555 253 3848"])
@@ -71,7 +71,7 @@ def leak(text: str, secrets: Sequence[str], known: Iterable[str] = ()) -> str:
 
 
 def _grams(text: str) -> Iterator[str]:
-    """Yield what up to four words of a text in a row are without what stands between them."""
+    """Yield every run of up to four words of a text, joined without separators."""
     found = re.findall(r"\w+", text)
     for width in range(1, 5):
         for start in range(len(found) - width + 1):
@@ -79,7 +79,7 @@ def _grams(text: str) -> Iterator[str]:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """Yield a secret and those parts of it that would be enough."""
+    """Yield a secret and those parts of it that reveal it."""
     yield secret
     if "@" in secret:
         local, _, domain = secret.partition("@")
@@ -88,7 +88,7 @@ def _parts(secret: str) -> Iterator[str]:
 
 
 def _streams(text: str) -> list[str]:
-    """Return the letters and digits of a message, read in every way that hides some."""
+    """Return the letters and digits of a message, decoded from each kind of disguise."""
     shown = plain(text)
     spelled = _SPELLED.sub(lambda m: _DIGITS[m[0]], shown)
     found = [squashed(shown), squashed(_SIGNS.sub(" ", spelled))]
@@ -105,7 +105,7 @@ def _decoded(text: str) -> Iterator[str]:
         for decode in (_base64, _hex):
             try:
                 yield decode(token).decode("utf-8")
-            except (ValueError, binascii.Error):  # it is no such code, as nearly all words are not
+            except (ValueError, binascii.Error):  # not such a code, like most words
                 continue
 
 
@@ -118,7 +118,7 @@ def _hex(token: str) -> bytes:
 
 
 def _digits(text: str) -> str:
-    """Return all digits of a text in order, those in words among them."""
+    """Return all digits of a text in order, including those spelled as words."""
     text = re.sub(
         rf"\b(double|triple) ({'|'.join(_DIGITS)}|\d)\b",
         lambda m: (2 if m[1] == "double" else 3) * f" {m[2]} ",
@@ -129,13 +129,13 @@ def _digits(text: str) -> str:
 
 
 def _runs(number: str, known: Iterable[str]) -> list[str]:
-    """Return the runs of four digits of a number that none of the known ones has."""
+    """Return the runs of four digits of a number that occur in no known number."""
     runs = [number[i : i + _TAIL] for i in range(len(number) - _TAIL + 1)]
     return [run for run in runs if not any(run in other for other in known)]
 
 
 def _without(stream: str, known: Iterable[str]) -> str:
-    """Return a stream with what is known cut out, the longest first."""
+    """Return a stream without the known texts; longer texts are removed first."""
     for part in sorted(known, key=len, reverse=True):
         if len(part) >= _LEAST:
             stream = stream.replace(part, "|")

@@ -1,7 +1,7 @@
-"""Figures: every date, time, amount, number, id and address in a plain text, and where it stands.
+"""Figures: every date, time, amount, number, id and address in a plain text, and its position.
 
-A figure has one or more readings, because people write "at four" and "3/4/2026": what somebody
-may say, or has to say, is said by a figure one of whose readings it is.
+A figure has one or more readings, because people write "at four" and "3/4/2026". A figure states
+an expected value if one of its readings is that value.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from agentgym.verify.messages.spelled import dictated, spelled_numbers
 Reading: TypeAlias = tuple[str, Any]
 """Kind and value: ``("date", Day)``, ``("time", minutes)``, ``("amount", (Decimal, "EUR"))``,
 ``("number", Decimal)``, ``("percent", Decimal)``, ``("id", "inv72992")``, ``("email", text)``,
-``("url", text)``, ``("phone", digits)``. What is wanted may be ``("bare", Decimal)``, a
-number whether or not it has a currency, or ``("plain", Decimal)``, one that has none."""
+``("url", text)``, ``("phone", digits)``. An expected value may also be ``("bare", Decimal)``, a
+number with or without a currency, or ``("plain", Decimal)``, a number without one."""
 
 KINDS: Final = ("date", "time", "amount", "number", "percent", "id", "email", "url", "phone")
 
@@ -55,11 +55,11 @@ _NUMBERED: Final = re.compile(r"(?:#|\b(?:no|nr|num|number|nos)\.? ?#?)\s?$")
 _ID_NUMBERED: Final = re.compile(
     r"(#|\b(?:no|nr|nos)\. ?#?)$|\b(?:invoice|ticket|offer|order|reference) ((?:no|nr|num) )$"
 )
-"""What stands before an id and belongs to it; "we have no R64820" denies."""
+"""A prefix that belongs to an id, such as "no."; the "no" in "we have no R64820" is a denial."""
 _COUNTED: Final = re.compile(
     r" ?(?:[kmgt]i?b|kg|km|min)\b| (?!(?:is|was|has|does|as|this|its|his|hers|yours)\b)[a-z]{2,}s\b"
 )
-"""What is counted behind a number: "no 13 tickets" denies, "no 13 is closed" does not."""
+"""A counted noun behind a number: "no 13 tickets" is a denial, "no 13 is closed" is not."""
 _THOUSANDS: Final = re.compile(
     rf"(?:(?<=€|\$|£)|(?<=€ |\$ |£ )|(?<=\beur )|(?<=\beuro )|(?<=\busd )|(?<=\bgbp ))"
     rf"(\d{{1,3}})((?: \d{{3}})+)(?!\d)"
@@ -74,10 +74,10 @@ class Figure:
     """One figure of a text.
 
     Attributes:
-        start: Where it begins in the plain text.
-        end: Where it ends.
-        text: As it stands there.
-        readings: What it can mean.
+        start: Index of its first character in the plain text.
+        end: Index behind its last character.
+        text: The figure as the plain text writes it.
+        readings: Its possible meanings.
     """
 
     start: int
@@ -90,14 +90,14 @@ class Figure:
         return {kind for kind, _ in self.readings}
 
     def means(self, wanted: Iterable[Reading]) -> bool:
-        """Whether one of its readings is one of these."""
+        """Return whether one of its readings is wanted."""
         return any(same(one, other) for other in wanted for one in self.readings)
 
 
 def same(one: Reading, other: Reading) -> bool:
-    """Whether two readings agree, as far as both say what they mean.
+    """Return whether the stated parts of two readings agree.
 
-    A date without a year is that day of any year; an amount without a currency has any.
+    A date without a year matches that day of any year; an amount without a currency matches any.
     """
     (kind, left), (other_kind, right) = one, other
     if kind != other_kind:
@@ -108,7 +108,7 @@ def same(one: Reading, other: Reading) -> bool:
 
 
 def _bare(one: Reading, other: Reading) -> bool:
-    """Whether one is a number as such, which the other is too."""
+    """Return whether one reading asks for a bare or plain number and the other is that number."""
     (kind, left), (other_kind, right) = one, other
     if kind == "plain":
         return other_kind == "number" and bool(left == right)
@@ -118,7 +118,7 @@ def _bare(one: Reading, other: Reading) -> bool:
 
 
 def find_figures(text: str) -> list[Figure]:
-    """Return the figures of a plain text, in order; none overlaps another."""
+    """Return the figures of a plain text, in order and without overlap."""
     scan = _Scan(_even(text))
     scan.take(_EMAIL, lambda m: {("email", m[0].rstrip("."))})
     scan.take(_URL, lambda m: {("url", m[0].rstrip(".,;:!?)"))})
@@ -159,7 +159,7 @@ def _with_cents(found: Sequence[Figure], text: str) -> list[Figure]:
 
 
 class _Scan:
-    """Takes figures out of a text, kind by kind, and blanks what is taken."""
+    """Takes figures out of a text, kind by kind, and blanks their characters."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -169,7 +169,7 @@ class _Scan:
 
     @property
     def left(self) -> str:
-        """The text, with what is taken blanked."""
+        """The text, with the characters of all found figures blanked."""
         if self._joined is None:
             self._joined = "".join(self._left)
         return self._joined
@@ -200,7 +200,7 @@ class _Scan:
             self._number(begin, end, {-value if minus else value})
 
     def _signed(self, start: int) -> tuple[int, int]:
-        """Return where a number begins with its sign, and 1 or -1: "-5", "minus 5", "-€5"."""
+        """Return the start of a number with its sign, and 1 or -1: "-5", "minus 5", "-€5"."""
         before = "".join(self._left[max(0, start - 20) : start])
         if self._left[start] in "+-":
             return start, -1 if self._left[start] == "-" else 1
@@ -231,13 +231,13 @@ class _Scan:
         self.add(start, end, {("number", value) for value in values})
 
     def _counts(self, end: int, values: set[Decimal]) -> bool:
-        """Whether a number behind "no" is an amount of something and not a number of it."""
+        """Return whether a number behind "no" counts things and does not identify one."""
         whole = all(value == value.to_integral_value() for value in values)
         return not whole or _COUNTED.match("".join(self._left[end : end + 40])) is not None
 
 
 def _decimals(text: str) -> set[Decimal]:
-    """Return what a number can mean: a comma is a decimal one or one of thousands."""
+    """Return the values a number can have: its comma separates decimals or thousands."""
     text = text.replace("'", "")
     found = set()
     grouped = re.fullmatch(r"\d{1,3}(?:([.,])\d{3})+(?:[.,]\d{1,2})?", text)
@@ -250,7 +250,7 @@ def _decimals(text: str) -> set[Decimal]:
     for one in found:
         try:
             values.add(Decimal(one))
-        except InvalidOperation:  # "1.234,5" with the sign of thousands used twice
+        except InvalidOperation:  # "1.234,5" with a repeated separator of thousands
             continue
     return values
 
@@ -261,7 +261,7 @@ def _phone(match: re.Match[str]) -> set[Reading]:
 
 
 def _even(text: str) -> str:
-    """Put commas where blanks separate thousands of money, a blank into an ISO instant.
+    """Put commas for blanks between thousands of money, and a blank for the T of an ISO instant.
 
     The length stays the same.
     """

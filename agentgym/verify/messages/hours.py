@@ -1,6 +1,6 @@
 """Times of day in plain text, in every usual spelling, as minutes since midnight.
 
-"Half past two" is twice a day: without a word on the half of the day it can mean both.
+"Half past two" occurs twice a day. It can mean both times unless the text states the half of day.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _PARTS: Final = {"half": 30, "quarter": 15, "a quarter": 15, "twenty": 20, "twen
 
 
 def find_hours(text: str) -> Iterator[tuple[int, int, set[int]]]:
-    """Yield the times of day of a plain text: start, end, what it can mean in minutes."""
+    """Yield the times of day of a plain text: start, end, possible meanings in minutes."""
     taken = bytearray(len(text))
     for start, end, minutes in _all(text):
         if minutes and not any(taken[start:end]):

@@ -1,7 +1,7 @@
-"""Plain text: what people write, with everything removed that only makes it look different.
+"""Plain text: a text in the one form in which the checks compare it.
 
-Unicode NFKC, no accents, no invisible characters, letters that look like Latin ones read as those,
-plain quotes and dashes, Markdown marks removed, lower case.
+It has Unicode NFKC, lower case, plain quotes and dashes, and Latin letters in place of those that
+look like them. It has no accents, no invisible characters and no Markdown marks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SIGNS: Final = str.maketrans(
     }
 )
 _PHRASES: Final = dict.fromkeys((0xFDFA, 0xFDFB), "\ufdf4")
-"""Characters that stand for whole phrases, and one for a word: 8,000 would become 144,000."""
+"""Replaces ligatures of whole phrases by that of one word: 8,000 would expand to 144,000."""
 _DASH: Final = re.compile(r"(?<=[^\W\d_])\s?[–—―]\s?(?=[^\W\d_])|\s[–—―]\s")
 _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:>+|#{1,6}(?=\s))[ \t]*")
 _POINT: Final = re.compile(r"(?m)^[ \t]*[-*+][ \t]+")
@@ -38,7 +38,7 @@ _SPACES: Final = re.compile(r"[^\S\n]+")
 
 
 def plain(text: str) -> str:
-    """Return a text as it is compared; line breaks stay, each line without outer blanks.
+    """Return a text in plain form; line breaks stay, and each line is stripped of outer blanks.
 
     Example:
         >>> plain("**Hello**  Andr\u00e9,\u200b\u2019tis \u0430 test \u2013 12\u00a0%")
@@ -55,7 +55,7 @@ def plain(text: str) -> str:
 
 
 def squashed(text: str) -> str:
-    """Return the letters and digits of a text that is plain, and nothing between them."""
+    """Return only the letters and digits of a plain text."""
     return "".join(c for c in text if c.isalnum())
 
 
@@ -65,4 +65,4 @@ def _linked(match: re.Match[str]) -> str:
 
 
 _DROPPED: Final = frozenset(("Cf", "Cc", "Mn", "Me", "So", "Sk", "Co", "Cs"))
-"""Format and control characters, accents that stand apart, emoji."""
+"""Unicode categories to drop: format and control characters, separate accents, emoji."""

@@ -14,10 +14,10 @@ _JOINING: Final = frozenset(("to", "until", "till", "and", "through"))
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From one time of day to another, each in minutes as it can be meant.
+    """A span between two times of day, each with its possible meanings in minutes.
 
     Attributes:
-        shown: As it is written.
+        shown: The range as the text writes it.
     """
 
     start: frozenset[int]
@@ -28,7 +28,7 @@ class Range:
         return self.shown
 
     def agrees(self, other: Range) -> bool:
-        """Whether both can mean the same."""
+        """Return whether both ranges can mean the same."""
         return bool(self.start & other.start and self.end & other.end)
 
 

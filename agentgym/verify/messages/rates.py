@@ -1,7 +1,7 @@
-"""Rates: how often the message checks of tasks are wrong about texts whose verdict is known.
+"""Rates: how often the message checks of tasks misjudge texts with known verdicts.
 
-Published with and without a judge: where a rubric gives a message to one (a gate that is
-``only_if_judged``), the judge is asked about the texts that the deterministic check lets pass.
+The page shows them with and without a judge. If a rubric gives a message to a judge (a gate that
+is ``only_if_judged``), the judge reviews the texts that pass the deterministic check.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ COMMAND: Final = "agentgym verifier rates tools --markdown docs/calibration.md"
 
 @dataclass(frozen=True, slots=True)
 class TaskRates:
-    """How often a task's message checks are wrong.
+    """The error rates of a task's message checks.
 
     Attributes:
-        task: Its id.
-        bad_passed: Bad texts that passed without a judge.
-        good_failed: Good texts that failed without one.
-        given: How many of its message checks read what a judge is given as well.
-        checks: How many there are.
+        task: Id of the task.
+        bad_passed: Rate of bad texts that passed without a judge.
+        good_failed: Rate of good texts that failed without a judge.
+        given: Number of its message checks whose messages also go to a judge.
+        checks: Number of its message checks.
         judged: The same two rates with a judge; None if no judge was asked.
     """
 
@@ -49,7 +49,7 @@ class TaskRates:
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """A judge's gate of a rubric, slots filled."""
+    """A gate of a rubric that a judge decides, slots filled."""
 
     criterion: str
     sources: Sequence[object]
@@ -69,10 +69,10 @@ def task_rates(instance: Instance, judge: Judge | None = None) -> TaskRates | No
 
     Args:
         instance: The task with its parameters.
-        judge: Who is asked about what the deterministic checks let pass.
+        judge: Reviews the texts that pass the deterministic checks.
 
     Raises:
-        VerifierError: The texts or the rubric cannot be read, or the judge gives no answer.
+        VerifierError: The texts or the rubric are invalid, or the judge gives no answer.
     """
     judged = judge_texts(instance)
     if not judged:
@@ -104,7 +104,7 @@ def _meets(gate: _Gate, source: object) -> bool:
 
 
 def _who(source: object) -> object:
-    """Return a source without what only narrows it: a mail to one address is that to it alone."""
+    """Return a source without the keys that only narrow it, such as ``alone`` of a mail."""
     if isinstance(source, Mapping):
         return {key: source[key] for key in source if key not in _NARROW}
     return source
@@ -114,7 +114,7 @@ def _sources(instance: Instance) -> dict[str, Sequence[object]]:
     found: dict[str, Sequence[object]] = {}
     for id, arguments in _leaves(instance, gates=False):
         many, one = arguments.get("sources"), arguments.get("source")
-        # `messages.asked` has no source: whether something was asked for is no matter of a gate.
+        # `messages.asked` has no source, and no gate of a judge decides about questions.
         found[id] = many if isinstance(many, list) else [one] if one else []
     return found
 

@@ -1,6 +1,6 @@
-"""Readers: what the checks of pack `messages` say of a text alone, without an episode.
+"""Readers: the checks of pack `messages` for a single text, without an episode.
 
-One place for the checks and for calibration, so that a text is judged alike in both.
+The checks and the calibration share them, so that both judge a text alike.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ MOST_SUBJECT_CHARS: Final = 500
 
 @dataclass(frozen=True)
 class Says:
-    """Reads messages that have to say something, and nothing beside it.
+    """Reads messages that must have a given content and no other.
 
     Attributes:
-        account: Of the text.
-        subjects: What the subject is. Of several it may also be another that says nothing but
-            what the text may say; where there are none the subject is read as text.
-        aside: Whether sentences that say nothing of what the message has to say are left alone.
+        account: The account of the text.
+        subjects: The accepted subjects. If there are several, another subject also passes as long
+            as it says only what the text may say. If empty, the subject is read as text.
+        aside: Whether to ignore sentences that state none of the required content.
     """
 
     account: Account
@@ -36,7 +36,7 @@ class Says:
     aside: bool = False
 
     def review(self, text: str, subject: str = "") -> Review:
-        """Go through a message."""
+        """Review a message."""
         if not subject:
             return self.account.review(text, aside=self.aside)
         if not self.subjects:
@@ -64,7 +64,7 @@ def says(
     most_chars: int = 3000,
     aside: bool = False,
 ) -> Says:
-    """Read the arguments of `messages.says`. Raises VerifierError."""
+    """Read the arguments of `messages.says`. Raises VerifierError if one has the wrong form."""
     subjects = [subject] if isinstance(subject, str) else list(subject)
     return Says(
         account(
@@ -83,14 +83,14 @@ def says(
 
 
 Fault = Callable[[str, str, Sequence[str]], str]
-"""Called with a text, its subject and what its reader had said; returns what is wrong."""
+"""Takes a text, its subject and what its reader had said; returns the fault, empty if right."""
 
 
 def fault_reader(use: str, arguments: Mapping[str, Any]) -> Fault | None:
-    """Return what a check of the pack finds wrong with one text; None for other checks.
+    """Return a function that finds the fault of one text; None for checks without a text.
 
     Raises:
-        VerifierError: The arguments are not what is expected.
+        VerifierError: An argument has the wrong form.
     """
     pack, _, name = use.partition(".")
     if pack != PACK:
@@ -118,4 +118,4 @@ _EPISODE: Final[Mapping[str, frozenset[str]]] = {
     "keeps_to": frozenset({"sources"}),
     "asked": frozenset({"before"}),
 }
-"""Arguments that are about the episode and not about a text."""
+"""Arguments that concern the episode and not a text."""

@@ -11,10 +11,10 @@ from agentgym.verify.messages.wanted import Wanted, wanted
 
 
 def requests(about: object) -> list[Wanted]:
-    """Read what a rubric wants to be asked: a list of values, each with its other words.
+    """Read what a rubric expects a message to ask for: a list of values, each with its synonyms.
 
     Raises:
-        VerifierError: It is not such a list.
+        VerifierError: The argument is not such a list.
     """
     if isinstance(about, (str, Mapping)) or not isinstance(about, Sequence) or not about:
         raise VerifierError(f"about: expected a list of what is asked for, got {about!r}")
@@ -22,10 +22,10 @@ def requests(about: object) -> list[Wanted]:
 
 
 def asked(text: str, about: Sequence[Wanted]) -> set[int]:
-    """Return which of these a message asks for.
+    """Return the indexes of the values that a message asks for.
 
-    A sentence asks by its sign, its words, or as a point of a list that does; one that denies what
-    it names does not ask for it.
+    A sentence asks by its question mark, by its words, or as a point of a list that asks. A
+    sentence that denies a value does not ask for it.
     """
     found = set()
     for unit in read_message(text[:MOST_CHARS]).units:

@@ -1,6 +1,6 @@
-"""Sources: where an agent's messages stand, in rows of services, in calls, in its answer.
+"""Sources: the places of an agent's messages: rows of services, calls, its answer.
 
-A mail counts however it went out: sent, as an answer, forwarded, or as a draft that was there.
+A mail counts in every form: sent, as an answer, forwarded, or as a draft that already existed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Written:
     """A message that the agent wrote.
 
     Attributes:
-        name: How a result calls it.
-        text: What it says.
-        subject: Of a mail; empty where it is that of the mail it answers or forwards.
-        heard: What the reader had said before, of a conversation.
+        name: Its name in a result.
+        text: Its body.
+        subject: Subject of a mail; empty if the mail it answers or forwards has the same.
+        heard: What the reader had said before, in a conversation.
     """
 
     name: str
@@ -42,12 +42,12 @@ def written(evidence: Evidence, source: object) -> list[Written]:
     """Return the messages of a source.
 
     Args:
-        evidence: Of the episode.
+        evidence: The evidence of the episode.
         source: ``"answer"``, ``"reason"`` (of give_up), ``"user"`` (what was said with
             message_user), ``"mail"``, ``"comment"``, ``"chat"``, ``"calendar"``: all that the
             agent wrote there; or a table:
             ``{ mail = "ada@x.example" }`` (that address is among To), with ``answers = 380``,
-            ``alone = true`` (nobody else got it) or ``last = true`` (the one that was sent last);
+            ``alone = true`` (it is the only recipient) or ``last = true`` (only the last one sent);
             ``{ comment = 17, internal = true }``; ``{ chat = 5 }`` (channel), with ``thread = 12``;
             ``{ table = …, column = …, where = …, having = … }``: any rows.
 
@@ -59,10 +59,10 @@ def written(evidence: Evidence, source: object) -> list[Written]:
 
 
 def check_source(source: object) -> None:
-    """Refuse what is no source.
+    """Refuse an invalid source.
 
     Raises:
-        VerifierError: It is none.
+        VerifierError: The source is invalid.
     """
     _read(source)
 
@@ -173,7 +173,7 @@ def _table(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
 
 
 def _rows(evidence: Evidence, table: str, columns: Sequence[str]) -> list[Row]:
-    """Return the rows that the agent added, or of which it changed one of these columns."""
+    """Return the rows that the agent added or changed in one of these columns."""
     return [
         change.row
         for change in changes_by(evidence, "agent")

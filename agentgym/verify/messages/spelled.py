@@ -83,7 +83,7 @@ _DICTATED: Final = re.compile(
 def spelled_numbers(text: str) -> Iterator[tuple[int, int, Decimal]]:
     """Yield the numbers that a plain text spells in words: start, end, value.
 
-    A lone "one" is not a number, nor is "a hundred" anything but 100.
+    A lone "one" is not a number; "a hundred" is always 100.
     """
     for match in _RUN.finditer(text):
         words = [w for w in re.split(r"[ ,-]+", match[0]) if w != "and"]
@@ -113,7 +113,7 @@ def dictated(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _value(words: Sequence[str]) -> int | None:
-    """Return the number of some words, or None if they are several numbers in a row."""
+    """Return the number that some words spell, or None if they spell several numbers."""
     whole, part, last = 0, 0, 10**9
     for word in words:
         if word in SCALES:

@@ -1,7 +1,7 @@
-"""Statements: who or what has which value, said as a fact, denied or asked.
+"""Statements: a subject with its value, said as a fact, denied or asked.
 
-Values belong to the subjects they stand with: in "the 10th and the 24th at 15:00, the 17th is off"
-each day has its own. A sentence that denies does not say what it mentions.
+A value belongs to the subject next to it: in "the 10th and the 24th at 15:00, the 17th is off"
+each day has its own value. A sentence that denies a value does not state it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _FIELDS: Final = ("about", "is", "not", "mood", "of")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something a message may, or has to, say.
+    """A fact that a message must or may state.
 
     Attributes:
-        value: What is said of the subject, or by itself.
-        about: The subject, None if the value stands for itself.
-        rivals: Values that would be wrong; a message may name one only to say that it is not so.
-        mood: How it is said.
-        of: Facts of one group share their subjects and values; another group is another matter.
+        value: The value of the subject, or a value by itself.
+        about: The subject, None if the value stands by itself.
+        rivals: Wrong values; a message may name one only to deny it.
+        mood: Whether the fact is said, denied or asked.
+        of: The group; facts of one group share subjects and values, groups are independent.
     """
 
     value: Wanted
@@ -54,7 +54,7 @@ def facts(name: str, values: object) -> list[Fact]:
     """Read the facts of a rubric: values, or tables of `about`, `is`, `not`, `mood`, `of`.
 
     Raises:
-        VerifierError: One is neither.
+        VerifierError: An entry is neither a value nor such a table.
     """
     if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
         raise VerifierError(f"{name}: expected a list of facts, got {values!r}")
@@ -87,11 +87,11 @@ def _fact(name: str, value: object) -> Fact:
 
 @dataclass(slots=True)
 class Heard:
-    """What a message said of some facts.
+    """The result of reading a message for some facts.
 
     Attributes:
-        said: The facts that were said as they should be.
-        fault: The first thing that is wrong; empty if nothing is.
+        said: The facts that the message states correctly.
+        fault: The first fault; empty if the message has no fault.
     """
 
     said: set[int] = field(default_factory=set)
@@ -99,7 +99,7 @@ class Heard:
 
 
 def hear(message: Message, known: Sequence[Fact]) -> Heard:
-    """Account for what a message says of some facts; other tokens are left as they are."""
+    """Account for the tokens that state known facts; other tokens keep their mark."""
     heard = Heard()
     carried: dict[str, list[Wanted]] = {}
     for unit in message.units:
@@ -120,7 +120,7 @@ class _Mark:
 
 
 class _Listener:
-    """Hears what one unit says."""
+    """Reads the facts of one unit."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class _Listener:
         self._settle()
 
     def _contrasts(self) -> None:
-        """Take out what is named only to say that it is not so: "15:00 instead of 16:00"."""
+        """Take out values that are named only to be denied: "15:00 instead of 16:00"."""
         rivals = [rival for fact in self._known for rival in fact.rivals]
         for rival in rivals:
             for start, end in rival.spans(self._tokens):
@@ -202,7 +202,7 @@ class _Listener:
         marks: Sequence[_Mark],
         pairs: Sequence[tuple[Wanted, Wanted]],
     ) -> None:
-        """Refuse a figure that stands with a subject of which it is not said: "7, all Ada's"."""
+        """Refuse a figure next to a subject that it does not belong to: "7, all Ada's"."""
         paired = {subject.shown for subject, _ in pairs}
         bare = [mark for mark in marks if mark.subject and mark.what.shown not in paired]
         every = {fact.about.shown for _, fact in members if fact.about}
@@ -218,7 +218,7 @@ class _Listener:
                     self._wrong(f"says {self._tokens[place].text} of {mark.what}")
 
     def _marks(self, members: Sequence[Fact]) -> Iterator[_Mark]:
-        """Yield subjects and values in the order of the text; the longer of two that overlap."""
+        """Yield subjects and values in text order; of two that overlap, yield the longer."""
         found: list[_Mark] = []
         subjects = {f.about.shown: f.about for f in members if f.about}
         values = {f.value.shown: f.value for f in members}
@@ -254,7 +254,7 @@ class _Listener:
 
 
 def _is_either(subjects: Sequence[_Mark], tokens: Sequence[Token]) -> bool:
-    """Whether several subjects are only named in one breath, with "or" between them."""
+    """Return whether "or" joins several subjects."""
     return len(subjects) > 1 and all(
         any(token.text == "or" for token in tokens[one.end : other.start])
         and other.start - one.end == 1
@@ -263,14 +263,14 @@ def _is_either(subjects: Sequence[_Mark], tokens: Sequence[Token]) -> bool:
 
 
 def _is_so(wanted_mood: str, mood: str) -> bool:
-    """Whether a mood is the one that is wanted; a request is an order or a polite question."""
+    """Return whether a mood is the wanted one; a request is an order or a polite question."""
     return mood == wanted_mood or (wanted_mood == "requested" and mood in ("said", "asked"))
 
 
 def _pairs(
     marks: Sequence[_Mark], carried: Sequence[Wanted], tokens: Sequence[Token]
 ) -> Iterator[tuple[Wanted, Wanted]]:
-    """Yield which value belongs to which subject, by where they stand."""
+    """Yield each subject with its value, paired by position."""
     last: list[_Mark] = []
     near = carried
     for subjects, values in _blocks(marks, tokens):
@@ -292,7 +292,7 @@ def _blocks(
 ) -> list[tuple[list[_Mark], list[_Mark]]]:
     """Split marks into subjects and the values that belong to them.
 
-    Where each part between two signs has both, and one value each, they belong together there.
+    If each part between two signs has a subject and exactly one value, they form a pair.
     """
     parts: dict[int, tuple[list[_Mark], list[_Mark]]] = {}
     for mark in marks:
@@ -304,7 +304,7 @@ def _blocks(
 
 
 def _runs(marks: Sequence[_Mark], tokens: Sequence[Token]) -> list[tuple[list[_Mark], list[_Mark]]]:
-    """Split marks into runs of subjects with the run of values that belongs to them."""
+    """Split marks into runs of subjects, each with its run of values."""
     runs: list[list[_Mark]] = []
     for mark in marks:
         if runs and runs[-1][0].subject == mark.subject and _is_list(runs[-1][-1], mark, tokens):
@@ -322,7 +322,7 @@ def _runs(marks: Sequence[_Mark], tokens: Sequence[Token]) -> list[tuple[list[_M
 
 
 def _is_list(one: _Mark, other: _Mark, tokens: Sequence[Token]) -> bool:
-    """Whether one follows the other as in a list; "10 of them, and 1 is open" is none."""
+    """Return whether two marks are neighbours in a list; "10 of them, and 1 is open" is no list."""
     if one.subject or tokens[one.start].segment == tokens[other.start].segment:
         return True
     between = tokens[one.end : other.start]

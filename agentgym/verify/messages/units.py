@@ -1,6 +1,6 @@
-"""Units: the sentences, list points and lines of a message, in tokens, and the mood of each.
+"""Units: the sentences, list points and lines of a message, as tokens, and the mood of each.
 
-A token is a word or a figure. Words are compared by their stems, contractions in full.
+A token is a word or a figure. Words are compared by their stems; contractions are written out.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _WHOLE: Final = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}"
     r"|(?<![\w.-])[\w.-]{1,120}\.(?:example|docx|xlsx|pptx|html|json|toml|jpeg|yaml)\b"
 )
-"""Addresses and names of files: a full stop in one ends no sentence."""
+"""Addresses and file names; a full stop inside one does not end a sentence."""
 _ABBREVIATED: Final = re.compile(
     r"(?:^|\s|\()(?:mr|mrs|ms|dr|prof|st|no|nr|inv|e\.g|i\.e|approx|ca|resp|incl|vs|a\.m|p\.m"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|[a-z]|\d{1,2})\.$"
 )
 _BEGINS: Final = re.compile(r"(?:the|i|we|it|our|your|this|that|please)\b|[^a-z0-9#(]")
-"""What begins a sentence behind an abbreviation: "at 3 p.m. The next" against "Mr. Ito"."""
+"""The start of a sentence behind an abbreviation: "at 3 p.m. The next", but not "Mr. Ito"."""
 _POINT: Final = re.compile(r"^(?:-|\(?(?:\d{1,2}|[a-z])[.)])\s+(?=\S)")
 _SEGMENT: Final = re.compile(r"[,:;()!?\"\n]|\.(?=\s|$)|\s-+\s|\.{2,}")
 _FULL: Final = {
@@ -87,11 +87,11 @@ class Token:
     """A word or a figure of a message.
 
     Attributes:
-        text: As it stands in the plain text.
-        stem: What a word is compared by; empty for a figure.
-        figure: None for a word.
+        text: The token as the plain text writes it.
+        stem: Stem of a word, used for comparisons; empty for a figure.
+        figure: The figure; None for a word.
         segment: Number of the part of its unit between two signs.
-        taken: Whether something that may be said accounts for it.
+        taken: Whether permitted content accounts for it.
     """
 
     text: str
@@ -106,12 +106,12 @@ class Unit:
     """A sentence, a point of a list or a line.
 
     Attributes:
-        text: In plain text.
-        tokens: In order.
-        line: Which line of the message it stands in.
-        asks: It asks for something: by its sign, its words, or as a point of a list that does.
-        may_ask: What it asks for is something that it may ask for.
-        bound: It says something that the message has to say.
+        text: The unit in plain text.
+        tokens: Its tokens in order.
+        line: Number of its line in the message.
+        asks: Whether it asks for something: by its sign, its words, or as a point of such a list.
+        may_ask: Whether the message may ask for what the unit asks for.
+        bound: Whether it states content that the message must have.
     """
 
     text: str
@@ -123,26 +123,26 @@ class Unit:
 
     @property
     def left(self) -> list[Token]:
-        """Return what nothing accounts for yet."""
+        """Return the tokens that are not yet accounted for."""
         return [token for token in self.tokens if not token.taken]
 
     @property
     def denied(self) -> bool:
-        """Whether a word that nothing accounts for yet denies."""
+        """Whether one of the tokens that are not yet accounted for is a denial."""
         return any(token.text in NEGATIONS for token in self.left)
 
     def segments(self) -> Iterator[list[Token]]:
-        """Yield the parts between two signs, without what is taken."""
+        """Yield the parts between two signs, without the tokens already accounted for."""
         for _, some in itertools.groupby(self.left, key=lambda token: token.segment):
             yield list(some)
 
 
 @dataclass(slots=True)
 class Message:
-    """A message as it is checked.
+    """A message in the form that the checks read.
 
     Attributes:
-        text: In plain text.
+        text: The message in plain text.
         units: Its sentences, points and lines.
         figures: All its figures.
     """
@@ -180,7 +180,7 @@ def read_message(text: str) -> Message:
 
 
 def _lines(shown: str) -> list[str]:
-    """Return the lines of a text; a sentence that was broken is joined, a point is marked."""
+    """Return the lines of a text; broken sentences are joined and list points marked."""
     lines: list[str] = []
     whole = True
     for raw in shown.split("\n"):
@@ -198,7 +198,7 @@ def _keyed(line: str) -> bool:
 
 
 def _sentences(line: str) -> list[str]:
-    """Split a line into sentences; a full stop behind an abbreviation ends none."""
+    """Split a line into sentences; a full stop behind an abbreviation does not end one."""
     pieces: list[str] = []
     start = 0
     whole = {place for m in _WHOLE.finditer(line) for place in range(m.start(), m.end())}
@@ -269,7 +269,7 @@ _IRREGULAR: Final = {
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Return what a word is compared by: "moved", "moving" and "moves" are one.
+    """Return the stem of a word, used for comparisons: "moved", "moving" and "moves" share one.
 
     Example:
         >>> {stem(word) for word in ("cancel", "cancels", "cancelled", "cancelling", "canceled")}
@@ -288,7 +288,7 @@ def stem(word: str) -> str:
         ):
             word = word[: -len(tail)]
             break
-    if word in NEGATIONS and word != whole:  # "noted" is no denial, nor is "note"
+    if word in NEGATIONS and word != whole:  # neither "noted" nor "note" is a denial
         return f"{word}e"
     if len(word) > 3 and word.endswith("e") and word[:-1] not in NEGATIONS:
         word = word[:-1]

@@ -1,4 +1,4 @@
-"""What a rubric wants, or allows, a message to say: values in every spelling that people use."""
+"""Values that a rubric requires or allows in a message, in every usual spelling."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from agentgym.verify.messages.words import words
 from agentgym.verify.values import brief, is_number
 
 Part: TypeAlias = str | frozenset[Reading]
-"""A word by its stem, or a figure by what it can mean."""
+"""A word by its stem, or a figure by its possible readings."""
 
 Span: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A value, and how it may be written.
+    """A value with its spellings.
 
     Attributes:
-        shown: How a message calls it.
-        spellings: Each a run of words and figures; light words between them do not count.
+        shown: The text that reports show.
+        spellings: Runs of words and figures; light words between them do not count.
     """
 
     shown: str
@@ -39,11 +39,11 @@ class Wanted:
 
     @property
     def is_figure(self) -> bool:
-        """Whether it is written as a figure alone."""
+        """Whether every spelling is a single figure."""
         return all(len(one) == 1 and not isinstance(one[0], str) for one in self.spellings)
 
     def spans(self, tokens: Sequence[Token]) -> list[Span]:
-        """Return where it stands among some tokens, from the first to behind the last."""
+        """Return its positions among some tokens, each from the first token to behind the last."""
         found: list[Span] = []
         first = {parts[0] for parts in self.spellings if isinstance(parts[0], str)}
         for start, token in enumerate(tokens):
@@ -57,7 +57,7 @@ class Wanted:
         return found
 
     def is_all_of(self, tokens: Sequence[Token]) -> bool:
-        """Whether some tokens say it and nothing else but light words."""
+        """Return whether some tokens consist of it and light words only."""
         skip = 0
         while skip < len(tokens) and _may_lose(tokens[skip]):
             skip += 1
@@ -73,7 +73,7 @@ def _may_lose(token: Token) -> bool:
 
 
 def _match(spelling: Sequence[Part], tokens: Sequence[Token], start: int) -> int:
-    """Return where a spelling that begins at a token ends, or 0 if it does not begin there."""
+    """Return the end of a spelling that begins at a token, or 0 if it does not begin there."""
     light, place = words().light, start
     for number, part in enumerate(spelling):
         while (
@@ -99,17 +99,17 @@ def _is(token: Token, part: Part) -> bool:
 
 
 def spelling(text: str, *, without: frozenset[str] | None = None) -> tuple[Part, ...]:
-    """Return how a phrase is written.
+    """Return a phrase as a run of words and figures.
 
     Args:
         text: The phrase.
-        without: Stems that are left out, unless it has no others; None: the light words.
+        without: Stems to leave out, unless the phrase has no others; None: the light words.
     """
     tokens = [token for unit in read_message(text).units for token in unit.tokens]
     light = words().light if without is None else without
     heavy = [t for t in tokens if t.figure is not None or t.stem not in light]
     if len(heavy) == 1 and heavy[0].text in NEGATIONS:
-        heavy = tokens  # "nobody had" does not license "nobody"
+        heavy = tokens  # a licence for two light words does not license the first alone
     return tuple(t.stem if t.figure is None else t.figure.readings for t in heavy or tokens)
 
 
@@ -117,14 +117,14 @@ def wanted(name: str, value: object) -> Wanted:
     """Read a value of a rubric.
 
     Args:
-        name: Of the argument, for messages.
+        name: Name of the argument, for error messages.
         value: A text, a number, one of the tables ``{ date = "2026-03-10" }``,
             ``{ time = "15:00" }``, ``{ amount = 721.5, currency = "EUR" }``, ``{ number = 3 }``,
             ``{ percent = 40 }``, ``{ name = "Gita Nguyen" }``, ``{ any = […] }``, or a list, which
-            is any of its values.
+            accepts any of its values.
 
     Raises:
-        VerifierError: It is none of these.
+        VerifierError: The value has another form.
     """
     if is_number(value):
         value = {"number": value}
@@ -149,7 +149,7 @@ def wanted(name: str, value: object) -> Wanted:
 
 
 def is_value(value: object) -> bool:
-    """Whether something in a rubric is a value and not a table with a subject."""
+    """Return whether something in a rubric is a value and not a table with a subject."""
     if not isinstance(value, Mapping):
         return True
     return bool(set(value) & {*_MAKERS, "any"}) and not set(value) & {"about", "is"}

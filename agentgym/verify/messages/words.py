@@ -21,18 +21,18 @@ class Words:
     """The lists, as stems.
 
     Attributes:
-        function: Say nothing by themselves.
-        light: Read the same with or without.
-        report: Tell how an answer was found.
-        topics: Words of a field by its name.
-        topic_forms: The same as they are written.
-        hedges: Words that put a statement under a condition.
+        function: Words without a meaning of their own.
+        light: Words that do not change the meaning of a sentence.
+        report: Words that tell how an answer was found.
+        topics: Words of a topic by its name.
+        topic_forms: The same words as they are written.
+        hedges: Words that make a statement conditional.
         courtesy: Patterns of whole segments.
         commitments: Phrases by the name of their set.
-        deeds: Verbs of what an agent may claim to have done.
-        told: Those among them that tell somebody something.
-        harmless: Verbs that anybody may say of himself.
-        stance: What `claims` reads a sentence by, by the name of the list.
+        deeds: Verbs of deeds that an agent may claim.
+        told: The verbs among `deeds` that tell a person something.
+        harmless: Verbs that senders may always use of themselves.
+        stance: Lists that `claims` uses to read a sentence, by name.
     """
 
     function: frozenset[str]
@@ -71,7 +71,7 @@ def words() -> Words:
 
 
 def stems(some: Iterable[str]) -> frozenset[str]:
-    """Return the stems of words, those with a hyphen part by part."""
+    """Return the stems of words; each part of a hyphenated word has its own stem."""
     return frozenset(one for word in some for one in phrase_stems(word))
 
 
@@ -81,7 +81,7 @@ def phrase_stems(phrase: str) -> tuple[str, ...]:
 
 
 def topic_words(names: Iterable[str], more: Iterable[str]) -> frozenset[str]:
-    """Return the stems of some topics and of words of one's own.
+    """Return the stems of some topics and of further words.
 
     Raises:
         VerifierError: There is no such topic.
@@ -98,7 +98,7 @@ class Courtesy:
     """Recognises greetings, thanks, offers and closings: a closed list.
 
     Args:
-        names: Who may be greeted or sign; each word of a name counts alone.
+        names: People who may be greeted or sign; each word of a name counts alone.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -114,7 +114,7 @@ class Courtesy:
 
         Args:
             segment: Tokens between two signs.
-            edge: Whether it stands at the beginning or the end, where a name alone greets or signs.
+            edge: Whether it is the first or last segment, where a name alone greets or signs.
         """
         if any(token.figure is not None for token in segment) or len(segment) > 30:
             return False
@@ -129,5 +129,5 @@ class Courtesy:
 
 
 def _stemmed(pattern: str) -> str:
-    """Return a pattern of words as one of stems."""
+    """Return a pattern of words as a pattern of stems."""
     return re.sub(r"(?<![\\{])\b[a-z]{2,}\b", lambda m: stem(m[0]), pattern)

@@ -1,4 +1,4 @@
-"""Keeping what an episode leaves, by the policy of its run, so that it can be judged again."""
+"""Keeps the final states of episodes, by the policy of their run, so that they can be regraded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULT_MB: Final = 1024
 
 
 class Policy(StrEnum):
-    """Which episodes' final states a run keeps."""
+    """Selects the episodes whose final states a run keeps."""
 
     ALL = "all"
     FAILED = "failed"
@@ -26,13 +26,13 @@ class Policy(StrEnum):
 
 
 class StateKeeping:
-    """Keeps the final state of one episode (called when it was judged).
+    """Keeps the final state of one episode; called after its verdict.
 
-    What cannot be kept never costs an episode its verdict: the record says why it is not there.
+    A failure to keep a state never costs an episode its verdict: the record holds the reason.
 
     Args:
         store: The run, open for writing.
-        episode_id: Which episode of it.
+        episode_id: Id of the episode in the run.
     """
 
     def __init__(self, store: RunStore, episode_id: int) -> None:
@@ -43,10 +43,10 @@ class StateKeeping:
         self._limit_mb = limit if isinstance(limit, int) else DEFAULT_MB
 
     async def __call__(self, ended: EndedEpisode, verdict: Verdict) -> None:
-        """Keep what an episode left.
+        """Keep the final state of an episode.
 
         Raises:
-            RecordError: Not even the reason can be recorded.
+            RecordError: Even the reason cannot be recorded.
         """
         began = self._store.endings.find(self._episode_id)
         ended_s = time.time()
@@ -72,7 +72,7 @@ class StateKeeping:
         )
 
     def _refusal(self, verdict: Verdict) -> str:
-        """Return why the policy does not keep this state, empty if it does."""
+        """Return why the policy does not keep this state; empty if it keeps it."""
         if self._policy is Policy.NONE:
             return "the run keeps no final states (--keep-states none)"
         if self._policy is Policy.FAILED and verdict.scored and verdict.outcome:
