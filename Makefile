@@ -11,9 +11,9 @@ LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
-	@echo "make test    set up, then lint, types, layers and all tests"
+	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
-	@echo "make check   lint, types and layers only"
+	@echo "make check   lint, types, layers and sentences only"
 	@echo "make bench   measure resets, commands and forks, beside Docker where its daemon answers"
 	@echo "make clean   remove the virtual environment and the runs"
 
@@ -29,6 +29,7 @@ check:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/check_words.py
 
 test: check
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10

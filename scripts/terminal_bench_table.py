@@ -30,7 +30,7 @@ Solutions and tests are untouched.
 |---|---|---|---|---|
 """
 SIGNS = ("resolve host", "Unable to locate", "No matching", "No such", "fatal:", "E:", "ERROR")
-"""What marks the line of a failed build that says why."""
+"""Marks of the line that tells why a build failed."""
 
 
 def main() -> None:

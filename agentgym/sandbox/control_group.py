@@ -225,7 +225,7 @@ def _remove(folders: Iterable[Path]) -> None:
                     break
                 os.sched_yield()
         with contextlib.suppress(OSError):
-            # This group is also ours and goes once it is empty; another sandbox may still use it.
+            # The parent belongs to agentgym too; it goes once no other sandbox uses it.
             folder.parent.rmdir()
 
 

@@ -94,7 +94,7 @@ class ImageStore:
         layers.remove(str(folder))
 
     def _clear_orphan(self, folder: Path) -> None:
-        # What cannot be removed stays for the next process; it must not stop this one.
+        # The next process removes what stays; a failure must not stop this one.
         with contextlib.suppress(SandboxError, OSError):
             self._clear(folder)
 
@@ -430,7 +430,7 @@ class ImageStore:
         if image is None:
             return 0
         sizes = {folder: layers.size(folder) for folder in image.folders}
-        # A container of somebody else may stand in the way.
+        # A container of another owner may still use the image.
         with contextlib.suppress(SandboxError):
             self.engine.remove_image(name)
         return sum(size for folder, size in sizes.items() if not os.path.exists(folder))

@@ -75,7 +75,7 @@ def build_host_layer(target: Path, owner: int) -> None:
     """Write the base layer into a new folder.
 
     Args:
-        target: The layer folder, not there yet.
+        target: The layer folder; it must not exist yet.
         owner: Numeric user and group that guest root is mapped to.
     """
     target.mkdir(mode=0o755)
@@ -106,7 +106,7 @@ def build_foundation(target: Path, owner: int) -> None:
     """Write the layer below every image: the paths that a start needs, for images without them.
 
     Args:
-        target: The layer folder, not there yet.
+        target: The layer folder; it must not exist yet.
         owner: Numeric user and group that guest root is mapped to.
     """
     target.mkdir(mode=0o755)

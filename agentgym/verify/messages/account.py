@@ -352,7 +352,7 @@ def _field(label: str, value: object) -> Field:
 def _labelled(message: Message, form: Sequence[Field]) -> Iterator[tuple[list[Token], list[Token]]]:
     """Yield each label of a form with the tokens behind it.
 
-    A label is a whole segment; its value goes on to the next label, or is the next line.
+    A label is a whole segment; its value reaches to the next label, or is the next line.
     """
     units = message.units
     for number, unit in enumerate(units):
