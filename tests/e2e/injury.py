@@ -14,10 +14,18 @@ from process_table import descendants, processes
 
 # Episodes that may be at work at a time, with those that are prepared ahead.
 _AT_WORK = 16
+# Episodes that may begin between a look at the run and an injury: on a busy machine the look
+# takes long, and an episode takes 30 ms.
+_BEGUN_MEANWHILE = 48
 
 
 class BubblewrapGuests:
-    """Sandboxes below a host process, found by the process that is PID 1 inside."""
+    """Sandboxes below a host process, found by the process that is PID 1 inside.
+
+    They are children of a fork server, which is PID 1 of a namespace around theirs.
+    """
+
+    taken_together = True
 
     def __init__(self, worker: int):
         self._worker = worker
@@ -25,15 +33,17 @@ class BubblewrapGuests:
     def all(self) -> list[tuple[str, int]]:
         """Name and PID 1 of each."""
         family = sorted(pid for pid, _ in descendants(self._worker))
-        return [(str(pid), pid) for pid in family if inner_pids(pid)[1:] == [1]]
+        return [(str(pid), pid) for pid in family if inner_pids(pid)[2:] == [1]]
 
     def take_away(self, name: str, init: int) -> None:
-        """End it from outside: bubblewrap's own process."""
+        """End it from outside, with all others: the fork server is killed."""
         os.kill(processes()[init][0], signal.SIGKILL)
 
 
 class DockerGuests:
     """Containers of a provider's store."""
+
+    taken_together = False
 
     def __init__(self, root: Path):
         import docker
@@ -115,7 +125,7 @@ class Injuries:
         if kind == "command" and not commands:
             return
         # Looked up first: an episode may be over, and the next begun, a moment later.
-        self.suspects |= unfinished(self._database, _AT_WORK)
+        self.suspects |= unfinished(self._database, _AT_WORK + _BEGUN_MEANWHILE)
         with suppress(ProcessLookupError, KeyError):
             if kind == "command":
                 os.kill(self._rng.choice(commands), signal.SIGKILL)
@@ -123,6 +133,9 @@ class Injuries:
                 os.kill(init, signal.SIGKILL)
             else:
                 self._guests.take_away(name, init)
+                # What goes with it was at work, or is started a moment later.
+                self.done += [kind] * (_AT_WORK if self._guests.taken_together else 1)
+                return
         self.done.append(kind)
 
 

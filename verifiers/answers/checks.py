@@ -28,8 +28,8 @@ _ANSWER_CHARS = 64 * 2**10
 _NUMBER = re.compile(
     r"([+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)(.*)", re.DOTALL
 )
-_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([a-z]+),? (\d{4})")
-_MONTH_FIRST = re.compile(r"([a-z]+) (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})")
+_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([a-z]{1,20}),? (\d{4})")
+_MONTH_FIRST = re.compile(r"([a-z]{1,20}) (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})")
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 
 

@@ -30,7 +30,10 @@ from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
 from agentgym.verify.worker.pumping import PUMPED_CHARS, compiled, note, pumped
 from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
 
-FORGED_CPU_S = 2
+PATTERN_CPU_S = 2
+"""Limit of one search with a pattern of a check, in seconds."""
+
+FORGED_CPU_S = 5
 FORGED_BYTES = 256 * 2**20
 """Limits of a check over one piece of forged evidence."""
 _GROWN_BYTES = 96 * 2**20
@@ -150,7 +153,7 @@ class _Worker:
                 continue
             name = f"{PUMPED_CHARS:,} characters in its pattern {tidy(pattern.pattern)!r}"
             ask(self._host, {"found": "trying", "number": number, "name": name})
-            limit(FORGED_CPU_S, FORGED_BYTES)
+            limit(PATTERN_CPU_S, FORGED_BYTES)
             pattern.search(text)
         return {}
 
