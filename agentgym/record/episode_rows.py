@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -123,7 +124,7 @@ class EpisodeRows:
             id=row["id"],
             plan=EpisodePlan(
                 *(row["task"], row["seed"], row["trial"], row["agent"], row["episode_group"]),
-                metadata=self._value(row, "metadata", dict, None),
+                metadata=self._metadata(row),
             ),
             state=row["state"],
             params=self._value(row, "params", dict, {}),
@@ -148,6 +149,14 @@ class EpisodeRows:
         if row[field] is None:
             return absent
         return read(kind, self._packing.unpack(row[field], field), field)
+
+    def _metadata(self, row: sqlite3.Row) -> Mapping[str, Json] | None:
+        found = self._value(row, "metadata", dict, None)
+        try:
+            json.dumps(found, allow_nan=False)
+        except ValueError:
+            raise ValueError("metadata: expected finite numbers") from None
+        return found
 
     def _first(self, packed: object) -> Observation | None:
         return None if packed is None else self._packing.unpack_observation(packed)

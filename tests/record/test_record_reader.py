@@ -56,6 +56,8 @@ def test_the_examples_of_the_page_run(run):
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(blocks) >= 2
     for block in blocks:
+        if "agentgym.make" in block:
+            continue  # tests/e2e/test_record_make.py plays it in a real sandbox
         done = subprocess.run(
             [sys.executable, "-c", block], cwd=run, capture_output=True, text=True, check=False
         )
