@@ -222,6 +222,6 @@ async def _within(
 
 
 def _drop(late: Callable[[T], Coroutine[Any, Any, None]] | None, task: asyncio.Task[T]) -> None:
-    """Look at the end of a task that nobody waits for, lest the loop complain of it."""
+    """Look at the end of a task that no caller awaits, lest the loop complain of it."""
     if not task.cancelled() and task.exception() is None and late is not None:
         portal().start(functools.partial(late, task.result()))
