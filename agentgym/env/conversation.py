@@ -48,7 +48,7 @@ MAX_WRITTEN: Final = 100_000
 
 _CLOSE_S: Final = 10.0
 _LEFT: Final = "[the user has left the conversation]"
-_GONE: Final = "error: nobody answers: the user has left the conversation"
+_GONE: Final = "error: there is no answer: the user has left the conversation"
 
 
 class Conversation:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
 from agentgym.protocols import Sandbox, Services, Site
 from agentgym.records import Action, Effect, ExecResult, Json, Observation, SurfaceConfig, ToolSpec
+from agentgym.surfaces.attached_services import AttachedServices
 from agentgym.surfaces.program import MAX_CALLS, Conversation, run_program
 from agentgym.surfaces.service_tools import chosen_tools, first_picture
 from agentgym.surfaces.truncation import LIMITS, MAX_TEXT, bounded, bounded_data, readable
@@ -68,7 +69,7 @@ class CodeKind:
         """Do nothing: episodes share nothing."""
 
 
-class CodeSurface:
+class CodeSurface(AttachedServices):
     """A Surface that runs programs over live services.
 
     Args:
@@ -78,8 +79,8 @@ class CodeSurface:
     """
 
     def __init__(self, sandbox: Sandbox, services: Services, tools: Sequence[ToolSpec]) -> None:
+        super().__init__("code", services)
         self._sandbox, self._callable = sandbox, tools
-        self._services: Services | None = services
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call; errors of the program are part of the observation."""
@@ -110,27 +111,6 @@ class CodeSurface:
             },
             effect=_effect_of(result, changed=services.hash != before),
         )
-
-    async def observe(self) -> Observation:
-        """Return an empty observation: a program shows something only after it ran."""
-        self._live()
-        return Observation("")
-
-    async def save(self) -> Mapping[str, Json]:
-        """Return an empty mapping: no program outlives its call."""
-        return {}
-
-    async def load(self, state: Mapping[str, Json]) -> None:
-        """Do nothing: there is no state."""
-
-    async def close(self) -> None:
-        """Release the services."""
-        self._services = None
-
-    def _live(self) -> Services:
-        if self._services is None:
-            raise SurfaceError("the code surface is closed; attach another one to the site")
-        return self._services
 
 
 def _run_python(tools: Sequence[ToolSpec]) -> ToolSpec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
@@ -12,13 +12,13 @@ from agentgym.records import (
     Action,
     Effect,
     Image,
-    Json,
     Observation,
     Reply,
     SurfaceConfig,
     ToolSpec,
 )
 from agentgym.surfaces.aside import aside
+from agentgym.surfaces.attached_services import AttachedServices
 from agentgym.surfaces.truncation import LIMITS, bounded, bounded_data, pixels, readable
 
 
@@ -59,7 +59,7 @@ class ServicesKind:
         """Do nothing: episodes share nothing."""
 
 
-class ServicesSurface:
+class ServicesSurface(AttachedServices):
     """A Surface over live services.
 
     Args:
@@ -67,34 +67,13 @@ class ServicesSurface:
     """
 
     def __init__(self, services: Services) -> None:
-        self._services: Services | None = services
+        super().__init__("services", services)
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid call; a refusal of the service is an observation."""
         # A call may take as long as its budget allows, and other episodes share the loop.
         services = self._live()
         return await aside(lambda: _called(services, action))
-
-    async def observe(self) -> Observation:
-        """Return an empty observation: services show something only after a call."""
-        self._live()
-        return Observation("")
-
-    async def save(self) -> Mapping[str, Json]:
-        """Return an empty mapping: the services hold all state."""
-        return {}
-
-    async def load(self, state: Mapping[str, Json]) -> None:
-        """Do nothing: the services hold all state."""
-
-    async def close(self) -> None:
-        """Release the services."""
-        self._services = None
-
-    def _live(self) -> Services:
-        if self._services is None:
-            raise SurfaceError("the services surface is closed; attach another one to the site")
-        return self._services
 
 
 def _called(services: Services, action: Action) -> Observation:

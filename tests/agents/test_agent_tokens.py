@@ -1,4 +1,4 @@
-"""What the model agent keeps of the tokens that a server tells, whole and streamed."""
+"""The model agent keeps the tokens that a server reports, in one piece and streamed."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def belongings() -> dict[str, list[str]]:
 
 
 def newer(before: dict[str, list[str]]) -> dict[str, list[str]]:
-    """What this process holds now and did not hold before.
+    """Return the descriptors, threads and children that this process did not have before.
 
     What other tests of the process left, such as sandboxes kept ready, may end meanwhile.
     """

@@ -65,7 +65,7 @@ def start(tmp_path, catalogue):
 
 
 def read(folder):
-    """What a run holds of each episode: events and texts by step, and the verdict."""
+    """Return the events and texts of each episode by step, and its verdict."""
     if not (folder / "run.db").exists():
         return {}
     store = RunStore.open(folder)

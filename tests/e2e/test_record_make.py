@@ -1,4 +1,4 @@
-"""What a program plays with `agentgym.make(..., record=...)`, read by the commands."""
+"""A program records with `agentgym.make(..., record=...)`, and the commands read the run."""
 
 import json
 import re

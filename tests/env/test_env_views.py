@@ -1,4 +1,4 @@
-"""What surfaces show before the agent acts: it stands below the instruction."""
+"""The first observation holds the views of the surfaces below the instruction."""
 
 import numpy as np
 import pytest

@@ -135,8 +135,10 @@ async def test_a_user_remembers_the_same_and_nothing_of_the_other(shop):
     assert again == (await parent.step(say("Which order?"))).observation.text
     assert again != parent.steps[0].observation.text, "they say that they have said it"
     await child.step(say("Goodbye"))
-    assert (await child.step(say("Hello?"))).observation.text.startswith("error: nobody answers")
-    assert "nobody answers" not in (await parent.step(say("Which order?"))).observation.text
+    assert (await child.step(say("Hello?"))).observation.text.startswith(
+        "error: there is no answer"
+    )
+    assert "there is no answer" not in (await parent.step(say("Which order?"))).observation.text
 
 
 @COMPUTER

@@ -1,4 +1,4 @@
-"""What `agentgym.make(..., record=...)` writes, on a task that needs no computer."""
+"""`agentgym.make(..., record=...)` records a task that needs no computer."""
 
 import asyncio
 import gc

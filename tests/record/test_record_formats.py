@@ -37,7 +37,7 @@ def opened(folder, *, readonly=True):
 
 
 def contents(folder):
-    """What the run holds, for comparison."""
+    """Return the content of the run, for comparison."""
     with opened(folder) as store:
         return [
             (row.plan, row.verdict, row.usage, row.instruction, row.params, row.prepared)

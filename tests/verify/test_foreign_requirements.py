@@ -1,4 +1,4 @@
-"""What test scripts ask the network for, read from their text."""
+"""Requirements of test scripts are read from their text."""
 
 from foreign_folder import TEST
 
