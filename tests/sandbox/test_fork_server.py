@@ -204,7 +204,9 @@ async def main():
     stat = Path(f"/proc/{box.host_pid}/stat").read_text()
     os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
     try:
-        await box.exec(["true"])
+        async with asyncio.timeout(10):
+            while True:  # Killed processes take a moment to end.
+                await box.exec(["true"])
     except SandboxEndedError:
         print("its own doing")
     except SandboxDiedError as error:
