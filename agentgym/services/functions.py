@@ -6,11 +6,13 @@ from the docstring (its first paragraph, and the Args section as Google writes i
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, Final, NotRequired, TypeVar, get_args, get_type_hints
 
 from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, TypeAdapter, ValidationError
@@ -91,8 +93,11 @@ class Function:
         return properties
 
 
-def functions_of(service: type, name: str) -> dict[str, Function]:
+@functools.lru_cache(maxsize=64)
+def functions_of(service: type, name: str) -> Mapping[str, Function]:
     """Return the tools of a service class by name, in the order of the source.
+
+    The result is cached: compiling a signature takes milliseconds.
 
     Raises:
         ServiceError: A signature cannot be offered as a tool.
@@ -102,7 +107,7 @@ def functions_of(service: type, name: str) -> dict[str, Function]:
         if (changes := getattr(value, _MARK, None)) is not None:
             found[f"{name}_{method}"] = _compile(f"{name}_{method}", name, value, changes)
     line = {f.spec.name: getattr(service, f.method).__code__.co_firstlineno for f in found.values()}
-    return dict(sorted(found.items(), key=lambda item: line[item[0]]))
+    return MappingProxyType(dict(sorted(found.items(), key=lambda item: line[item[0]])))
 
 
 def _compile(tool: str, service: str, method: Callable[..., Any], changes: bool) -> Function:
