@@ -1,4 +1,4 @@
-"""How much a batch of weighted samples is worth, and weights tempered until it is worth enough.
+"""Measures what a batch of weighted samples is worth, and tempers weights until it is enough.
 
 Source: Kong 1992, "A note on importance sampling using standardized weights".
 """

@@ -21,4 +21,4 @@ def test_the_tables_name_every_public_function():
     named = set(re.findall(r"^\| `(\w+)`", PAGE, re.M))
     public = set(agentgym.train.advantages.__all__) | set(agentgym.train.losses.__all__)
     assert {name for name in public if name.islower()} <= named
-    assert named <= public
+    assert named <= public, named - public

@@ -16,7 +16,7 @@ from agentgym.train import segments
 
 
 class Level(StrEnum):
-    """What one ratio is taken over."""
+    """The tokens that one ratio is taken over."""
 
     TOKEN = "token"
     SEQUENCE = "sequence"

@@ -1,4 +1,4 @@
-"""How far the policy has moved from a reference, estimated on its own tokens.
+"""Estimates how far the policy has moved from a reference, on its own tokens.
 
 Source: Schulman 2020, "Approximating KL Divergence".
 """

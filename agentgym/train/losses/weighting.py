@@ -1,4 +1,4 @@
-"""What each token counts in a batch.
+"""The weight of each token in a batch.
 
 The weight of a token depends on its trajectory, not on the sample it travels in. A trajectory
 whose steps are trained as separate samples counts as much as one that is trained whole.
@@ -14,7 +14,7 @@ from agentgym.train import segments
 
 
 class Weighting(StrEnum):
-    """How the losses of tokens become one number."""
+    """The ways to make one number of the losses of tokens."""
 
     TRAJECTORIES = "trajectories"
     """The mean over trajectories of the mean over their tokens (GRPO, Shao et al. 2024)."""
