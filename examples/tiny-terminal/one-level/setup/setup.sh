@@ -1,0 +1,1 @@
+mkdir -p "$HOME"/{red,green,blue,amber}/{red,green,blue,amber}
