@@ -12,7 +12,6 @@ import re
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Any, Final, NotRequired, TypeVar, get_args, get_type_hints
 
 from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, TypeAdapter, ValidationError
@@ -93,11 +92,8 @@ class Function:
         return properties
 
 
-@functools.lru_cache(maxsize=64)
-def functions_of(service: type, name: str) -> Mapping[str, Function]:
+def functions_of(service: type, name: str) -> dict[str, Function]:
     """Return the tools of a service class by name, in the order of the source.
-
-    The result is cached: compiling a signature takes milliseconds.
 
     Raises:
         ServiceError: A signature cannot be offered as a tool.
@@ -107,9 +103,10 @@ def functions_of(service: type, name: str) -> Mapping[str, Function]:
         if (changes := getattr(value, _MARK, None)) is not None:
             found[f"{name}_{method}"] = _compile(f"{name}_{method}", name, value, changes)
     line = {f.spec.name: getattr(service, f.method).__code__.co_firstlineno for f in found.values()}
-    return MappingProxyType(dict(sorted(found.items(), key=lambda item: line[item[0]])))
+    return dict(sorted(found.items(), key=lambda item: line[item[0]]))
 
 
+@functools.lru_cache(maxsize=512)  # compiling one signature takes milliseconds
 def _compile(tool: str, service: str, method: Callable[..., Any], changes: bool) -> Function:
     summary, described = _read_docstring(inspect.getdoc(method) or "")
     if not summary:
