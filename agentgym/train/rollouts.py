@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,23 @@ from agentgym.records import Step
 from agentgym.rollout.run import run_episode
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.samples import EpisodeTokens, episode_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A group to play.
+
+    Attributes:
+        number: Counts the groups of a run; all draws of a group derive from it.
+        task: Task id.
+        seed: Seed of the episodes.
+        size: Number of attempts.
+    """
+
+    number: int
+    task: str
+    seed: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -45,14 +63,12 @@ class Group:
     """The scored attempts at one task with one seed.
 
     Attributes:
-        task: Task id.
-        seed: Seed of the episodes.
-        trajectories: At least none: only those with a score.
+        assignment: What was played.
+        trajectories: Those with a score.
         missing: Why each of the other attempts has no score.
     """
 
-    task: str
-    seed: int
+    assignment: Assignment
     trajectories: tuple[Trajectory, ...]
     missing: tuple[str, ...] = ()
 
@@ -61,52 +77,61 @@ class Group:
         """Whether two of its rewards differ."""
         return len({trajectory.reward for trajectory in self.trajectories}) > 1
 
+    @property
+    def oldest(self) -> int:
+        """The first version of the policy that sampled for it; 0 if none is known."""
+        versions = [each.tokens.oldest for each in self.trajectories]
+        return min((version for version in versions if version is not None), default=0)
+
 
 class Rollouts:
     """Plays groups of episodes, a bounded number of episodes at a time.
 
     Args:
         environments: By task id.
-        make_policy: Returns a policy for an attempt, given the attempt's own seed.
+        make_policy: Returns a policy for an attempt of a group, given its number in the group.
         jobs: Largest number of live episodes.
+
+    Attributes:
+        episodes: How many have ended.
+        busy_s: Sum of their wall times in seconds, without the time they waited to begin.
     """
 
     def __init__(
         self,
         environments: dict[str, Environment],
-        make_policy: Callable[[int], TokenPolicy],
+        make_policy: Callable[[Assignment, int], TokenPolicy],
         *,
         jobs: int,
     ) -> None:
         self._environments, self._make_policy = environments, make_policy
         self._slots = asyncio.Semaphore(jobs)
+        self.episodes, self.busy_s = 0, 0.0
 
-    async def group(self, task: str, seed: int, size: int, *, salt: int) -> Group:
-        """Play `size` attempts at one task with one seed.
-
-        Args:
-            task: Task id.
-            seed: Seed of the episodes.
-            size: Number of attempts.
-            salt: Attempts with another salt draw other tokens.
-        """
-        attempts = [self._attempt(task, seed, salt * size + number) for number in range(size)]
-        played = await asyncio.gather(*attempts)
+    async def group(self, assignment: Assignment) -> Group:
+        """Play the attempts of a group."""
+        played = await asyncio.gather(
+            *(self._attempt(assignment, attempt) for attempt in range(assignment.size))
+        )
         scored = tuple(each for each in played if isinstance(each, Trajectory))
-        return Group(task, seed, scored, tuple(each for each in played if isinstance(each, str)))
+        missing = tuple(each for each in played if isinstance(each, str))
+        return Group(assignment, scored, missing)
 
-    async def _attempt(self, task: str, seed: int, draws: int) -> Trajectory | str:
+    async def _attempt(self, assignment: Assignment, attempt: int) -> Trajectory | str:
         """Return the trajectory, or why it has no score."""
         steps: list[Step] = []
         async with self._slots:
+            began_s = time.monotonic()
             result = await run_episode(
-                self._environments[task],
-                self._make_policy(draws),
-                seed=seed,
+                self._environments[assignment.task],
+                self._make_policy(assignment, attempt),
+                seed=assignment.seed,
                 store=None,
                 episode_id=None,
                 on_step=steps.append,
             )
+            self.busy_s += time.monotonic() - began_s
+            self.episodes += 1
         if not result.verdict.scored:
             return f"{result.verdict.status}: {result.error}"
         completions = [each for step in steps for each in step.decision.generations or ()]

@@ -1,21 +1,18 @@
 """The reference trainer: play groups of episodes, learn from them, measure, repeat.
 
-Everything random derives from the configured seed and the number of the iteration, so a run that
-was interrupted goes on from its last checkpoint as if it had not been.
+Everything random derives from the configured seed and the number of a group, so a run that was
+interrupted goes on from its last checkpoint as if it had not been.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
+import copy
+import hashlib
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -23,214 +20,200 @@ from agentgym import plugins
 from agentgym.env.environment import Environment
 from agentgym.env.opening import load_built
 from agentgym.errors import ConfigError, RecordError
-from agentgym.train.config import TrainConfig
+from agentgym.train.curriculum import Curriculum
+from agentgym.train.engine import RolloutEngine
 from agentgym.train.learner import Learner
 from agentgym.train.models.tiny import TinyShape, TinyTransformer
 from agentgym.train.policy import TokenPolicy
-from agentgym.train.rollouts import Group, Rollouts
+from agentgym.train.progress import TrainingProgress
+from agentgym.train.rollouts import Assignment, Group, Rollouts
 from agentgym.train.sampling.sampler import Sampler
 from agentgym.train.templates.words import WordTemplate
+from agentgym.train.training_run import Metrics, TrainingRun
 
-Metrics = dict[str, float | int | None]
-_SEEDS_PER_TRIAL = 1_000_003
-
-
-@dataclass
-class TrainingRun:
-    """The folder of a training run.
-
-    Attributes:
-        folder: Holds ``metrics.jsonl``, a line an iteration, and ``checkpoint.pt``.
-    """
-
-    folder: Path
-    history: list[Metrics] = field(default_factory=list)
-
-    def note(self, metrics: Metrics) -> None:
-        """Add the figures of an iteration."""
-        self.history.append(metrics)
-        with (self.folder / "metrics.jsonl").open("a") as file:
-            file.write(json.dumps(metrics) + "\n")
-
-    def save(self, state: Mapping[str, Any]) -> None:
-        """Replace the checkpoint; a kill leaves the old or the new one."""
-        part = self.folder / "checkpoint.pt.part"
-        torch.save({**state, "history": self.history}, part)
-        os.replace(part, self.folder / "checkpoint.pt")
-
-    def load(self) -> dict[str, Any] | None:
-        """Return the checkpoint, None if there is none, and cut the metrics back to it.
-
-        Raises:
-            RecordError: It cannot be read.
-        """
-        path = self.folder / "checkpoint.pt"
-        if not path.exists():
-            return None
-        try:
-            state: dict[str, Any] = torch.load(path, weights_only=True)
-        except Exception as error:
-            raise RecordError(f"{path}: not a checkpoint of a training run: {error}") from error
-        self.history = state["history"]
-        lines = "".join(json.dumps(metrics) + "\n" for metrics in self.history)
-        (self.folder / "metrics.jsonl").write_text(lines)
-        return state
+_EVALUATION = -1
+"""Number of the groups that measure: they draw other tokens than those that are learnt from."""
 
 
 class Trainer:
-    """Trains one policy; made by `open_trainer`."""
+    """Trains one policy; made by `open_trainer`.
+
+    Attributes:
+        iteration: How many batches the policy has learnt from.
+    """
 
     def __init__(
-        self, config: TrainConfig, environments: dict[str, Environment], run: TrainingRun
+        self,
+        environments: dict[str, Environment],
+        run: TrainingRun,
+        progress: TrainingProgress,
     ) -> None:
-        self._config, self._run, self._environments = config, run, environments
+        self._config = config = run.config
+        self._run, self._progress, self._environments = run, progress, environments
         self._template = WordTemplate(config.policy.actions, config.policy.words)
         torch.manual_seed(config.seed)
         policy = config.policy
         size = (len(self._template.vocabulary), policy.width, policy.layers, policy.heads)
         self._model = TinyTransformer(TinyShape(*size, policy.context))
-        self._learner = Learner(
-            self._model, config.algorithm, temperature=config.rollouts.temperature
+        # Where rollouts go on while the policy learns, they sample from a copy of it.
+        self._sampled = copy.deepcopy(self._model) if config.rollouts.staleness else self._model
+        temperature = config.rollouts.temperature
+        self._learner = Learner(self._model, config.algorithm, temperature=temperature)
+        self._sampler = Sampler(
+            self._sampled,
+            rows=config.rollouts.jobs,
+            batch_invariant=config.policy.batch_invariant,
         )
-        self._sampler = Sampler(self._model, rows=config.rollouts.jobs)
         self._rollouts = Rollouts(environments, self._policy, jobs=config.rollouts.jobs)
-        self._instances = {task: self._seeds(task) for task in config.tasks}
+        self._engine = self._make_engine()
         self.iteration = 0
 
     def resume(self) -> None:
         """Go on from the run's checkpoint, if there is one.
 
         Raises:
-            RecordError: It cannot be read, or another configuration made it.
+            RecordError: It cannot be read.
         """
         if (state := self._run.load()) is None:
             return
-        if state["config"] != self._config.model_dump_json():
-            raise RecordError(
-                f"{self._run.folder}: another configuration made this run; train into a new folder"
-            )
-        self._model.load_state_dict(state["model"])
-        self._learner.load_state_dict(state["optimizer"])
-        self.iteration = self._sampler.version = state["iteration"]
+        try:
+            self._model.load_state_dict(state["model"])
+            self._sampled.load_state_dict(state["model"])
+            self._learner.load_state_dict(state["learner"])
+            self._engine.load_state_dict(state["engine"])
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise RecordError(f"{self._run.folder}: its checkpoint does not fit: {error}") from None
+        self.iteration = state["iteration"]
+        self._sampler.version = self._engine.version
 
-    async def train(self, tell: Callable[[Metrics], None]) -> list[Metrics]:
+    async def train(self) -> list[Metrics]:
         """Train until the configured number of iterations; returns the figures of each.
 
-        Args:
-            tell: Is called with the figures of each iteration.
+        Iteration 0 measures the policy before it has learnt.
+
+        Raises:
+            RecordError: No episode of a batch has a score, or the run cannot be written.
         """
+        if not self._run.history:
+            self._note({"iteration": 0, **await self._evaluate()})
         while self.iteration < self._config.iterations:
-            metrics = await self._iterate()
-            self._run.note(metrics)
-            self._run.save(
-                {
-                    "config": self._config.model_dump_json(),
-                    "iteration": self.iteration,
-                    "model": self._model.state_dict(),
-                    "optimizer": self._learner.state_dict(),
-                }
-            )
-            tell(metrics)
+            self._note(await self._iterate())
         return self._run.history
 
     async def close(self) -> None:
-        """End what is being sampled."""
+        """End what is being played and sampled."""
+        await self._engine.close()
         await self._sampler.close()
+        self._run.close()
+
+    def _note(self, metrics: Metrics) -> None:
+        self._run.note(metrics)
+        self._run.save(
+            {
+                "iteration": self.iteration,
+                "model": self._model.state_dict(),
+                "learner": self._learner.state_dict(),
+                "engine": self._engine.state_dict(),
+            }
+        )
+        self._progress.iteration(metrics)
 
     async def _iterate(self) -> Metrics:
-        began_s = time.monotonic()
-        played = await self._play()
+        began_s, busy_s = time.monotonic(), self._rollouts.busy_s
+        number = self.iteration + 1
+        batch = await self._engine.batch(
+            lambda ready, wanted: self._progress.playing(f"iteration {number}", ready, wanted)
+        )
         played_s = time.monotonic()
-        teaching = [group for group in played if group.teaches]
-        everything = [each for group in played for each in group.trajectories]
-        metrics: Metrics = {
-            "iteration": self.iteration + 1,
-            "reward": _mean([each.reward for each in everything]),
-            "pass_rate": _mean([float(each.reward >= 1) for each in everything]),
-            "episodes": len(everything),
-            "missing": sum(len(group.missing) for group in played),
-            "groups": len(teaching),
-            "tokens": sum(len(s.ids) for each in everything for s in each.tokens.sequences),
-        }
-        if teaching:
-            rewards = [each.reward for group in teaching for each in group.trajectories]
-            if self._config.algorithm.shuffle_rewards:
-                random.Random(f"{self._config.seed} {self.iteration}").shuffle(rewards)
-            async with self._sampler.updating():
-                update = self._learner.update
-                metrics |= await asyncio.to_thread(update, teaching, rewards)
-        self.iteration += 1
-        self._sampler.version = self.iteration
+        metrics: Metrics = {"iteration": number, **_figures(batch.played)}
+        metrics["groups"] = len(batch.groups)
+        if batch.groups:
+            oldest = min(group.oldest for group in batch.groups)
+            metrics["staleness"] = self._engine.version - oldest
+            metrics |= await self._learn(batch.groups)
+            self._engine.advance()
+        self.iteration = number
         learnt_s = time.monotonic()
-        if self.iteration % self._config.evaluation.every == 0:
+        last = number == self._config.iterations
+        if last or number % self._config.evaluation.every == 0:
             metrics |= await self._evaluate()
+        spent_s = learnt_s - began_s
+        live_s = self._rollouts.busy_s - busy_s
         metrics |= {
+            "tokens_per_s": round(int(metrics["tokens"] or 0) / (played_s - began_s)),
+            "utilisation": round(live_s / (spent_s * self._config.rollouts.jobs), 3),
             "play_s": round(played_s - began_s, 3),
             "learn_s": round(learnt_s - played_s, 3),
-            "evaluate_s": round(time.monotonic() - learnt_s, 3),
         }
         return metrics
 
-    async def _play(self) -> list[Group]:
-        """Play the groups of an iteration; those that teach nothing are followed by others."""
-        rollouts, played = self._config.rollouts, list[Group]()
-        rng = random.Random(f"{self._config.seed} play {self.iteration}")
-        for round_number in range(1 + rollouts.refills):
-            wanted = rollouts.groups - sum(group.teaches for group in played)
-            tasks = [rng.choice(self._config.tasks) for _ in range(wanted)]
-            salts = [self._salt(round_number, number) for number in range(wanted)]
-            played += await asyncio.gather(
-                *(
-                    self._rollouts.group(
-                        task, rng.choice(self._instances[task]), rollouts.group_size, salt=salt
-                    )
-                    for task, salt in zip(tasks, salts, strict=True)
-                )
-            )
-        if not any(group.trajectories for group in played):
-            reasons = {reason for group in played for reason in group.missing}
-            raise RecordError(f"no episode of an iteration has a score: {'; '.join(reasons)}")
-        return played
-
-    def _salt(self, round_number: int, number: int) -> int:
-        iteration = self.iteration * (1 + self._config.rollouts.refills) + round_number
-        return iteration * self._config.rollouts.groups + number
+    async def _learn(self, groups: Sequence[Group]) -> dict[str, float]:
+        rewards = [each.reward for group in groups for each in group.trajectories]
+        if self._config.algorithm.shuffle_rewards:
+            random.Random(f"{self._config.seed} {self.iteration}").shuffle(rewards)
+        if self._sampled is self._model:
+            async with self._sampler.updating():
+                return await asyncio.to_thread(self._learner.update, groups, rewards)
+        figures = await asyncio.to_thread(self._learner.update, groups, rewards)
+        async with self._sampler.updating():
+            self._sampled.load_state_dict(self._model.state_dict())
+        return figures
 
     async def _evaluate(self) -> Metrics:
         """Play the seeds that are not trained on, as the policy samples."""
         evaluation = self._config.evaluation
+        rollouts = Rollouts(self._environments, self._policy, jobs=self._config.rollouts.jobs)
         groups = await asyncio.gather(
             *(
-                self._rollouts.group(task, seed, evaluation.trials, salt=-1)
-                for task in self._config.tasks
+                rollouts.group(Assignment(_EVALUATION, task, seed, evaluation.trials))
+                for task in self._config.evaluated
                 for seed in evaluation.seeds
             )
         )
-        scored = [each for group in groups for each in group.trajectories]
-        return {
-            "evaluation_reward": _mean([each.reward for each in scored]),
-            "evaluation_pass_rate": _mean([float(each.reward >= 1) for each in scored]),
-            "evaluation_missing": sum(len(group.missing) for group in groups),
-        }
+        figures = _figures(groups)
+        kept = ("reward", "pass_rate", "missing")
+        return {f"evaluation_{name}": figures[name] for name in kept}
 
-    def _policy(self, draws: int) -> TokenPolicy:
+    def _policy(self, assignment: Assignment, attempt: int) -> TokenPolicy:
+        told = f"{self._config.seed} {assignment.number} {attempt}"
         return TokenPolicy(
             self._sampler,
             self._template,
             limit=1,
             temperature=self._config.rollouts.temperature,
-            seed=self._config.seed * _SEEDS_PER_TRIAL + draws,
+            seed=int.from_bytes(hashlib.sha256(told.encode()).digest()[:8]),
+        )
+
+    def _make_engine(self) -> RolloutEngine:
+        rollouts = self._config.rollouts
+        curriculum = Curriculum(
+            {task: self._seeds(task) for task in self._config.tasks},
+            difficulty=rollouts.difficulty,
+            sizes=(rollouts.group_size, rollouts.largest_group or rollouts.group_size),
+            band=rollouts.band,
+            seed=self._config.seed,
+        )
+        return RolloutEngine(
+            self._rollouts,
+            curriculum,
+            batch=rollouts.groups,
+            staleness=rollouts.staleness,
+            refills=rollouts.refills,
+            overprovision=rollouts.overprovision,
+            surplus=rollouts.surplus,
         )
 
     def _seeds(self, task: str) -> list[int]:
-        """Return seeds to train on whose instances differ from those of the evaluation.
+        """Return seeds to train on; their instances differ from those of the evaluation.
 
         Raises:
             ConfigError: There are none.
         """
+        seeds = range(self._config.rollouts.instances)
+        if task not in self._config.evaluated:
+            return list(seeds)
         instance = self._environments[task].task.instance
         held_out = [instance(seed).params for seed in self._config.evaluation.seeds]
-        seeds = range(self._config.rollouts.instances)
         if found := [seed for seed in seeds if instance(seed).params not in held_out]:
             return found
         raise ConfigError(
@@ -240,28 +223,45 @@ class Trainer:
 
 
 @asynccontextmanager
-async def open_trainer(config: TrainConfig, folder: Path) -> AsyncIterator[Trainer]:
+async def open_trainer(run: TrainingRun, progress: TrainingProgress) -> AsyncIterator[Trainer]:
     """Open the environments and the policy of a training run, and close them.
 
     Args:
-        config: The run.
-        folder: Holds the run; it is made if needed.
+        run: The run; it is continued if it holds a checkpoint.
+        progress: Shows what happens.
 
     Raises:
         AgentGymError: A task or the sandbox provider is unknown or broken.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     async with AsyncExitStack() as closing:
-        provider = plugins.load("agentgym.sandboxes", config.sandbox)()
+        provider = plugins.load("agentgym.sandboxes", run.config.sandbox)()
         closing.push_async_callback(provider.close)
         environments = {
             task: await closing.enter_async_context(Environment(load_built(task), provider))
-            for task in config.tasks
+            for task in run.config.tasks
         }
-        trainer = Trainer(config, environments, TrainingRun(folder))
+        trainer = Trainer(environments, run, progress)
         closing.push_async_callback(trainer.close)
+        trainer.resume()
         yield trainer
 
 
+def _figures(groups: Sequence[Group]) -> Metrics:
+    """Return what the trajectories of groups reached, by task too if there are several."""
+    played = [(group.assignment.task, each) for group in groups for each in group.trajectories]
+    metrics: Metrics = {
+        "reward": _mean([each.reward for _, each in played]),
+        "pass_rate": _mean([float(each.reward >= 1) for _, each in played]),
+        "episodes": len(played),
+        "missing": sum(len(group.missing) for group in groups),
+        "tokens": sum(len(ids.ids) for _, each in played for ids in each.tokens.sequences),
+        "breaks": sum(each.tokens.breaks for _, each in played),
+    }
+    for task in sorted({task for task, _ in played}):
+        rewards = [each.reward for name, each in played if name == task]
+        metrics[f"pass_rate/{task.rsplit('/', 1)[-1]}"] = _mean([float(r >= 1) for r in rewards])
+    return metrics
+
+
 def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    return round(sum(values) / len(values), 6) if values else None

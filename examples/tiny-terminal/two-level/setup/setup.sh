@@ -1,1 +1,1 @@
-mkdir -p "$HOME"/{red,green,blue,amber}/{red,green,blue,amber}
+mkdir -p "$HOME"/{red,green,blue,amber,violet}/{red,green,blue,amber,violet}
