@@ -46,6 +46,7 @@ from agentgym.records.bounds import bounded_decision, malformed
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
+from agentgym.threads import to_thread
 from agentgym.verify.grade import EpisodeEnd, failed
 
 if TYPE_CHECKING:
@@ -332,7 +333,8 @@ class Episode:
             try:
                 changes = await provider.compare(prepared.snapshot, after)
             except SandboxLimitError as error:
-                return failed(self.instance, f"what the episode left cannot be judged: {error}")
+                why = f"what the episode left cannot be judged: {error}"
+                return await to_thread(failed, self.instance, why)
             end = EpisodeEnd(
                 after=after,
                 changes=changes,
