@@ -88,7 +88,7 @@ def serve(
     from agentgym.eval.serving import ServeOptions, find_target, open_run
     from agentgym.eval.serving import serve as serve_guests
     from agentgym.eval.settings import Settings
-    from agentgym.rollout.serve import take_port
+    from agentgym.session.serve import take_port
 
     # The protocol uses standard output.
     console = stderr_console()
@@ -118,7 +118,7 @@ def serve(
 
 def _token(say: Callable[[str], None]) -> str:
     """Return the token that clients must send; a generated token is printed, once."""
-    from agentgym.rollout.admission import VARIABLE, new_token
+    from agentgym.session.admission import VARIABLE, new_token
 
     if chosen := os.environ.get(VARIABLE, "").strip():
         say(f"clients send the token of ${VARIABLE}: Authorization: Bearer …")

@@ -18,10 +18,11 @@ from agentgym.eval.requirements import build_images_of
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
-from agentgym.rollout.mcp import SessionServer
-from agentgym.rollout.serve import serve_http, serve_stdio
-from agentgym.rollout.session import SessionConfig
 from agentgym.rollout.trust import isolates
+from agentgym.session.config import SessionConfig
+from agentgym.session.mcp import McpAdapter
+from agentgym.session.serve import serve_http, serve_stdio
+from agentgym.session.server import SessionServer
 from agentgym.task.adhoc import lay_down
 from agentgym.task.load import find_task
 from agentgym.verify.judge.opening import open_judge
@@ -120,19 +121,26 @@ async def serve(store: RunStore, options: ServeOptions, tell: Tell) -> None:
         task, provider, max_steps=settings.max_steps, judge=judge, user=settings.user
     )
     config = SessionConfig(
-        task_id, environment, store, settings.seed, options.idle_s, settings.timeout_s
+        environments={task_id: environment},
+        store=store,
+        seed=settings.seed,
+        may_fork=False,
+        tell=options.tell,
+        timeout_s=settings.timeout_s,
+        idle_s=options.idle_s,
+        max_episodes=1,
     )
     instruction = task.instance(settings.seed).instruction
-    sessions = SessionServer(config, instruction, environment.tools, tell=options.tell)
+    adapter = McpAdapter(SessionServer(config), instruction)
     ending = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
     try:
         if options.listening is None:
-            await serve_stdio(sessions, ending)
+            await serve_stdio(adapter, ending)
         else:
             await serve_http(
-                sessions,
+                adapter,
                 options.listening,
                 ending,
                 lambda url: tell(f"serving {task_id} at {url}"),

@@ -1,4 +1,4 @@
-"""A small honest environment for the tests of the rollout layer: a world that is one number.
+"""A small honest environment for tests of rollouts and sessions: a world that is one number.
 
 It keeps the contract of `agentgym.env.environment.Environment` and of its episodes and needs no
 sandbox. Its provider can be told to misbehave at a given moment.
@@ -39,7 +39,8 @@ class CounterProvider:
 
     Attributes:
         name: As recorded.
-        trouble: What goes wrong: step index (or ``"reset"``, ``"grade"``) to an exception.
+        trouble: What goes wrong: step index (or ``"reset"``, ``"fork"``, ``"grade"``) to an
+            exception.
         drift: Step index to what is silently added there.
         hidden: Added to the number after each reset, shown by nothing but the state hash.
         murmur: Step index to what the text has at its end there, the number being as it was.
@@ -129,6 +130,13 @@ class CounterEpisode:
             return Verdict("error:verifier", False, 0.0, checkpoints=(broken,))
         check = CheckpointResult("n", Phase.OUTCOME, CheckStatus.PASS, reached, 1.0)
         return Verdict("scored", reached == 1, reached, checkpoints=(check,), state_hash=state)
+
+    async def fork(self):
+        raise_trouble(self._provider, "fork")
+        child = type(self)(self.environment, self.instance.seed)
+        child.steps, child._number = list(self.steps), self._number
+        self.environment.episodes.append(child)
+        return child
 
     async def close(self):
         self.closed = True

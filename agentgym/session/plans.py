@@ -1,0 +1,43 @@
+"""The episodes that sessions add to a run."""
+
+from __future__ import annotations
+
+import itertools
+
+from agentgym.env.gym_recording import Labels
+from agentgym.record.store import EpisodePlan, RunStore
+
+
+class EpisodePlans:
+    """Adds episodes to a run; the sessions of a server share it.
+
+    Args:
+        store: The run, open for writing.
+    """
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        self._trials = itertools.count(len(store.episodes()))
+
+    def add(self, task: str, seed: int, caller: str, labels: Labels) -> int:
+        """Add an episode and return its number in the run.
+
+        Args:
+            task: Name of its task.
+            seed: Its seed.
+            caller: Name of the caller, which stands for the agent.
+            labels: Labels for a trainer.
+
+        Raises:
+            RecordError: It cannot be written.
+        """
+        plan = EpisodePlan(task, seed, next(self._trials), caller, labels.group, labels.metadata)
+        return self._store.add(plan)
+
+    def add_fork(self, parent: int, steps: int) -> int:
+        """Add a fork of an episode after some of its steps and return its number in the run.
+
+        Raises:
+            RecordError: It cannot be written.
+        """
+        return self._store.add(self._store.episode(parent).plan, parent=(parent, steps))
