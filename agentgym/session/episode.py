@@ -165,7 +165,7 @@ class SessionEpisode:
             await self._conclude(failed(error))
             return self._refusal()
         # The caller's time begins when it can act.
-        self._adopt(episode, time.monotonic())
+        await self._adopt(episode, time.monotonic())
         return Reply(self.id, episode.first)
 
     async def _start_as_fork(self, parent: SessionEpisode) -> Answer:
@@ -175,9 +175,9 @@ class SessionEpisode:
             return made
         self._seed = parent._seed
         self._episode = made
-        self._recorded_as = self._plans.add_fork(parent._recorded_as, len(made.steps))
+        self._recorded_as = await self._plans.add_fork(parent._recorded_as, len(made.steps))
         # Time that was used before the fork is used in both.
-        self._adopt(made, parent._acting_since_s)
+        await self._adopt(made, parent._acting_since_s)
         return Reply(self.id, self._last)
 
     async def _fork(self) -> Episode | Failure:
@@ -190,7 +190,7 @@ class SessionEpisode:
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             return Failure(FailureCode.BROKEN, f"no fork was made: {failed(error).error}", self.id)
 
-    def _adopt(self, episode: Episode, acting_since_s: float) -> None:
+    async def _adopt(self, episode: Episode, acting_since_s: float) -> None:
         """Make a live episode its own and record it.
 
         Raises:
@@ -198,8 +198,8 @@ class SessionEpisode:
         """
         self._episode, self._acting_since_s = episode, acting_since_s
         self._last = episode.steps[-1].observation if episode.steps else episode.first
-        self._recording = EpisodeRecording(self._config.store, self._recorded_as, episode)
-        self._recording.take_steps()
+        store = self._config.store
+        self._recording = await EpisodeRecording.begin(store, self._recorded_as, episode)
         self._timer = asyncio.create_task(self._run_out())
 
     async def _step(self, decision: Decision) -> Answer:
@@ -209,7 +209,7 @@ class SessionEpisode:
         try:
             done = await episode.step(decision)
             self._last = done.observation
-            recording.take_steps()
+            await recording.take_steps()
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             await self._conclude(failed(error))
             return self._refusal()
@@ -255,10 +255,10 @@ class SessionEpisode:
             return
         after = f"after {len(self._live[0].steps)} steps: {why}"
         if isinstance(why, OutOfTimeError):
-            self._recording.note(f"truncated {after}")
+            await self._recording.note(f"truncated {after}")
             await self._judge(lambda verdict: Ending(verdict, truncated=True))
         elif isinstance(why, PolicyError):
-            self._recording.note(f"the policy failed {after}")
+            await self._recording.note(f"the policy failed {after}")
             await self._judge(lambda verdict: Ending(verdict, str(why) if verdict.scored else ""))
         else:
             await self._conclude(failed(why))
@@ -281,13 +281,16 @@ class SessionEpisode:
         spent_s = time.monotonic() - self._began_s
         try:
             if self._recording is not None:
-                self._recording.finish(ending, duration_s=spent_s)
+                await self._recording.finish(ending, duration_s=spent_s)
             else:
-                row = self._config.store.episode(self._recorded_as)
-                provider = self._environment.provider.name
-                record_end(self._config.store, row, provider, ending, spent_s)
+                await self._config.store.threads.finish(self._not_started, ending, spent_s)
         finally:
             await self._release()
+
+    def _not_started(self, ending: Ending, spent_s: float) -> None:
+        store = self._config.store
+        row = store.episode(self._recorded_as)
+        record_end(store, row, self._environment.provider.name, ending, spent_s)
 
     async def _release(self) -> None:
         """End the sandbox and drop the steps; what a late call is told stays."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from agentgym.env.gym_recording import Labels
+from agentgym.env.labels import Labels
 from agentgym.record.store import EpisodePlan, RunStore
 
 
@@ -19,7 +19,7 @@ class EpisodePlans:
         self._store = store
         self._trials = itertools.count(len(store.episodes()))
 
-    def add(self, task: str, seed: int, caller: str, labels: Labels) -> int:
+    async def add(self, task: str, seed: int, caller: str, labels: Labels) -> int:
         """Add an episode and return its number in the run.
 
         Args:
@@ -32,12 +32,17 @@ class EpisodePlans:
             RecordError: It cannot be written.
         """
         plan = EpisodePlan(task, seed, next(self._trials), caller, labels.group, labels.metadata)
-        return self._store.add(plan)
+        return await self._store.threads.finish(self._store.add, plan)
 
-    def add_fork(self, parent: int, steps: int) -> int:
+    async def add_fork(self, parent: int, steps: int) -> int:
         """Add a fork of an episode after some of its steps and return its number in the run.
 
         Raises:
             RecordError: It cannot be written.
         """
-        return self._store.add(self._store.episode(parent).plan, parent=(parent, steps))
+
+        def add() -> int:
+            plan = self._store.episode(parent).plan
+            return self._store.add(plan, (parent, steps), shared=steps, forked=True)
+
+        return await self._store.threads.finish(add)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 from agentgym.env.environment import Environment
-from agentgym.env.gym_recording import Labels, read_labels
+from agentgym.env.labels import Labels, read_labels
 from agentgym.errors import ActionError, AgentError, ConfigError, PolicyError, RecordError
 from agentgym.record import codec
 from agentgym.records import Observation
@@ -160,7 +160,7 @@ class Session:
         leaving = {
             asyncio.create_task(episode.leave(why))
             for episode in self._episodes.values()
-            if not episode.over
+            if not episode.over or episode.busy
         }
         if not leaving:
             return
@@ -245,7 +245,7 @@ class Session:
         if refusal := self._refusal():
             return refusal
         try:
-            recorded_as = self._plans.add(task, seed, self._caller, labels)
+            recorded_as = await self._plans.add(task, seed, self._caller, labels)
         except RecordError as error:
             return Failure(FailureCode.UNSCORED, f"error:record: {error}")
         return await self._add(task, environment).start(seed, recorded_as)
