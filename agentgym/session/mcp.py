@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agentgym import __version__
-from agentgym.errors import ActionError, PolicyError
+from agentgym.errors import ActionError
 from agentgym.installation import missing_extra
 from agentgym.record.codec import png_from_image
 from agentgym.records import Action, Decision, Effect, Json, Observation
@@ -126,7 +126,7 @@ class McpAdapter:
         if beginning := self._played.pop(key, None):
             played = await asyncio.shield(beginning)
             if isinstance(played, _Played):
-                await played.session.end(PolicyError(why))
+                await played.session.leave(why)
 
     # --- requests ---
 
@@ -190,7 +190,7 @@ class McpAdapter:
             return _Played(session, first.episode, news)
         if first.episode:  # it could not be started, and further calls are told so
             return _Played(session, first.episode, "")
-        await session.end(PolicyError(first.message))
+        await session.leave(first.message)
         return first
 
     async def _list_tools(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Final, Self
 
 from agentgym.errors import AgentError
 from agentgym.session.answers import Failure, FailureCode
@@ -19,6 +19,8 @@ _NAME_CHARACTERS: Final = 40
 
 class SessionServer:
     """The sessions of a server, for the adapters of one or several protocols.
+
+    As a context manager it stops at the exit.
 
     Args:
         config: The terms of every session.
@@ -78,6 +80,12 @@ class SessionServer:
         """End every session because the server ends: live episodes have no score. Never raises."""
         self._stopped = True
         await self.end_all(AgentError("the server was stopped"))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self.stop()
 
     def _no_room(self) -> str:
         bound, live = self.config.max_live, self.live

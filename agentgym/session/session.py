@@ -1,7 +1,7 @@
 """A session: what a remote caller speaks to, whatever the protocol.
 
 A session has several episodes, named by ids. Its calls are `reset`, `step`, `fork`, `finish` and
-`close`; `end` ends the session and all its episodes. No call raises: a failure is an answer.
+`close`; `leave` ends the session and all its episodes. No call raises: a failure is an answer.
 """
 
 from __future__ import annotations
@@ -144,6 +144,10 @@ class Session:
         return await self._on(episode, call, "close", self._close)
 
     # --- the end ---------------------------------------------------------------------------
+
+    async def leave(self, why: str = "the caller left before the end") -> None:
+        """End the session for its caller: episodes that are not over are judged as they stand."""
+        await self.end(PolicyError(why))
 
     async def end(self, why: Exception) -> None:
         """End all episodes; no further one begins. Never raises.

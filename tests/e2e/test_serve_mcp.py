@@ -16,7 +16,7 @@ from small_task import write_task
 
 import agentgym
 from agentgym.errors import SurfaceError
-from agentgym.eval.serving import ServeOptions, find_target, open_run, serve
+from agentgym.eval.serving import ServeOptions, find_target, open_run, serve_mcp
 from agentgym.eval.settings import Settings
 from agentgym.record.store import RunStore
 from agentgym.session.serve import take_port
@@ -154,7 +154,7 @@ async def test_an_environment_is_free_play(tmp_path):
     told = asyncio.Queue()
     with take_port(0) as listening:
         options = ServeOptions(listening=listening)
-        serving = asyncio.create_task(serve(store, options, told.put_nowait))
+        serving = asyncio.create_task(serve_mcp(store, options, told.put_nowait))
         async with Client((await told.get()).split()[-1]) as client:
             assert "Nothing is verified" in client.instructions
             await client.call_tool("give_up", {"reason": "enough"})

@@ -347,7 +347,7 @@ async def test_a_pending_call_is_done_before_its_caller_leaves(store, monkeypatc
 async def test_a_caller_that_leaves_is_judged_as_it_stands(store):
     session, id = await begun(store)
     await session.step(id, ADD)
-    await session.end(LEFT)
+    await session.leave("the client left")
     row = store.episode(1)
     assert (row.state, row.verdict.status, row.error) == ("done", "scored", "the client left")
     assert row.verdict.score == 0.5 and row.log.startswith("the policy failed after 1 steps")

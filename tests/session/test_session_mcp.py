@@ -25,6 +25,12 @@ from agentgym.surfaces.mcp import McpKind
 __all__ = ["store"]
 
 
+@pytest.fixture(autouse=True)
+def short_parting(monkeypatch):
+    """Wait less for the connections that clients keep open."""
+    monkeypatch.setattr("agentgym.session.serve._PARTING_S", 0.1)
+
+
 def adapter_of(store, *, told=TOLD, **terms):
     terms = {"tell": False, "max_episodes": 1, "may_fork": False, **terms}
     return McpAdapter(SessionServer(config_of(store, **terms)), told)
