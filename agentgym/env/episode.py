@@ -289,7 +289,7 @@ class Episode:
                 if self.over:
                     raise SurfaceError("the episode was closed while it was forked")
                 if self.recording is not None:
-                    self.recording.fork(child)
+                    await self.recording.fork(child)
             except BaseException:
                 await child.close()
                 raise
@@ -371,7 +371,7 @@ class Episode:
             self.over = True
             await self._release()
             if self.recording is not None:
-                self.recording.leave()
+                await self.recording.leave()
 
     async def __aenter__(self) -> Self:
         return self

@@ -18,10 +18,11 @@ T = TypeVar("T")
 
 
 class EpisodeRecording:
-    """Records a live episode in a run; making one marks the recorded episode as running.
+    """Records a live episode in a run; `begin` makes one.
 
     A player records steps and the end of its episode itself, because it knows more about them than
-    the episode. An episode without one, such as a fork, is recorded as it is played.
+    the episode. An episode without one, such as a fork, is recorded as it is played. What is
+    written is compressed and written on the run's own thread. When a call returns, it is on file.
 
     Args:
         store: The run, open for writing.
@@ -57,18 +58,31 @@ class EpisodeRecording:
             first=episode.first,
         )
         self._recorded = self._begun_with = self._recorder.steps
+        self._threads = store.threads
         episode.recording = self
 
-    def note(self, *lines: str) -> None:
-        """Add lines to the episode's log; empty ones are left out."""
-        self._recorder.note("\n".join(line for line in lines if line))
+    @classmethod
+    async def begin(cls, store: RunStore, episode_id: int, episode: Episode) -> EpisodeRecording:
+        """Mark the recorded episode as running and return its recording.
 
-    def take_steps(self) -> None:
+        Raises:
+            RecordError: It cannot be recorded, or is done.
+        """
+        return await store.threads.finish(cls, store, episode_id, episode)
+
+    async def note(self, *lines: str) -> None:
+        """Add lines to the episode's log; empty ones are left out."""
+        await self._threads.finish(self._recorder.note, "\n".join(filter(None, lines)))
+
+    async def take_steps(self) -> None:
         """Record all steps of the episode that are not recorded yet.
 
         Raises:
             RecordError: One of them cannot be recorded.
         """
+        await self._threads.finish(self._take_steps)
+
+    def _take_steps(self) -> None:
         steps = self._episode.steps
         if self._recorded == self._begun_with and self._recorded < len(steps):
             self._recorder.follow(steps[: self._recorded])
@@ -76,7 +90,7 @@ class EpisodeRecording:
             self._recorder.step(step)
             self._recorded += 1
 
-    def finish(
+    async def finish(
         self,
         ending: Ending,
         *,
@@ -84,7 +98,7 @@ class EpisodeRecording:
         refused: TokenUsage | None = None,
         generations: tuple[Generation, ...] | None = None,
     ) -> None:
-        """Record the end of the episode.
+        """Record the end of the episode, unless it is recorded already.
 
         Args:
             ending: The end of the episode.
@@ -95,16 +109,22 @@ class EpisodeRecording:
         Raises:
             RecordError: It cannot be recorded.
         """
-        self.take_steps()
-        self._recorder.finish(
-            ending.verdict,
-            duration_s=duration_s,
-            error=ending.reason,
-            audit=self._episode.audit,
-            refused=refused,
-            generations=generations,
-        )
-        self.over = True
+
+        def write() -> None:
+            if self.over:
+                return
+            self._take_steps()
+            self._recorder.finish(
+                ending.verdict,
+                duration_s=duration_s,
+                error=ending.reason,
+                audit=self._episode.audit,
+                refused=refused,
+                generations=generations,
+            )
+            self.over = True
+
+        await self._threads.finish(write)
 
     # --- without a player ------------------------------------------------------------------
 
@@ -114,9 +134,9 @@ class EpisodeRecording:
             return await stepping
         done = await self._awaited(stepping)
         with self._noting():
-            self.take_steps()
+            await self.take_steps()
         if done.verdict is not None:
-            self._end(Ending(done.verdict, truncated=done.truncated))
+            await self._end(Ending(done.verdict, truncated=done.truncated))
         return done
 
     async def judge(self, judging: Awaitable[Verdict]) -> Verdict:
@@ -124,10 +144,10 @@ class EpisodeRecording:
         if self.has_player:
             return await judging
         verdict = await self._awaited(judging)
-        self._end(Ending(verdict))
+        await self._end(Ending(verdict))
         return verdict
 
-    def leave(self) -> None:
+    async def leave(self) -> None:
         """Record that the episode was closed before its end, unless a player does that.
 
         Never raises: a run that cannot be written keeps the episode as running, and the next
@@ -136,9 +156,9 @@ class EpisodeRecording:
         if not self.has_player and not self.over and self._store.is_open:
             told = f"its record could not be written: {self._broken}" if self._broken else ""
             with contextlib.suppress(RecordError):
-                self._end(abandoned(told or "closed before its end"))
+                await self._end(abandoned(told or "closed before its end"))
 
-    def fork(self, child: Episode) -> None:
+    async def fork(self, child: Episode) -> None:
         """Begin the record of a fork: an episode of its own, which shares the steps so far.
 
         It has the plan of its parent, and no player.
@@ -146,9 +166,12 @@ class EpisodeRecording:
         Raises:
             RecordError: It cannot be recorded.
         """
+        await self._threads.finish(self._fork, child)
+
+    def _fork(self, child: Episode) -> None:
         if self.over:
             raise RecordError(f"the record of episode {self.episode_id} is over; start another one")
-        self.take_steps()
+        self._take_steps()
         plan, at = self._store.episode(self.episode_id).plan, child.forked_at
         forked = self._store.add(plan, (self.episode_id, at), shared=at, forked=True)
         EpisodeRecording(self._store, forked, child, has_player=False)
@@ -159,13 +182,12 @@ class EpisodeRecording:
         except RecordError:
             raise
         except Exception as error:
-            self._end(failed(error))
+            await self._end(failed(error))
             raise
 
-    def _end(self, ending: Ending) -> None:
-        if not self.over:
-            with self._noting():
-                self.finish(ending, duration_s=time.monotonic() - self._began_s)
+    async def _end(self, ending: Ending) -> None:
+        with self._noting():
+            await self.finish(ending, duration_s=time.monotonic() - self._began_s)
 
     @contextlib.contextmanager
     def _noting(self) -> Iterator[None]:
@@ -182,7 +204,7 @@ def record_end(
 ) -> None:
     """Record the end of an episode that is not live: it could not be started, or its process died.
 
-    Its earlier steps stay.
+    Its earlier steps stay. It waits for the disk; an event loop calls it on ``store.threads``.
 
     Args:
         store: The run, open for writing.

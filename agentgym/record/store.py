@@ -34,6 +34,7 @@ from agentgym.records import (
     StepEvent,
     TokenUsage,
 )
+from agentgym.threads import Threads
 
 __all__ = ["EpisodePlan", "EpisodeRow", "RunStore"]
 
@@ -75,6 +76,8 @@ class RunStore:
         endings: Times of its episodes, and their kept final states.
         setups: Digests of its episodes' prepared setups.
         is_open: Whether it was not closed yet.
+        threads: The one thread on which live episodes are recorded, so that no event loop waits
+            for the disk.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
@@ -87,6 +90,7 @@ class RunStore:
         self._lineage = Lineage(database)
         self.history = History(folder, database, self._packing, self._lineage)
         self.setups = Setups(database)
+        self.threads = Threads(1, "agentgym-record")
         self._steps = StepRows(self._packing)
         self._refused = RefusedReplies(database, self._packing)
         self._episodes = EpisodeRows(database, self._packing, self._refused)
@@ -126,8 +130,9 @@ class RunStore:
             raise
 
     def close(self) -> None:
-        """Close the record; the lock of a writer is released."""
+        """Close the record after the calls in progress; the lock of a writer is released."""
         self.is_open = False
+        self.threads.close()
         self._database.close()
 
     def amend(self, name: str, value: Json) -> None:
@@ -326,7 +331,7 @@ class RunStore:
             self._lineage.hand_down(episode_id)
             self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
-            self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
+            self.endings.remove(episode_id)
             self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
             self._refused.note(episode_id, TokenUsage(), None)
             self._database.execute(

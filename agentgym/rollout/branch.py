@@ -249,7 +249,8 @@ class _Play:
         """Let an agent play an episode that stands at the recorded step."""
         spec, policy = agent
         branching, began_s = self.branching, time.monotonic()
-        id = branching.add(spec, trail, forked=episode is not trail.episode)
+        forked = episode is not trail.episode
+        id = await branching.store.threads.finish(branching.add, spec, trail, forked=forked)
 
         def on_step(step: Step) -> None:
             if self.on_step is not None:
@@ -258,10 +259,10 @@ class _Play:
         rollout = Rollout(
             episode, policy, timeout_s=self.timeout_s, on_step=on_step, began_s=began_s
         )
-        recording = rollout.record(branching.store, id)
+        recording = await rollout.record(branching.store, id)
         for line in (*told, *branching.remarks(trail)):
-            recording.note(line)
-        recording.take_steps()
+            await recording.note(line)
+        await recording.take_steps()
         await rollout.complete(replace(trail, episode=episode))
         return id
 

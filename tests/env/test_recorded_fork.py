@@ -79,7 +79,7 @@ async def shop(catalogue):
 async def begin(environment, store, episode_id=1):
     """Return a live episode with a player, and its record."""
     episode = await environment.start(0)
-    return episode, EpisodeRecording(store, episode_id, episode)
+    return episode, await EpisodeRecording.begin(store, episode_id, episode)
 
 
 def actions(store, episode_id):
@@ -103,7 +103,7 @@ async def test_a_fork_is_an_episode_with_the_steps_of_its_parent(shop, store):
         verdict = (await child.step(action)).verdict
     grandchild_of_parent = await parent.fork()
     await parent.step(SUBMIT)
-    recording.finish(Ending(Verdict("scored", False, 0.0)), duration_s=1.0)
+    await recording.finish(Ending(Verdict("scored", False, 0.0)), duration_s=1.0)
     row = store.episode(2)
     assert (row.plan, row.parent, row.forked) == (store.episode(1).plan, (1, 1), True)
     assert (row.state, row.verdict, row.steps) == ("done", verdict, len(solution))
@@ -145,7 +145,7 @@ async def test_a_fork_waits_for_the_step_and_has_it(shop, store):
     assert stepping.done() and child.forked_at == 1
     # The player has not recorded its step yet; the fork needs it on file.
     assert actions(store, 2) == [(0, say())]
-    recording.take_steps()
+    await recording.take_steps()
     assert own_rows(store) == {1: 1}
 
 
@@ -175,7 +175,7 @@ async def test_tokens_of_a_fork_build_on_those_of_its_parent(shop, store):
         return Decision(say(f"{number}"), generations=(Generation(tokens),))
 
     await parent.step(decide(0))
-    recording.take_steps()
+    await recording.take_steps()
     child = await parent.fork()
     await child.step(decide(1))
     await child.close()
@@ -215,7 +215,7 @@ async def test_no_number_counts_a_fork_and_all_are_listed(shop, store):
     await children[1].step(say())
     await children[1].close()
     verdict = (await parent.step(SUBMIT)).verdict
-    recording.finish(Ending(verdict), duration_s=1.0)
+    await recording.finish(Ending(verdict), duration_s=1.0)
     results = build_results(store)
     summary = results["summary"]["me"]
     assert (summary["episodes"], summary["mean_score"], summary["k"]) == (1, verdict.score, 1)
@@ -424,7 +424,7 @@ async def test_forks_at_every_step_with_events_faults_and_milestones(
             for action in solution:
                 children.append(await parent.fork())
                 verdict = (await parent.step(action)).verdict
-            recording.finish(Ending(verdict), duration_s=1.0)
+            await recording.finish(Ending(verdict), duration_s=1.0)
             for number, child in enumerate(children):
                 for action in solution[number:]:
                     await child.step(action)
