@@ -32,7 +32,7 @@ from agentgym.task.setup import Prepared
 from agentgym.verify.algebra import evaluate
 from agentgym.verify.checking import Broken, LeafResults, tidy
 from agentgym.verify.evidence import EpisodeEvidence
-from agentgym.verify.judge.judged_checks import judged_checks
+from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.judge.opening import judge_from_environment
 from agentgym.verify.room import STARTING_S, CleanRooms
 from agentgym.verify.room_cache import RoomCache
@@ -41,6 +41,7 @@ from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
 from agentgym.verify.version import verifier_version
 from agentgym.verify.worker.host import Answers
+from agentgym.verify.worker.rubric_pass import RubricPass
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 60.0
@@ -91,6 +92,7 @@ async def grade(
     deadline_s: float = DEADLINE_S,
     judge: Judge | None = None,
     memory: RoomCache | None = None,
+    start: GradingStart | None = None,
 ) -> Verdict:
     """Judge a finished episode.
 
@@ -111,6 +113,8 @@ async def grade(
             judge's `grading_s`.
         judge: Decides the criteria of checks that ask a judge; None: the one in AGENTGYM_JUDGE.
         memory: Answers of clean rooms from earlier gradings of the task.
+        start: The grading as it was started before its end was known; its runner is stopped. None:
+            it starts now.
 
     Returns:
         The verdict, marked with the verifier's version; a broken rubric or check makes it
@@ -120,14 +124,16 @@ async def grade(
     Raises:
         SandboxError: The snapshots cannot be read.
     """
-    version = verifier_version(instance.task)
-    before = await provider.open_tree(prepared.snapshot)
-    after = await provider.open_tree(end.after)
-    with CheckRunner(instance) as runner:
+    start = start or GradingStart(instance)
+    with start.runner as runner:
+        before = await provider.open_tree(prepared.snapshot)
+        after = await provider.open_tree(end.after)
+        verifier = await start.verifier()
+        version, rubric = verifier.version, verifier.rubric
+        if rubric is None:
+            return replace(_broken(verifier.fault), verifier=version)
         try:
-            rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
-            await in_thread(runner.open)
-            judge = _judge_of(instance, judge)
+            judge = (judge or judge_from_environment()) if verifier.asks_judge else None
         except (VerifierError, ConfigError) as error:
             return replace(_broken(str(error)), verifier=version)
         if judge is not None:
@@ -143,12 +149,14 @@ async def grade(
         evidence.judge_with = judge
         evidence.judge_until_s = time.monotonic() + deadline_s
         milestones = {leaf.id: latched.get(leaf.id, _UNWATCHED) for leaf in rubric.milestones()}
-        judging = _Judging(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s)
-        results = LeafResults(judging.run, milestones, rooms.retire)
-        volatile = instance.task.manifest.replay.volatile_paths
+        runner.see(evidence)
+        judging = _Judging(
+            *(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s),
+            judged=judge is not None,
+            volatile_paths=instance.task.manifest.replay.volatile_paths,
+        )
         try:
-            runner.see(evidence)
-            verdict = await judging.judge(rubric, results, volatile, judged=judge is not None)
+            verdict = await judging.judge(rubric, milestones)
         finally:
             runner.stop()
             await rooms.close()
@@ -196,13 +204,27 @@ class _Judging:
         rooms: The clean rooms that the checks may use.
         deadline_s: For all checks and the state hash. The time that rooms take to start is added to
             it.
+        judged: Whether a judge is set.
+        volatile_paths: Globs of paths that the state hash leaves out.
     """
 
     def __init__(
-        self, runner: CheckRunner, answers: Answers, rooms: CleanRooms, deadline_s: float
+        self,
+        runner: CheckRunner,
+        answers: Answers,
+        rooms: CleanRooms,
+        deadline_s: float,
+        *,
+        judged: bool,
+        volatile_paths: Sequence[str],
     ) -> None:
         self._runner, self._answers, self._rooms = runner, answers, rooms
         self._deadline_s, self._until_s = deadline_s, time.monotonic() + deadline_s
+        self._judged = judged
+        self._pass = RubricPass(
+            *(runner, answers, self._until), judged=judged, volatile_paths=volatile_paths
+        )
+        self._results: Mapping[str, CheckResult] = {}
         self._used_up = CheckResult(
             CheckStatus.ERROR, f"no result within the {deadline_s:g} s for grading"
         )
@@ -215,7 +237,7 @@ class _Judging:
         if time.monotonic() >= self._until():
             return self._used_up
         self._answers.outage = ""
-        found = self._runner.run(id, self._answers, self._until)
+        found = self._pass.result(id, self._results)
         if isinstance(found, CheckResult):
             return found
         if self._answers.outage and not found.by_grader:
@@ -232,21 +254,14 @@ class _Judging:
             self._used_up = CheckResult(CheckStatus.FAIL, why)
         return CheckResult(CheckStatus.FAIL, tidy(BROKE + found.what), channels=found.channels)
 
-    async def judge(
-        self,
-        rubric: Rubric,
-        results: LeafResults,
-        volatile_paths: Sequence[str],
-        *,
-        judged: bool,
-    ) -> Verdict:
+    async def judge(self, rubric: Rubric, milestones: Mapping[str, CheckResult]) -> Verdict:
         """Return the verdict, with the hash of the files."""
+        results = LeafResults(self.run, milestones, self._rooms.retire)
+        self._results = results
 
         def work() -> Verdict:
-            verdict = evaluate(rubric, results, judged=judged)
-            digest = self._runner.hash(volatile_paths, self._answers, self._until())
-            self._runner.close()
-            return replace(verdict, state_hash=digest)
+            verdict = evaluate(rubric, results, judged=self._judged)
+            return replace(verdict, state_hash=self._pass.finish())
 
         judging = in_thread(work)
         try:
@@ -257,7 +272,7 @@ class _Judging:
                 results.stop(self._used_up.message)
                 judging.cancel()
         if judging.cancelled():
-            return evaluate(rubric, results, judged=judged)
+            return evaluate(rubric, results, judged=self._judged)
         return judging.result()
 
 
@@ -266,13 +281,6 @@ def _with_services(files: str, services: ServicesSeen | None) -> str:
     if not files or services is None:
         return files
     return hashlib.sha256(f"{files}\n{services.hash}".encode()).hexdigest()
-
-
-def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:
-    """Return the judge of an instance; None if no check asks one, or if no judge is set."""
-    if not judged_checks(instance.task.folder / "checks"):
-        return None
-    return judge or judge_from_environment()
 
 
 def _words(rubric: Rubric, *, judged: bool) -> Words:

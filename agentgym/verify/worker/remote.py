@@ -54,6 +54,7 @@ class View:
         after: Folder of the files to be judged; None if the host reads them.
         live: Whether the episode is still running.
         services: Whether the environment has services.
+        number: Tells the worlds that one runner looks at apart.
     """
 
     task: str
@@ -65,6 +66,7 @@ class View:
     after: LayerLocation | None
     live: bool
     services: bool
+    number: int = 0
 
 
 class RemoteEvidence:
