@@ -309,7 +309,7 @@ class Episode:
             return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
         finally:
             if grading is not None:
-                grading.runner.stop()
+                grading.close()
             await self._release()
 
     async def judge_now(self) -> Verdict:

@@ -6,6 +6,7 @@ The module owns the worker thread that runs the checks, and the deadline.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
@@ -125,7 +126,8 @@ async def grade(
         SandboxError: The snapshots cannot be read.
     """
     start = start or GradingStart(instance)
-    with start.runner as runner:
+    runner = start.runner
+    with contextlib.closing(start):
         before = await provider.open_tree(prepared.snapshot)
         after = await provider.open_tree(end.after)
         verifier = await start.verifier()

@@ -14,7 +14,7 @@ from agentgym.records import CheckResult, CheckStatus
 from agentgym.verify.checking import Broken
 from agentgym.verify.worker import runner
 from agentgym.verify.worker.host import Answers
-from agentgym.verify.worker.pool import WORKERS
+from agentgym.verify.worker.pool import WORKERS, WorkerPool
 from agentgym.verify.worker.rubric_pass import RubricPass
 
 PID = "import os, subprocess, threading, time\nfrom agentgym.records import CheckResult\n"
@@ -167,3 +167,20 @@ def test_only_a_worker_that_ended_its_judgement_goes_back(
     assert ours.result("a", {}) == CheckResult(CheckStatus.PASS)
     assert ours.finish() == digest
     assert (lying.sound, lying.dropped) == (sound, 0 if sound is not None else 1)
+
+
+def test_workers_that_nobody_needs_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = WorkerPool()
+    try:
+        first, second, third = (pool.lend() for _ in range(3))
+        for worker in (first, second):
+            pool.give_back(worker)
+        assert pool.lend() is second
+        monkeypatch.setattr("agentgym.verify.worker.pool._UNUSED_S", -1.0)
+        pool.give_back(third)
+        assert first.socket.fileno() < 0
+        pool.give_back(second)
+        assert third.socket.fileno() < 0 and pool.lend() is second
+        second.kill()
+    finally:
+        pool.close()

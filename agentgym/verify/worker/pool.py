@@ -16,12 +16,13 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from agentgym.errors import VerifierError
 
-_IDLE = 4
+_UNUSED_S = 30.0
 _REPLY_BYTES = 64
 _START_S = 60.0
 _TELL_S = 30.0
@@ -40,10 +41,12 @@ class Worker:
 
     Attributes:
         socket: Connection for its messages, see `frames`.
+        idle_since_s: Time since which it is idle, on the monotonic clock.
     """
 
     def __init__(self, server: ForkServer, number: int, own: socket.socket) -> None:
         self._server, self._number, self.socket = server, number, own
+        self.idle_since_s = time.monotonic()
         self._ending, self._how = threading.Lock(), ""
 
     def alive(self) -> bool:
@@ -167,12 +170,16 @@ class WorkerPool:
         return server.fork()
 
     def give_back(self, worker: Worker) -> None:
-        """Take back a worker that has finished its job."""
+        """Take back a worker that has finished its job, and end one that was not needed lately."""
+        worker.idle_since_s = time.monotonic()
+        spare = None
         with self._lock:
-            if len(self._idle) < _IDLE:
-                self._idle.append(worker)
-                return
-        worker.kill()
+            self._idle.append(worker)
+            # The last one is lent first, so the first one was idle longest.
+            if worker.idle_since_s - self._idle[0].idle_since_s > _UNUSED_S:
+                spare = self._idle.pop(0)
+        if spare is not None:
+            spare.kill()
 
     def close(self) -> None:
         """End all workers."""

@@ -90,7 +90,7 @@ class RubricPass:
             return digest
         end = next(messages, None)
         if not isinstance(end, dict) or not isinstance(end.get("hash"), str):
-            # It still runs a check that nobody waits for, or it has ended.
+            # It still runs a check after the deadline, or it has ended.
             self._runner.drop()
             return ""
         self._runner.give_back(sound=end.get("sound") is True)
