@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -135,7 +136,10 @@ async def grade(
         if rubric is None:
             return replace(_broken(verifier.fault), verifier=version)
         try:
-            judge = (judge or judge_from_environment()) if verifier.asks_judge else None
+            if not verifier.asks_judge:
+                judge = None
+            elif judge is None:
+                judge = await in_thread(judge_from_environment)
         except (VerifierError, ConfigError) as error:
             return replace(_broken(str(error)), verifier=version)
         if judge is not None:
@@ -151,14 +155,14 @@ async def grade(
         evidence.judge_with = judge
         evidence.judge_until_s = time.monotonic() + deadline_s
         milestones = {leaf.id: latched.get(leaf.id, _UNWATCHED) for leaf in rubric.milestones()}
-        runner.see(evidence)
         judging = _Judging(
             *(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s),
             judged=judge is not None,
             volatile_paths=instance.task.manifest.replay.volatile_paths,
         )
         try:
-            verdict = await judging.judge(rubric, milestones)
+            see = functools.partial(runner.see, evidence)
+            verdict = await judging.judge(see, rubric, milestones)
         finally:
             runner.stop()
             await rooms.close()
@@ -256,12 +260,15 @@ class _Judging:
             self._used_up = CheckResult(CheckStatus.FAIL, why)
         return CheckResult(CheckStatus.FAIL, tidy(BROKE + found.what), channels=found.channels)
 
-    async def judge(self, rubric: Rubric, milestones: Mapping[str, CheckResult]) -> Verdict:
+    async def judge(
+        self, see: Callable[[], None], rubric: Rubric, milestones: Mapping[str, CheckResult]
+    ) -> Verdict:
         """Return the verdict, with the hash of the files."""
         results = LeafResults(self.run, milestones, self._rooms.retire)
         self._results = results
 
         def work() -> Verdict:
+            see()
             verdict = evaluate(rubric, results, judged=self._judged)
             return replace(verdict, state_hash=self._pass.finish())
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from agentgym import catalogue
 from agentgym.errors import AgentGymError
-from agentgym.records import CheckResult, Json, Step
+from agentgym.records import CheckResult, Json
 from agentgym.task.state import state_hash
 from agentgym.verify.algebra import evaluate
 from agentgym.verify.checking import (
@@ -38,7 +38,7 @@ from agentgym.verify.worker.contacts import Contacts
 from agentgym.verify.worker.forgery import forgeries
 from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
 from agentgym.verify.worker.pumping import PUMPED_CHARS, compiled, note, pumped
-from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
+from agentgym.verify.worker.remote import Known, PristineEvidence, RemoteEvidence, View
 
 PATTERN_CPU_S = 2
 """Limit of one search with a pattern of a check, in seconds."""
@@ -110,7 +110,7 @@ class _Worker:
         self._checks: dict[str, BoundCheck] = {}
         self._view: View | None = None
         self._evidence: RemoteEvidence | None = None
-        self._steps: list[Step] = []
+        self._known = Known()
         self._empty_bytes = resident_bytes()
         self._contacts = Contacts()
 
@@ -172,7 +172,7 @@ class _Worker:
         """Look at a world, unless the last check looked at it."""
         if view != self._view:
             self._view = view
-            self._evidence = RemoteEvidence(view, self._ask, self._steps)
+            self._evidence = RemoteEvidence(view, self._ask, self._known)
 
     def _attempt(self, id: str, pristine: bool = False) -> CheckResult | Broken:
         assert self._view is not None and self._evidence is not None
@@ -245,7 +245,7 @@ class _Worker:
 
     def _forget(self) -> None:
         self._rubric, self._checks = None, {}
-        self._view, self._evidence, self._steps = None, None, []
+        self._view, self._evidence, self._known = None, None, Known()
 
     def _is_sound(self) -> bool:
         """Return whether this process may judge another episode.
