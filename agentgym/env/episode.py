@@ -46,6 +46,7 @@ from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
 from agentgym.verify.grade import EpisodeEnd, failed
+from agentgym.verify.grading_start import GradingStart
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
@@ -310,6 +311,7 @@ class Episode:
     async def _finish(self) -> Verdict:
         parts = self._parts
         self.over = True
+        grading = None if parts.foreign is not None else GradingStart(self.instance)
         try:
             with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await parts.audit()
@@ -317,8 +319,10 @@ class Episode:
                 # A foreign task's tests see the agent's processes, so nothing is ended before them.
                 gave_up = self._gave_up is not None
                 return await parts.foreign.finish(parts.sandbox, gave_up=gave_up)
-            return await self._judge(await parts.sandbox.seal(), over=True)
+            return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
         finally:
+            if grading is not None:
+                grading.close()
             await self._release()
 
     async def judge_now(self) -> Verdict:
@@ -338,7 +342,9 @@ class Episode:
             self.audit = await self._parts.audit()
             return await self._judge(await self.sandbox.snapshot())
 
-    async def _judge(self, after: Snapshot, *, over: bool = False) -> Verdict:
+    async def _judge(
+        self, after: Snapshot, *, over: bool = False, grading: GradingStart | None = None
+    ) -> Verdict:
         """Judge a snapshot together with the other evidence, and discard the snapshot."""
         provider, prepared = self.environment.provider, self._parts.prepared
         try:
@@ -356,7 +362,7 @@ class Episode:
                 services=self.dynamics.services_seen(),
             )
             ended = EndedEpisode(
-                self.environment, self.instance, prepared, end, self.dynamics.latched
+                self.environment, self.instance, prepared, end, self.dynamics.latched, grading
             )
             verdict = await ended.judge()
             if over and self.on_end is not None:
