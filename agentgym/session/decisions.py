@@ -6,8 +6,7 @@ import json
 
 from agentgym.errors import ActionError
 from agentgym.record import codec
-from agentgym.records import Action, Decision
-from agentgym.records.bounds import bounded_decision, flaw_of_decision, malformed
+from agentgym.records import Decision, bounds
 
 
 def read_decision(value: object) -> Decision:
@@ -22,10 +21,9 @@ def read_decision(value: object) -> Decision:
     Raises:
         ActionError: JSON cannot hold the value; nothing can be recorded.
     """
-    decision = value if isinstance(value, Decision) else Decision(_read_action(value))
-    if flaw := flaw_of_decision(decision):
+    if isinstance(value, Decision) and (flaw := bounds.flaw_of_decision(value)):
         raise ActionError(f"expected a Decision; {flaw}")
-    bounded = bounded_decision(decision)
+    bounded = bounds.read_decision(value)
     try:
         text = codec.decision_to_text(bounded)
         # The written form escapes lone surrogates and accepts NaN; other readers of JSON do not.
@@ -34,10 +32,3 @@ def read_decision(value: object) -> Decision:
         return codec.decision_from_json(plain, bounded.usage, bounded.generations)
     except (TypeError, ValueError, RecursionError) as error:
         raise ActionError(f"arguments: expected JSON: {error}") from error
-
-
-def _read_action(value: object) -> Action:
-    try:
-        return Action.from_json(value)
-    except ActionError as error:
-        return malformed(error)

@@ -22,7 +22,6 @@ from agentgym.rollout.policy import OutOfTimeError
 from agentgym.rollout.run import LONGEST_S
 from agentgym.session.answers import Answer, EpisodeState, Failure, FailureCode, Reply, Score
 from agentgym.session.config import SessionConfig
-from agentgym.session.plans import EpisodePlans
 
 ABORT_S: Final = 5.0
 """Longest time in seconds for an operation to stop when the server does not wait for it."""
@@ -38,7 +37,6 @@ class SessionEpisode:
         task: Name of its task in the record.
         environment: The environment of the task.
         config: The terms of the session.
-        plans: Adds episodes to the run.
 
     Attributes:
         id: Id within the session.
@@ -53,10 +51,8 @@ class SessionEpisode:
         task: str,
         environment: Environment,
         config: SessionConfig,
-        plans: EpisodePlans,
     ) -> None:
         self.id, self.parent, self.over = id, "", False
-        self._plans = plans
         self._task, self._environment, self._config = task, environment, config
         self._seed = self._recorded_as = self._steps = 0
         self._episode: Episode | None = None
@@ -165,7 +161,9 @@ class SessionEpisode:
             await self._conclude(failed(error))
             return self._refusal()
         # The caller's time begins when it can act.
-        await self._adopt(episode, time.monotonic())
+        self._episode = episode
+        recording = await EpisodeRecording.begin(self._config.store, self._recorded_as, episode)
+        self._adopt(episode, recording, time.monotonic())
         return Reply(self.id, episode.first)
 
     async def _start_as_fork(self, parent: SessionEpisode) -> Answer:
@@ -173,11 +171,12 @@ class SessionEpisode:
         if isinstance(made, Failure):
             self.over = True
             return made
-        self._seed = parent._seed
-        self._episode = made
-        self._recorded_as = await self._plans.add_fork(parent._recorded_as, len(made.steps))
+        recording = made.recording
+        assert recording is not None, "the fork of a recorded episode is recorded"
+        recording.has_player = True
+        self._seed, self._recorded_as = parent._seed, recording.episode_id
         # Time that was used before the fork is used in both.
-        await self._adopt(made, parent._acting_since_s)
+        self._adopt(made, recording, parent._acting_since_s)
         return Reply(self.id, self._last)
 
     async def _fork(self) -> Episode | Failure:
@@ -190,16 +189,11 @@ class SessionEpisode:
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             return Failure(FailureCode.BROKEN, f"no fork was made: {failed(error).error}", self.id)
 
-    async def _adopt(self, episode: Episode, acting_since_s: float) -> None:
-        """Make a live episode its own and record it.
-
-        Raises:
-            RecordError: It cannot be recorded.
-        """
-        self._episode, self._acting_since_s = episode, acting_since_s
+    def _adopt(self, episode: Episode, recording: EpisodeRecording, acting_since_s: float) -> None:
+        """Make a live episode its own; its time begins."""
+        self._episode, self._recording = episode, recording
+        self._acting_since_s = acting_since_s
         self._last = episode.steps[-1].observation if episode.steps else episode.first
-        store = self._config.store
-        self._recording = await EpisodeRecording.begin(store, self._recorded_as, episode)
         self._timer = asyncio.create_task(self._run_out())
 
     async def _step(self, decision: Decision) -> Answer:

@@ -33,16 +33,3 @@ class EpisodePlans:
         """
         plan = EpisodePlan(task, seed, next(self._trials), caller, labels.group, labels.metadata)
         return await self._store.threads.finish(self._store.add, plan)
-
-    async def add_fork(self, parent: int, steps: int) -> int:
-        """Add a fork of an episode after some of its steps and return its number in the run.
-
-        Raises:
-            RecordError: It cannot be written.
-        """
-
-        def add() -> int:
-            plan = self._store.episode(parent).plan
-            return self._store.add(plan, (parent, steps), shared=steps, forked=True)
-
-        return await self._store.threads.finish(add)

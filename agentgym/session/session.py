@@ -285,7 +285,7 @@ class Session:
 
     def _add(self, task: str, environment: Environment) -> SessionEpisode:
         self._begun += 1
-        episode = SessionEpisode(f"e{self._begun}", task, environment, self._config, self._plans)
+        episode = SessionEpisode(f"e{self._begun}", task, environment, self._config)
         self._episodes[episode.id] = episode
         over = [id for id, other in self._episodes.items() if other.over]
         for id in over[: max(0, len(self._episodes) - KEPT_EPISODES)]:
