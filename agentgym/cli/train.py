@@ -6,7 +6,7 @@ import asyncio
 import shlex
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,14 @@ def train(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/CONFIG."),
     ] = None,
+    sandbox: Annotated[
+        str | None,
+        typer.Option("--sandbox", help="Sandbox provider. Default: the configuration's."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, help="Seed of the run. Default: the configuration's."),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out from its checkpoint.")
     ] = False,
@@ -39,7 +47,9 @@ def train(
         from agentgym.train.trainer import open_trainer
     except ModuleNotFoundError as error:
         raise missing_extra(error.name or "torch", "train") from error
-    run = _open(config, out, resume)
+    given = {"sandbox": sandbox, "seed": seed}
+    changes = {name: value for name, value in given.items() if value is not None}
+    run = _open(config, out, resume, changes)
     console = stderr_console()
 
     async def play() -> None:
@@ -64,7 +74,9 @@ def train(
     out_console.print(_summary(run), markup=False, soft_wrap=True)
 
 
-def _open(config: Path | None, out: Path | None, resume: bool) -> TrainingRun:
+def _open(
+    config: Path | None, out: Path | None, resume: bool, changes: dict[str, Any]
+) -> TrainingRun:
     from agentgym.train.config import load_config
     from agentgym.train.training_run import TrainingRun
 
@@ -76,7 +88,8 @@ def _open(config: Path | None, out: Path | None, resume: bool) -> TrainingRun:
         return TrainingRun.resume(out)
     if config is None:
         raise ConfigError("name a configuration, e.g. examples/tiny-terminal.toml")
-    return TrainingRun.create(out or Path("runs") / config.stem, load_config(config))
+    wanted = load_config(config).model_copy(update=changes)
+    return TrainingRun.create(out or Path("runs") / config.stem, wanted)
 
 
 def _summary(run: TrainingRun) -> str:

@@ -53,7 +53,9 @@ class TrainingProgress:
         told = [f"iteration {metrics['iteration']}/{self._iterations}"]
         for name, label in _FIGURES.items():
             if (value := metrics.get(name)) is not None:
-                told.append(f"{label} {value:.3g}" if name in _PLAIN else f"{label} {value:.3f}")
+                told.append(
+                    f"{label} {value:.3f}" if isinstance(value, float) else f"{label} {value}"
+                )
         if missing := metrics.get("missing"):
             told.append(f"{missing} unscored")
         self._console.print("  ".join(told), markup=False, soft_wrap=True)
@@ -68,4 +70,3 @@ _FIGURES = {
     "groups": "groups",
     "tokens_per_s": "tokens/s",
 }
-_PLAIN = {"groups", "tokens_per_s"}

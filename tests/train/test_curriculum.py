@@ -54,9 +54,7 @@ def test_groups_of_one_sided_instances_are_larger():
     curriculum = Curriculum(INSTANCES, sizes=(4, 16))
     curriculum.learn(KNOWN)
     sizes = {
-        task: next(
-            found.size for n in range(999) if (found := curriculum.choose(n)).task == task
-        )
+        task: next(found.size for n in range(999) if (found := curriculum.choose(n)).task == task)
         for task in INSTANCES
     }
     assert sizes["fair"] < sizes["easy"] == sizes["hard"] == 16
