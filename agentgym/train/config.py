@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
+from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
@@ -37,6 +38,13 @@ class Correction(StrEnum):
     MASKED = "masked"
 
 
+class CallConfig(Manifest):
+    """A tool call that a word stands for."""
+
+    tool: str
+    arguments: dict[str, Json] = {}
+
+
 class PolicyConfig(Manifest):
     """The model, and the words that it reads and samples."""
 
@@ -47,8 +55,19 @@ class PolicyConfig(Manifest):
     context: Positive = 128
     batch_invariant: bool = False
     """Sample each dialogue by itself, so that runs repeat to the last bit; slower."""
-    actions: dict[str, str]
+    actions: dict[str, str | CallConfig] = Field(min_length=1)
+    """Words that are sampled: each is a shell command or a tool call."""
     words: tuple[str, ...] = ()
+    """Further words that are read; any other word is read as an unknown one."""
+
+    def calls(self) -> dict[str, Action]:
+        """Return the call of each action."""
+        return {
+            word: Action("bash", {"command": call})
+            if isinstance(call, str)
+            else Action(call.tool, call.arguments)
+            for word, call in self.actions.items()
+        }
 
 
 class RolloutConfig(Manifest):

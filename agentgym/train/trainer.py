@@ -50,7 +50,7 @@ class Trainer:
     ) -> None:
         self._config = config = run.config
         self._run, self._progress, self._environments = run, progress, environments
-        self._template = WordTemplate(config.policy.actions, config.policy.words)
+        self._template = WordTemplate(config.policy.calls(), config.policy.words)
         torch.manual_seed(config.seed)
         policy = config.policy
         size = (len(self._template.vocabulary), policy.width, policy.layers, policy.heads)

@@ -1,7 +1,7 @@
 """A closed vocabulary of words for policies that learn from nothing.
 
 A prompt holds the words that the vocabulary knows; every other word is one unknown token. A
-completion is one token: each action of the vocabulary stands for a shell command.
+completion is one token: each action of the vocabulary stands for a tool call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class WordTemplate:
     """See the module.
 
     Args:
-        actions: The shell command of each word that may be sampled.
+        actions: The call of each word that may be sampled.
         words: Further words that prompts may hold.
         seen_words: Largest number of words of an observation that are read.
 
@@ -33,7 +33,7 @@ class WordTemplate:
     """
 
     def __init__(
-        self, actions: Mapping[str, str], words: Sequence[str] = (), *, seen_words: int = 8
+        self, actions: Mapping[str, Action], words: Sequence[str] = (), *, seen_words: int = 8
     ) -> None:
         if not actions:
             raise ValueError("actions: expected at least one")
@@ -41,7 +41,7 @@ class WordTemplate:
             raise ValueError(f"expected single words, got {odd[0]!r}")
         self.vocabulary = (*_MARKS, *dict.fromkeys((*actions, *words)))
         self._ids = {word: number for number, word in enumerate(self.vocabulary)}
-        self._commands = {self._ids[word]: command for word, command in actions.items()}
+        self._calls = {self._ids[word]: call for word, call in actions.items()}
         self._seen_words = seen_words
 
     @property
@@ -56,19 +56,19 @@ class WordTemplate:
         return [_TASK, *self._read(briefing.instruction), _ACT]
 
     def following(self, observation: Observation, *, stopped: bool) -> list[int]:
-        """Return the first words of what the command printed."""
+        """Return the first words of what the call showed."""
         return [_SEEN, *self._read(observation.text)[: self._seen_words], _ACT]
 
     def parse(self, completion: Sequence[int], tools: Sequence[ToolSpec]) -> Action:
-        """Return the command of the sampled word.
+        """Return the call of the sampled word.
 
         Raises:
             ValueError: It is no action.
         """
         word = completion[-1] if completion else _END
-        if word not in self._commands:
+        if word not in self._calls:
             raise ValueError(f"{self.vocabulary[word]!r} is no action")
-        return Action("bash", {"command": self._commands[word]})
+        return self._calls[word]
 
     def _read(self, text: str) -> list[int]:
         return [self._ids.get(word.lower(), _UNKNOWN) for word in _WORD.findall(text)]
