@@ -43,6 +43,7 @@ from agentgym.task.foreign.rules import (
     Stage,
 )
 from agentgym.task.foreign.tau2.rules import Tau2Rules
+from agentgym.threads import to_thread
 from agentgym.verify.foreign.reward import Outcome
 from agentgym.verify.foreign.tests import VerifierTarget, run_tests
 from agentgym.verify.foreign.toolkit import find_toolkit
@@ -279,8 +280,8 @@ class SandboxEpisode:
 
     async def _run(self, sandbox: Sandbox, recipe: Recipe, *, separate: bool) -> Outcome:
         computer = self._rules.verifier or self._rules.computer
-        plan = await asyncio.to_thread(computer_plan, computer, Sources())
-        toolkit = await asyncio.to_thread(find_toolkit, test_requirements(self._rules), plan)
+        plan = await to_thread(computer_plan, computer, Sources())
+        toolkit = await to_thread(find_toolkit, test_requirements(self._rules), plan)
         # The agent may run as another user than the image's, but the tests do not.
         user = self._rules.verifier_user or computer_recipe(computer, recipe.name).user
         target = VerifierTarget(sandbox, recipe.env, user, separate)
@@ -292,7 +293,7 @@ class SandboxEpisode:
         after = await sandbox.seal()
         try:
             tree = await self._provider.open_tree(after)
-            packed = await asyncio.to_thread(_pack, tree, self._rules.artifacts)
+            packed = await to_thread(_pack, tree, self._rules.artifacts)
         finally:
             await self._provider.discard(after)
         recipe = computer_recipe(self._rules.verifier, f"{self._recipe.name}, verifier")

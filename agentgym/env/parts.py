@@ -17,7 +17,7 @@ from agentgym.env.conversation import Conversation
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import with_services
 from agentgym.env.foreign import ForeignEpisode, foreign_episode
-from agentgym.env.hosting import prepare_services
+from agentgym.env.hosting import STARTS, prepare_services
 from agentgym.errors import SandboxError
 from agentgym.protocols import Sandbox, Services, Site, Surface
 from agentgym.records import Action, Audit, Observation
@@ -117,7 +117,7 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
     prepared = await environment.prepare_instance(instance)
     begun = None
     if environment.services is not None:
-        begun = prepare_services(environment.services, instance)
+        begun = await STARTS.run(prepare_services, environment.services, instance)
         prepared = with_services(prepared, begun)
     provider, recipe = environment.provider, environment.recipe
 
@@ -130,8 +130,11 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
             made.callback(milestones.close)
         sandbox = await untouched()
         made.push_async_callback(sandbox.close)
-        backend = None if begun is None else begun.fork()
-        dynamics = Dynamics(instance, milestones, untouched, backend)
+        backend, start = None, None
+        if begun is not None:
+            backend, start = await STARTS.run(begun.fork), begun.snapshot
+            made.callback(backend.close)
+        dynamics = Dynamics(instance, milestones, untouched, backend, start=start)
         task, conversation, foreign = instance.task, None, None
         if task.user is not None:
             conversation = Conversation(task.user, environment.user)
@@ -169,8 +172,9 @@ async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
     saved = [await surface.save() for surface in parts.surfaces]
     earlier = await parts.audit()
     async with AsyncExitStack() as made:
-        backend = None if parts.backend is None else parts.backend.fork()
-        if backend is not None:
+        backend = None
+        if parts.backend is not None:
+            backend = await STARTS.run(parts.backend.fork)
             made.callback(backend.close)
         milestones = await open_milestones(
             parts.instance, parts.prepared, parts.environment.provider

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -16,6 +15,7 @@ from agentgym.task.foreign.tau2.process import World
 from agentgym.task.foreign.tau2.reward import judge
 from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.foreign.tau2.talk import Talk
+from agentgym.threads import to_thread
 from agentgym.verify.foreign.customer import (
     UNFINISHED,
     customer_verdict,
@@ -52,7 +52,7 @@ class Tau2Episode:
         Raises:
             TaskError: The world cannot be begun.
         """
-        return await asyncio.to_thread(self._begin)
+        return await to_thread(self._begin)
 
     def _begin(self) -> str:
         task = self._rules.task
@@ -101,7 +101,7 @@ class Tau2Episode:
         Raises:
             TaskError: A world did not answer.
         """
-        return await asyncio.to_thread(self._judged, gave_up)
+        return await to_thread(self._judged, gave_up)
 
     def _judged(self, gave_up: bool) -> Verdict:
         talk = self._talk

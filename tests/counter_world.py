@@ -1,4 +1,4 @@
-"""A small honest environment for the tests of the rollout layer: a world that is one number.
+"""A small honest environment for tests of rollouts and sessions: a world that is one number.
 
 It keeps the contract of `agentgym.env.environment.Environment` and of its episodes and needs no
 sandbox. Its provider can be told to misbehave at a given moment.
@@ -39,7 +39,8 @@ class CounterProvider:
 
     Attributes:
         name: As recorded.
-        trouble: What goes wrong: step index (or ``"reset"``, ``"grade"``) to an exception.
+        trouble: What goes wrong: step index (or ``"reset"``, ``"fork"``, ``"grade"``) to an
+            exception.
         drift: Step index to what is silently added there.
         hidden: Added to the number after each reset, shown by nothing but the state hash.
         murmur: Step index to what the text has at its end there, the number being as it was.
@@ -90,7 +91,7 @@ class CounterEpisode:
         self.audit = Audit()
         self.reset_s, self.began_s, self.waited_s = 0.125, time.time(), 0.0
         self.prepared = environment.prepared
-        self.on_end = None
+        self.on_end = self.recording = None
         self.closed = False
         self._number = 0
 
@@ -117,6 +118,16 @@ class CounterEpisode:
         return Transition(
             observation, verdict.score if verdict else 0.0, terminated, truncated, verdict
         )
+
+    async def fork(self):
+        raise_trouble(self._provider, "fork")
+        child = type(self)(self.environment, self.instance.seed)
+        child.steps, child.began_s, child._number = list(self.steps), self.began_s, self._number
+        child.forked_at = len(self.steps)
+        if self.recording is not None:
+            await self.recording.fork(child)
+        self.environment.forks.append(child)
+        return child
 
     async def finish(self):
         raise_trouble(self._provider, "grade")
@@ -145,6 +156,7 @@ class CounterEnvironment:
 
     Attributes:
         episodes: Every episode that was started, the last one last.
+        forks: Every episode that was forked.
         prepared: What its episodes say that their setup left.
         closed: Whether it was closed.
     """
@@ -158,7 +170,7 @@ class CounterEnvironment:
         self.max_steps = max_steps or task.manifest.max_steps
         self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
         self.prepared = ""
-        self.episodes = []
+        self.episodes, self.forks = [], []
         self.closed = False
         CounterEnvironment.opened.append(self)
 
