@@ -15,7 +15,6 @@ from pathlib import Path
 from agentgym.errors import ActionError, AgentGymError, TaskError
 from agentgym.manifest import show_path
 from agentgym.records import Action, Json, Step
-from agentgym.task.foreign.solution import reference_actions as foreign_reference_actions
 from agentgym.task.model import Instance, Task
 from agentgym.task.patch import Line, apply_patch, read_lines
 from agentgym.task.template import canonical, environment, fill_json
@@ -41,7 +40,7 @@ def oracle(instance: Instance) -> tuple[Action, ...]:
         TaskError: The solution cannot be read; names file and line.
     """
     if instance.task.foreign is not None:
-        return foreign_reference_actions(instance.task.foreign)
+        return tuple(instance.task.foreign.rules.reference_actions())
     return read_reference_actions(solution(instance.task), instance)
 
 
