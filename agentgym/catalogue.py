@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from agentgym import task_formats
-from agentgym.errors import ConfigError, NotFoundError
+from agentgym.errors import ConfigError, NotFoundError, PluginError, TaskError
 
 Kind: TypeAlias = Literal["envs", "tasks", "verifiers", "sandboxes"]
 
@@ -306,9 +306,9 @@ def _tasks_below(folder: Path) -> list[str]:
     Raises:
         NotFoundError: The folder holds no task.
     """
-    if _is_task(folder):
+    if is_task(folder):
         return [str(folder)]
-    found = [str(child) for child in sorted(folder.glob("*")) if _is_task(child)]
+    found = [str(child) for child in sorted(folder.glob("*")) if is_task(child)]
     if not found:
         formats = ", ".join(task_formats.names())
         hint = (
@@ -319,8 +319,16 @@ def _tasks_below(folder: Path) -> list[str]:
     return found
 
 
-def _is_task(folder: Path) -> bool:
-    return (folder / "task.toml").is_file() or task_formats.find_format(folder) is not None
+def is_task(folder: Path) -> bool:
+    """Return whether a folder holds a task, in agentgym's own format or in another one."""
+    if (folder / "task.toml").is_file():
+        return True
+    try:
+        return task_formats.find_format(folder) is not None
+    except TaskError:  # two formats claim it; loading the task reports that
+        return True
+    except PluginError:  # a broken format makes no folder a task
+        return False
 
 
 def _version(folder: Path) -> str:

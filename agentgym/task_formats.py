@@ -7,17 +7,41 @@ a plug-in, so a broken plug-in cannot stop agentgym's own tasks.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentgym import plugins
 from agentgym.errors import AgentGymError, PluginError, TaskError
-from agentgym.manifest import show_path
-from agentgym.protocols import TaskFormat
+
+if TYPE_CHECKING:
+    from agentgym.protocols import TaskFormat
 
 GROUP = "agentgym.task_formats"
 _OWN = re.compile(r"""^[ \t]*schema_version[ \t]*=[ \t]*["']agentgym\.task/""", re.MULTILINE)
 _METHODS = ("detect", "load", "import_command")
+
+
+@contextmanager
+def plugin_errors(doing: str) -> Iterator[None]:
+    """Turn an unexpected exception of a format into an error that names it.
+
+    Args:
+        doing: What the format does, with its name, for the message.
+
+    Raises:
+        PluginError: The block raised an exception that is not an AgentGymError.
+    """
+    try:
+        yield
+    except AgentGymError:
+        raise
+    except Exception as error:  # a plug-in may raise anything
+        raise PluginError(
+            f"{doing}: {type(error).__name__}: {error}; repair or uninstall the format"
+        ) from error
 
 
 def names() -> list[str]:
@@ -37,10 +61,8 @@ def load_format(name: str) -> TaskFormat:
 
 @cache
 def _make(factory: type, name: str) -> TaskFormat:
-    try:
+    with plugin_errors(f"task format {name!r} cannot be made"):
         made: TaskFormat = factory()
-    except Exception as error:  # a plug-in may raise anything
-        raise PluginError(f"task format {name!r} cannot be made: {error!r}") from error
     missing = [method for method in _METHODS if not callable(getattr(made, method, None))]
     if missing or getattr(made, "name", None) != name:
         lacking = f"{missing[0]}()" if missing else f"the name {name!r}"
@@ -71,7 +93,7 @@ def find_format(folder: Path) -> TaskFormat | None:
     if len(claims) > 1:
         named = " and ".join(repr(claim.name) for claim in claims)
         raise TaskError(
-            f"{show_path(folder)}: the task formats {named} recognise this folder; expected one; "
+            f"{folder}: the task formats {named} recognise this folder; expected one; "
             "uninstall the other, or take its files out of the folder"
         )
     if not claims and failures:
@@ -89,12 +111,5 @@ def _is_own(folder: Path) -> bool:
 
 def _detects(name: str, folder: Path) -> bool:
     found = load_format(name)
-    try:
+    with plugin_errors(f"task format {name!r} fails to look at {folder}"):
         return bool(found.detect(folder))
-    except AgentGymError:
-        raise
-    except Exception as error:  # a plug-in may raise anything
-        raise PluginError(
-            f"task format {name!r} fails to look at {show_path(folder)}: "
-            f"{type(error).__name__}: {error}; repair or uninstall it"
-        ) from error

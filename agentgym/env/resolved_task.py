@@ -16,6 +16,7 @@ from agentgym.sandbox.recipe import load_plan, load_recipe, settings_of
 from agentgym.sandbox.rootimage import user_of
 from agentgym.task.model import Task
 from agentgym.task.prepared_packages import VARIABLE
+from agentgym.task_formats import plugin_errors
 
 _LIMITS = Limits(memory_mb=4096, pids=4096, disk_mb=20480)
 
@@ -116,7 +117,8 @@ def image_fallbacks(task: Task) -> dict[str, str]:
     for sandbox in foreign.sandboxes:
         names = (*sandbox.prepared.apt, *sandbox.prepared.pip)
         found |= {f"package {name}": VARIABLE for name in names}
-    return {**found, **foreign.rules.replacements()}
+    with plugin_errors(f"task format {foreign.format!r}: no replacements of {task.id}"):
+        return {**found, **foreign.rules.replacements()}
 
 
 def build_task(task: Task, builds: Builds, tell: Tell) -> None:
@@ -144,7 +146,8 @@ def build_task(task: Task, builds: Builds, tell: Tell) -> None:
     fetch(sources.images, builds, tell)
     for sandbox in brought:
         _build(sandbox_plan(sandbox, Sources()), foreign.title, builds, tell)
-    foreign.rules.prepare(builds, tell)
+    with plugin_errors(f"task format {foreign.format!r} cannot prepare {task.id}"):
+        foreign.rules.prepare(builds, tell)
 
 
 def _build(plan: Plan | None, name: str, builds: Builds, tell: Tell) -> None:

@@ -19,7 +19,6 @@ from agentgym.errors import (
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
-    TaskError,
     UnsupportedError,
     VerifierError,
 )
@@ -32,6 +31,7 @@ from agentgym.protocols import (
     UserWorld,
 )
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Step, Verdict
+from agentgym.task_formats import plugin_errors
 from agentgym.verify.checking import tidy
 
 Pristine: TypeAlias = Callable[[], AbstractContextManager[EpisodeContext]]
@@ -70,12 +70,8 @@ class GuardedRules:
         Raises:
             AgentGymError: The episode cannot begin.
         """
-        try:
+        with plugin_errors(f"task format {self._name!r}: the episode cannot begin"):
             return await self._rules.begin(sandbox)
-        except AgentGymError:
-            raise
-        except Exception as error:  # the rules of a plug-in may raise anything
-            raise TaskError(f"{self._name}: the episode cannot begin: {_told(error)}") from error
 
     async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
         """Return the next instruction; None if the submit ends the episode.
@@ -174,12 +170,8 @@ def open_rules(
     Raises:
         AgentGymError: The rules cannot be opened.
     """
-    try:
+    with plugin_errors(f"task format {name!r}: the episode cannot begin"):
         rules = task.open_episode(context)
-    except AgentGymError:
-        raise
-    except Exception as error:  # the rules of a plug-in may raise anything
-        raise TaskError(f"{name}: the episode cannot begin: {_told(error)}") from error
     return GuardedRules(task, rules, name, pristine)
 
 

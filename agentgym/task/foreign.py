@@ -12,11 +12,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agentgym.errors import AgentGymError, PluginError, TaskError
+from agentgym.errors import PluginError, TaskError
 from agentgym.manifest import LimitsManifest, show_path
 from agentgym.protocols import ForeignTask, TaskFormat
 from agentgym.task.model import TASK_ID, Task, TaskManifest
 from agentgym.task.user import UserScript
+from agentgym.task_formats import plugin_errors
 
 _LEVELS = ("easy", "medium", "hard")
 
@@ -29,12 +30,8 @@ def load_foreign(folder: Path, task_format: TaskFormat) -> Task:
         PluginError: The format fails, or returns something unusable.
     """
     where = f"task format {task_format.name!r}: {show_path(folder)}"
-    try:
+    with plugin_errors(f"{where} cannot be read"):
         found = task_format.load(folder)
-    except AgentGymError:
-        raise
-    except Exception as error:  # a plug-in may raise anything
-        raise PluginError(f"{where} cannot be read: {type(error).__name__}: {error}") from error
     if not isinstance(found, ForeignTask):
         raise PluginError(f"{where}: expected a ForeignTask, got {type(found).__name__}")
     if problems := _problems(found):

@@ -23,6 +23,7 @@ from agentgym.errors import ConfigError
 from agentgym.protocols import TaskRules
 from agentgym.records import Verdict
 from agentgym.task.model import Task
+from agentgym.task_formats import plugin_errors
 
 DIGITS = 12
 _File: TypeAlias = tuple[str, str, int, int, int]
@@ -36,7 +37,8 @@ def verifier_version(task: Task) -> str:
     the checks. An unreadable rubric has a version too.
     """
     if task.foreign is not None:
-        return _rules_version(task.foreign.rules)
+        with plugin_errors(f"task format {task.foreign.format!r}: no verifier of {task.id}"):
+            return _rules_version(task.foreign.rules)
     folder = task.folder / "checks"
     measuring = ("checks/calibration.toml",)
     files = tuple(file for file in _files("checks", folder) if file[0] not in measuring)
