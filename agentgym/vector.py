@@ -12,7 +12,7 @@ from pathlib import Path
 from gymnasium.vector import AutoresetMode
 
 from agentgym.env.environment import Environment
-from agentgym.env.gym_recording import GymRecording, open_recordings
+from agentgym.env.gym_recording import open_recordings
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
 from agentgym.env.registration import shared_provider
@@ -106,20 +106,14 @@ def make(
     if record is None:
         return make_lanes()
 
-    async def opened() -> list[GymRecording]:
-        return open_recordings(
-            record,
-            [(name, made[name]) for name in lanes],
-            agent=record_as,
-            sandbox=sandbox,
-            max_steps=max_steps,
-        )
-
     async def closed() -> None:
         for recording in recordings:
-            recording.close("")
+            await recording.close("")
 
-    recordings = portal().run(opened())
+    each = [(name, made[name]) for name in lanes]
+    recordings = portal().run(
+        open_recordings(record, each, agent=record_as, sandbox=sandbox, max_steps=max_steps)
+    )
     try:
         return make_lanes(recordings=recordings)
     except BaseException:

@@ -136,7 +136,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         if self.recording is None or labels is None:
             self.episode = await self.environment.start(seed)
         else:
-            self.recording.abandon("reset before its end")
+            await self.recording.abandon("reset before its end")
             starting = self.environment.start(seed)
             self.episode = await self.recording.start(starting, seed, labels)
         return self.episode
@@ -207,7 +207,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
 async def _end(environment: Environment, recording: GymRecording | None) -> None:
     await environment.close()
     if recording is not None:
-        recording.close("closed before its end")
+        await recording.close("closed before its end")
 
 
 def describe(episode: Episode) -> dict[str, Any]:

@@ -69,20 +69,21 @@ class GymRecording:
         try:
             episode = await starting
         except Exception as error:
-            ending, store = failed(error), self._run.store
-            row = store.episode(self._add(seed, labels))
-            self._newest = row.id
-            spent_s = time.monotonic() - self._began_s
-            record_end(store, row, self._player.sandbox, ending, spent_s)
+            await self._run.store.threads.finish(self._not_started, failed(error), seed, labels)
             raise
         try:
-            self._newest = self._add(seed, labels)
-            self._current = EpisodeRecording(self._run.store, self._newest, episode)
+            self._newest = await self._run.store.threads.finish(self._add, seed, labels)
+            self._current = await EpisodeRecording.begin(self._run.store, self._newest, episode)
         except BaseException:
             await episode.close()
             raise
         self._episode = episode
         return episode
+
+    def _not_started(self, ending: Ending, seed: int, labels: Labels) -> None:
+        store, spent_s = self._run.store, time.monotonic() - self._began_s
+        self._newest = self._add(seed, labels)
+        record_end(store, store.episode(self._newest), self._player.sandbox, ending, spent_s)
 
     def _add(self, seed: int, labels: Labels) -> int:
         return self._run.add(self._player, seed, labels.group, labels.metadata)
@@ -101,27 +102,27 @@ class GymRecording:
         assert recording is not None, "an episode is started first"
         try:
             done = await stepping
-            recording.take_steps()
+            await recording.take_steps()
             if done.verdict is not None:
-                self._finish(Ending(done.verdict, truncated=done.truncated))
+                await self._finish(Ending(done.verdict, truncated=done.truncated))
         except RecordError as error:
             self._broken = str(error)
             raise
         except Exception as error:
-            self._finish(failed(error))
+            await self._finish(failed(error))
             raise
         return done
 
-    def fail(self, error: Exception) -> None:
+    async def fail(self, error: Exception) -> None:
         """Record that the current episode broke, if it is not over.
 
         Raises:
             RecordError: It cannot be recorded.
         """
         if self._current is not None and not self._current.over:
-            self._finish(failed(error))
+            await self._finish(failed(error))
 
-    def abandon(self, why: str) -> None:
+    async def abandon(self, why: str) -> None:
         """Record that the current episode was left, if it is not over.
 
         Args:
@@ -132,25 +133,25 @@ class GymRecording:
         """
         if self._current is not None and not self._current.over:
             told = f"its record could not be written: {self._broken}" if self._broken else why
-            self._finish(abandoned(told))
+            await self._finish(abandoned(told))
 
-    def close(self, why: str) -> None:
+    async def close(self, why: str) -> None:
         """Abandon the current episode and let go of the run.
 
         Raises:
             RecordError: The end of the episode cannot be recorded.
         """
         try:
-            self.abandon(why)
+            await self.abandon(why)
         finally:
             self._run.leave(self)
 
-    def _finish(self, ending: Ending) -> None:
+    async def _finish(self, ending: Ending) -> None:
         assert self._current is not None
-        self._current.finish(ending, duration_s=time.monotonic() - self._began_s)
+        await self._current.finish(ending, duration_s=time.monotonic() - self._began_s)
 
 
-def open_recordings(
+async def open_recordings(
     folder: str | Path,
     environments: Sequence[tuple[str, Environment]],
     *,
@@ -190,7 +191,7 @@ def open_recordings(
         if not run.is_used:
             run.shut()
         for recording in opened:
-            recording.close("")
+            await recording.close("")
         raise
     return opened
 

@@ -166,7 +166,7 @@ class Lane:
         if self.recording is not None:
             # If the end cannot be recorded now, the next reset or the closing says so.
             with suppress(RecordError):
-                self.recording.abandon(why)
+                await self.recording.abandon(why)
         episode, self.episode, self.running = self.episode, None, False
         if episode is not None:
             # Its lane is free, whatever becomes of it, and the others must not suffer.
@@ -194,7 +194,7 @@ class Lane:
         """End the episode unscored and say which boundary broke."""
         if self.recording is not None:
             with suppress(RecordError):
-                self.recording.fail(error)
+                await self.recording.fail(error)
         await self.leave()
         known = isinstance(error, AgentGymError)
         boundary = error.boundary if isinstance(error, AgentGymError) else AgentGymError.boundary

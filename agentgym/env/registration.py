@@ -119,17 +119,14 @@ def _gym_env(
     async def opened() -> GymRecording:
         from agentgym.env.gym_recording import open_recordings
 
-        (recording,) = open_recordings(record, [(task_id, environment)], **opening)
+        (recording,) = await open_recordings(record, [(task_id, environment)], **opening)
         return recording
-
-    async def closed(recording: GymRecording) -> None:
-        recording.close("")
 
     recording = portal().run(opened())
     try:
         return GymEnv(environment, recording=recording, **options)
     except BaseException:
-        portal().run(closed(recording))
+        portal().run(recording.close(""))
         raise
 
 

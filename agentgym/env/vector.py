@@ -345,7 +345,7 @@ async def _close(lanes: Sequence[Lane], pool: PooledProvider | None) -> None:
     unrecorded: list[RecordError] = []
     for recording in (lane.recording for lane in lanes if lane.recording is not None):
         try:
-            recording.close("closed before its end")
+            await recording.close("closed before its end")
         except RecordError as error:
             unrecorded.append(error)
     if unrecorded:

@@ -97,7 +97,8 @@ class _Episodes:
             agent = self._create(row.plan.agent)
         except AgentGymError as error:
             ending = failed(error)
-            record_end(self._store, row, settings.sandbox, ending, 0.0)
+            ended = (self._store, row, settings.sandbox, ending, 0.0)
+            await self._store.threads.finish(record_end, *ended)
             return EpisodeResult(ending.verdict, row.steps, row.usage, 0.0, 0.0, ending.error)
         return await run_episode(
             environment,

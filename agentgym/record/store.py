@@ -34,6 +34,7 @@ from agentgym.records import (
     StepEvent,
     TokenUsage,
 )
+from agentgym.threads import Threads
 
 __all__ = ["EpisodePlan", "EpisodeRow", "RunStore"]
 
@@ -74,6 +75,8 @@ class RunStore:
         history: Gradings and replaced verdicts of its episodes.
         endings: Times of its episodes, and their kept final states.
         setups: Digests of its episodes' prepared setups.
+        threads: The one thread on which live episodes are recorded, so that no event loop waits
+            for the disk.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
@@ -86,6 +89,7 @@ class RunStore:
         self._lineage = Lineage(database)
         self.history = History(folder, database, self._packing, self._lineage)
         self.setups = Setups(database)
+        self.threads = Threads(1, "agentgym-record")
         self._steps = StepRows(self._packing)
         self._refused = RefusedReplies(database, self._packing)
         self._episodes = EpisodeRows(database, self._packing, self._refused)
@@ -125,7 +129,8 @@ class RunStore:
             raise
 
     def close(self) -> None:
-        """Close the record; the lock of a writer is released."""
+        """Close the record after the calls in progress; the lock of a writer is released."""
+        self.threads.close()
         self._database.close()
 
     def amend(self, name: str, value: Json) -> None:
@@ -315,7 +320,7 @@ class RunStore:
             self._lineage.hand_down(episode_id)
             self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
-            self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
+            self.endings.remove(episode_id)
             self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
             self._refused.note(episode_id, TokenUsage(), None)
             self._database.execute(
