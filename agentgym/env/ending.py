@@ -25,6 +25,7 @@ from agentgym.services.state import hash_from_scratch
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared, digest_of
 from agentgym.verify.grade import EpisodeEnd, grade
+from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.manifest import list_files
 from agentgym.verify.service_state import ServicesSeen
 
@@ -50,6 +51,7 @@ class EndedEpisode:
         prepared: Its initial state.
         end: The evidence for its verdict.
         latched: Results of the milestones, by checkpoint id.
+        grading: Its grading, if it was started ahead; it serves one judgement.
     """
 
     environment: Environment
@@ -57,6 +59,7 @@ class EndedEpisode:
     prepared: Prepared
     end: EpisodeEnd
     latched: Mapping[str, CheckResult]
+    grading: GradingStart | None = None
 
     async def judge(self) -> Verdict:
         """Judge the episode.
@@ -74,6 +77,7 @@ class EndedEpisode:
             judge=environment.judge,
             memory=environment.room_cache,
             latched=self.latched,
+            start=self.grading,
         )
 
     async def evidence(self, masking: Masking) -> dict[str, Json]:

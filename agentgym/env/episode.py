@@ -34,7 +34,6 @@ from agentgym.protocols import Sandbox, Surface
 from agentgym.records import (
     Action,
     Audit,
-    Decision,
     Effect,
     Observation,
     Snapshot,
@@ -42,15 +41,17 @@ from agentgym.records import (
     StepEvent,
     Verdict,
 )
-from agentgym.records.bounds import bounded_decision, malformed
+from agentgym.records.bounds import read_decision
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
 from agentgym.verify.grade import EpisodeEnd, failed
+from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.version import versioned
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
+    from agentgym.env.recording import EpisodeRecording
 
 OnEnd = Callable[[EndedEpisode, Verdict], Awaitable[None]]
 
@@ -91,11 +92,14 @@ class Episode:
         steps: Steps of the agent.
         audit: Audit of the sandbox, set when the episode is over.
         reset_s: Seconds from the start until the agent could act.
-        began_s: Time at which its sandbox was started, in seconds since 1970.
+        began_s: Time at which its sandbox was started, in seconds since 1970; of a fork, the
+            sandbox of the first episode.
         over: Whether it was judged or closed; then it accepts no operation.
         on_end: Called after the verdict, with the ended episode and the verdict, while the files
             still exist. Not called for tasks of another format, which are judged in the live
             sandbox.
+        recording: The record of the episode; its forks are recorded beside it. None if nothing
+            records it.
         parent: The episode from which it was forked, None if it was started.
         forked_at: Number of steps that its parent had taken then; 0 if it was started.
     """
@@ -110,6 +114,7 @@ class Episode:
         self.began_s = min(time.time(), getattr(parts.sandbox, "began_s", time.time()))
         self.over = False
         self.on_end: OnEnd | None = None
+        self.recording: EpisodeRecording | None = None
         self.parent: Episode | None = None
         self.forked_at = 0
         self._parts, self._started_s = parts, started_s
@@ -185,16 +190,16 @@ class Episode:
             SandboxError: The sandbox died.
             TaskError: The script of an event fails, independent of the agent's actions.
             UserError: The user failed.
+            RecordError: The step cannot be recorded.
         """
         async with self._turn:
             self._must_be_live()
-            return await self._step(decision, recorded)
+            stepping = self._step(decision, recorded)
+            return await (stepping if self.recording is None else self.recording.play(stepping))
 
     async def _step(self, decision: object, recorded: Sequence[StepEvent]) -> Transition:
         parts = self._parts
-        taken = bounded_decision(
-            decision if isinstance(decision, Decision) else Decision(_read_action(decision))
-        )
+        taken = read_decision(decision)
         if parts.conversation is not None:
             parts.conversation.expect(recorded)
         started, alive, told = time.perf_counter(), True, ""
@@ -265,12 +270,14 @@ class Episode:
         copied. Equal actions therefore lead to equal observations and verdicts in both, and
         neither sees the actions of the other. Processes are not copied: background processes of
         the agent are absent in the fork, and a shell keeps only its working directory and
-        exported variables. A fork waits for a step that is running.
+        exported variables. A fork waits for a step that is running. The fork of a recorded episode
+        is recorded in the same run, as an episode of its own.
 
         Raises:
             UnsupportedError: A part of the episode cannot be forked; the message names it.
             SurfaceError: The episode is over.
             SandboxError: The sandbox died, or a second one cannot be started.
+            RecordError: The fork cannot be recorded.
         """
         async with self._turn:
             self._must_be_live()
@@ -278,12 +285,17 @@ class Episode:
             child = Episode(await fork_parts(self._parts), started_s)
             child.parent, child.forked_at = self, len(self.steps)
             child.instance, child.first = self.instance, self.first
-            child.steps = list(self.steps)
+            child.steps, child.began_s = list(self.steps), self.began_s
             child._answer, child._gave_up = self._answer, self._gave_up
             child.reset_s = time.perf_counter() - started_s
-            if self.over:
+            try:
+                if self.over:
+                    raise SurfaceError("the episode was closed while it was forked")
+                if self.recording is not None:
+                    await self.recording.fork(child)
+            except BaseException:
                 await child.close()
-                raise SurfaceError("the episode was closed while it was forked")
+                raise
             return child
 
     async def finish(self) -> Verdict:
@@ -291,14 +303,17 @@ class Episode:
 
         Raises:
             SurfaceError: The episode is over.
+            RecordError: The verdict cannot be recorded.
         """
         async with self._turn:
             self._must_be_live()
-            return await self._finish()
+            judging = self._finish()
+            return await (judging if self.recording is None else self.recording.judge(judging))
 
     async def _finish(self) -> Verdict:
         parts = self._parts
         self.over = True
+        grading = None if parts.rules is not None else GradingStart(self.instance)
         try:
             with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await parts.audit()
@@ -307,8 +322,10 @@ class Episode:
                 gave_up = self._gave_up is not None
                 verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
                 return await asyncio.to_thread(versioned, verdict, self.instance.task)
-            return await self._judge(await parts.sandbox.seal(), over=True)
+            return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
         finally:
+            if grading is not None:
+                grading.close()
             await self._release()
 
     async def judge_now(self) -> Verdict:
@@ -328,7 +345,9 @@ class Episode:
             self.audit = await self._parts.audit()
             return await self._judge(await self.sandbox.snapshot())
 
-    async def _judge(self, after: Snapshot, *, over: bool = False) -> Verdict:
+    async def _judge(
+        self, after: Snapshot, *, over: bool = False, grading: GradingStart | None = None
+    ) -> Verdict:
         """Judge a snapshot together with the other evidence, and discard the snapshot."""
         provider, prepared = self.environment.provider, self._parts.prepared
         try:
@@ -346,7 +365,7 @@ class Episode:
                 services=self.dynamics.services_seen(),
             )
             ended = EndedEpisode(
-                self.environment, self.instance, prepared, end, self.dynamics.latched
+                self.environment, self.instance, prepared, end, self.dynamics.latched, grading
             )
             verdict = await ended.judge()
             if over and self.on_end is not None:
@@ -360,6 +379,8 @@ class Episode:
         if not self.over:
             self.over = True
             await self._release()
+            if self.recording is not None:
+                await self.recording.leave()
 
     async def __aenter__(self) -> Self:
         return self
@@ -379,11 +400,3 @@ class Episode:
     def _must_be_live(self) -> None:
         if self.over:
             raise SurfaceError("the episode is over; start another one")
-
-
-def _read_action(value: object) -> Action:
-    """Read an action; anything else becomes a record of the error, which replays alike."""
-    try:
-        return Action.from_json(value)
-    except ActionError as error:
-        return malformed(error)

@@ -153,12 +153,15 @@ async def _judge_rerun(
         end = SeenEnd(recorded_periods(store, row), episode)
         episode.on_end = end
         trail = await reexecute(
-            *(episode, row, store.steps(row.id)), recorded_in=end.recorded_in, strict=True
+            *(episode, row, store.steps(row.id)),
+            recorded_in=end.recorded_in,
+            strict=True,
+            forks=store.forks(row.id),
         )
         if trail.first is not None and trail.divergence is not None:
             return trail.first
         seen = trail.transition.verdict if trail.transition else None
-        judged = seen or await episode.finish()
+        judged = seen or await trail.episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
         fields = ("state_hash",) if row.verdict.state_hash and judged.state_hash else ()

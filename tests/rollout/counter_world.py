@@ -90,7 +90,7 @@ class CounterEpisode:
         self.audit = Audit()
         self.reset_s, self.began_s, self.waited_s = 0.125, time.time(), 0.0
         self.prepared = environment.prepared
-        self.on_end = None
+        self.on_end = self.recording = None
         self.closed = False
         self._number = 0
 
@@ -117,6 +117,13 @@ class CounterEpisode:
         return Transition(
             observation, verdict.score if verdict else 0.0, terminated, truncated, verdict
         )
+
+    async def fork(self):
+        raise_trouble(self._provider, "fork")
+        child = type(self)(self.environment, self.instance.seed)
+        child.steps, child.began_s, child._number = list(self.steps), self.began_s, self._number
+        self.environment.forks.append(child)
+        return child
 
     async def finish(self):
         raise_trouble(self._provider, "grade")
@@ -145,6 +152,7 @@ class CounterEnvironment:
 
     Attributes:
         episodes: Every episode that was started, the last one last.
+        forks: Every episode that was forked.
         prepared: What its episodes say that their setup left.
         closed: Whether it was closed.
     """
@@ -158,7 +166,7 @@ class CounterEnvironment:
         self.max_steps = max_steps or task.manifest.max_steps
         self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
         self.prepared = ""
-        self.episodes = []
+        self.episodes, self.forks = [], []
         self.closed = False
         CounterEnvironment.opened.append(self)
 
