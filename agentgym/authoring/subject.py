@@ -21,6 +21,7 @@ from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.task.model import Instance, Task
 from agentgym.task.reference_actions import oracle
 from agentgym.task.setup import prepare
+from agentgym.threads import to_thread
 from agentgym.verify.room_cache import RoomCache
 
 T = TypeVar("T")
@@ -206,7 +207,7 @@ class Subject:
             return stat is not None and stat.kind == "file"
 
         left = [c.path for c in changes if c.kind is not ChangeKind.DELETED]
-        files = await asyncio.to_thread(lambda: tuple(path for path in left if is_file(path)))
+        files = await to_thread(lambda: tuple(path for path in left if is_file(path)))
         named = named_paths(instance.instruction)
         return InitialState(
             instance, recipe, snapshot, tree, files, named, provider, gold, services

@@ -45,6 +45,7 @@ from agentgym.records.bounds import read_decision
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
+from agentgym.threads import to_thread
 from agentgym.verify.grade import EpisodeEnd, failed
 from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.version import versioned
@@ -321,7 +322,7 @@ class Episode:
                 # Such tests see the agent's processes, so nothing is ended before them.
                 gave_up = self._gave_up is not None
                 verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
-                return await asyncio.to_thread(versioned, verdict, self.instance.task)
+                return await to_thread(versioned, verdict, self.instance.task)
             return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
         finally:
             if grading is not None:
@@ -354,7 +355,8 @@ class Episode:
             try:
                 changes = await provider.compare(prepared.snapshot, after)
             except SandboxLimitError as error:
-                return failed(self.instance, f"what the episode left cannot be judged: {error}")
+                why = f"what the episode left cannot be judged: {error}"
+                return await to_thread(failed, self.instance, why)
             end = EpisodeEnd(
                 after=after,
                 changes=changes,

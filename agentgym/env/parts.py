@@ -7,7 +7,7 @@ UnsupportedError that names it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,7 +16,7 @@ from agentgym.env.control import MESSAGE_USER
 from agentgym.env.conversation import Conversation
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import with_services
-from agentgym.env.hosting import prepare_services
+from agentgym.env.hosting import STARTS, prepare_services
 from agentgym.env.rules import GuardedRules, open_rules
 from agentgym.errors import SandboxError
 from agentgym.protocols import (
@@ -131,7 +131,7 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
     prepared = await environment.prepare_instance(instance)
     begun = None
     if environment.services is not None:
-        begun = prepare_services(environment.services, instance)
+        begun = await STARTS.run(prepare_services, environment.services, instance)
         prepared = with_services(prepared, begun)
     async with AsyncExitStack() as made:
         milestones = await open_milestones(instance, prepared, environment.provider)
@@ -140,10 +140,11 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
         untouched = _untouched(environment, prepared)
         sandbox = await untouched()
         made.push_async_callback(sandbox.close)
-        backend = None if begun is None else begun.fork()
-        if backend is not None:
+        backend, start = None, None
+        if begun is not None:
+            backend, start = await STARTS.run(begun.fork), begun.snapshot
             made.callback(backend.close)
-        dynamics = Dynamics(instance, milestones, untouched, backend)
+        dynamics = Dynamics(instance, milestones, untouched, backend, start=start)
         task, conversation, rules = instance.task, None, None
         if task.user is not None:
             conversation = Conversation(task.user, environment.user)
@@ -180,11 +181,12 @@ def _open_rules(
     foreign = instance.task.foreign
     assert foreign is not None, "only such a task has rules"
 
-    @contextlib.contextmanager
-    def pristine() -> Iterator[EpisodeContext]:
+    @contextlib.asynccontextmanager
+    async def pristine() -> AsyncIterator[EpisodeContext]:
         services = None
         if environment.services is not None:
-            services = prepare_services(environment.services, instance).fork()
+            begun = await STARTS.run(prepare_services, environment.services, instance)
+            services = await STARTS.run(begun.fork)
         try:
             yield _context(environment, instance, prepared, services)
         finally:
@@ -224,8 +226,9 @@ async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
         SandboxError: The sandbox died, or a second one cannot be started.
     """
     async with AsyncExitStack() as made:
-        backend = None if parts.backend is None else parts.backend.fork()
-        if backend is not None:
+        backend = None
+        if parts.backend is not None:
+            backend = await STARTS.run(parts.backend.fork)
             made.callback(backend.close)
         rules = None
         if parts.rules is not None:

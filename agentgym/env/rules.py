@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from typing import Final, TypeAlias
 
 from agentgym.errors import (
@@ -34,7 +34,7 @@ from agentgym.records import CheckpointResult, CheckStatus, Phase, Step, Verdict
 from agentgym.task_formats import plugin_errors
 from agentgym.verify.checking import tidy
 
-Pristine: TypeAlias = Callable[[], AbstractContextManager[EpisodeContext]]
+Pristine: TypeAlias = Callable[[], AbstractAsyncContextManager[EpisodeContext]]
 """Opens the context of an episode in which no agent has acted."""
 
 _CHECKPOINT: Final = "rules"
@@ -140,7 +140,7 @@ class GuardedRules:
     async def _works_untouched(self) -> bool:
         """Return whether the task can be judged in a sandbox in which no agent has acted."""
         try:
-            with self._pristine() as context:
+            async with self._pristine() as context:
                 return await self._judge_untouched(context)
         except Exception:  # noqa: BLE001 - whatever it is, the task cannot be judged
             return False

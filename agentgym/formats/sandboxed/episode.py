@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from dataclasses import replace
 from typing import NoReturn
@@ -32,6 +31,7 @@ from agentgym.formats.sandboxed.verdict import broken, verdict_of
 from agentgym.protocols import EpisodeContext, Sandbox, Services, UserWorld
 from agentgym.records import Recipe, Step, Verdict
 from agentgym.sandbox.image_fallback import Sources
+from agentgym.threads import to_thread
 
 
 class SandboxEpisode:
@@ -184,8 +184,8 @@ class SandboxEpisode:
     async def _run(self, sandbox: Sandbox, recipe: Recipe, *, separate: bool) -> Outcome:
         # The agent may run as another user than the image's, but the tests do not.
         computer = replace(self._rules.verifier or self._rules.sandbox, user="")
-        plan = await asyncio.to_thread(sandbox_plan, computer, Sources())
-        toolkit = await asyncio.to_thread(find_toolkit, requirements_of(self._rules), plan)
+        plan = await to_thread(sandbox_plan, computer, Sources())
+        toolkit = await to_thread(find_toolkit, requirements_of(self._rules), plan)
         user = self._rules.verifier_user or sandbox_recipe(computer, recipe.name).user
         target = VerifierTarget(sandbox, recipe.env, user, separate)
         return await run_tests(target, self._rules, self._stage, toolkit)
@@ -196,7 +196,7 @@ class SandboxEpisode:
         after = await sandbox.seal()
         try:
             tree = await self._context.provider.open_tree(after)
-            packed = await asyncio.to_thread(pack, tree, self._rules.artifacts)
+            packed = await to_thread(pack, tree, self._rules.artifacts)
         finally:
             await self._context.provider.discard(after)
         recipe = sandbox_recipe(self._rules.verifier, f"{self._context.recipe.name}, verifier")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -22,6 +21,7 @@ from agentgym.formats.tau2.verdict import (
 )
 from agentgym.protocols import EpisodeContext, Judge, Sandbox, Services, UserWorld
 from agentgym.records import Effect, Step, Verdict
+from agentgym.threads import to_thread
 from agentgym.verify.judge.opening import judge_from_environment
 
 
@@ -52,7 +52,7 @@ class Tau2Episode:
         Raises:
             TaskError: The world cannot be begun.
         """
-        return await asyncio.to_thread(self._begin)
+        return await to_thread(self._begin)
 
     def _begin(self) -> str:
         task = self._rules.task
@@ -101,7 +101,7 @@ class Tau2Episode:
         Raises:
             TaskError: A world did not answer.
         """
-        return await asyncio.to_thread(self._judged, gave_up)
+        return await to_thread(self._judged, gave_up)
 
     def _judged(self, gave_up: bool) -> Verdict:
         talk = self._talk

@@ -1,4 +1,4 @@
-"""A small honest environment for the tests of the rollout layer: a world that is one number.
+"""A small honest environment for tests of rollouts and sessions: a world that is one number.
 
 It keeps the contract of `agentgym.env.environment.Environment` and of its episodes and needs no
 sandbox. Its provider can be told to misbehave at a given moment.
@@ -39,7 +39,8 @@ class CounterProvider:
 
     Attributes:
         name: As recorded.
-        trouble: What goes wrong: step index (or ``"reset"``, ``"grade"``) to an exception.
+        trouble: What goes wrong: step index (or ``"reset"``, ``"fork"``, ``"grade"``) to an
+            exception.
         drift: Step index to what is silently added there.
         hidden: Added to the number after each reset, shown by nothing but the state hash.
         murmur: Step index to what the text has at its end there, the number being as it was.
@@ -122,6 +123,9 @@ class CounterEpisode:
         raise_trouble(self._provider, "fork")
         child = type(self)(self.environment, self.instance.seed)
         child.steps, child.began_s, child._number = list(self.steps), self.began_s, self._number
+        child.forked_at = len(self.steps)
+        if self.recording is not None:
+            await self.recording.fork(child)
         self.environment.forks.append(child)
         return child
 

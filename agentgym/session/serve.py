@@ -1,4 +1,4 @@
-"""Serves sessions until the client leaves or the server ends; every episode is recorded then."""
+"""Serves MCP until the client leaves or the server ends; every episode is recorded then."""
 
 from __future__ import annotations
 
@@ -10,28 +10,27 @@ from contextlib import contextmanager
 import uvicorn
 
 from agentgym.errors import ConfigError
-from agentgym.rollout.admission import Admission
-from agentgym.rollout.mcp import SessionServer
 from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
+from agentgym.session.admission import Admission
+from agentgym.session.mcp import McpAdapter
 
 _PARTING_S = 2
 """Longest time in seconds that connections stay open when the server ends."""
 
 
-async def serve_stdio(sessions: SessionServer, ending: asyncio.Event) -> None:
+async def serve_stdio(adapter: McpAdapter, ending: asyncio.Event) -> None:
     """Serve one client over standard input and output until the input ends.
 
     Args:
-        sessions: The sessions to serve.
+        adapter: Serves the sessions.
         ending: Event that ends the server earlier.
     """
-    serving = asyncio.create_task(over_stdio(sessions.server))
+    serving = asyncio.create_task(over_stdio(adapter.server))
     waiting = asyncio.create_task(ending.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
     left = serving.done()
-    why = "the client left without submit or give_up" if left else "the server was stopped"
-    await sessions.close(why, stopped=not left)
+    await (adapter.leave_stdio() if left else adapter.stop())
     for task in (serving, waiting):
         task.cancel()
     await asyncio.gather(serving, waiting, return_exceptions=True)
@@ -55,7 +54,7 @@ def take_port(port: int) -> socket.socket:
 
 
 async def serve_http(
-    sessions: SessionServer,
+    adapter: McpAdapter,
     listening: socket.socket,
     ending: asyncio.Event,
     tell: Callable[[str], None],
@@ -64,7 +63,7 @@ async def serve_http(
     """Serve any number of clients on 127.0.0.1.
 
     Args:
-        sessions: The sessions to serve.
+        adapter: Serves the sessions.
         listening: Socket from `take_port`; its owner closes it.
         ending: Event that ends the server.
         tell: Called with the address.
@@ -72,7 +71,7 @@ async def serve_http(
     """
     server = _Server(
         uvicorn.Config(
-            Admission(sessions.http_app(), token),
+            Admission(adapter.http_app(), token),
             log_level="error",
             access_log=False,
             ws="none",
@@ -84,7 +83,7 @@ async def serve_http(
     tell(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     try:
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        await sessions.close("the server was stopped", stopped=True)
+        await adapter.stop()
     finally:
         server.should_exit = True
         waiting.cancel()

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from agentgym.rollout.admission import MAX_BODY, Admission, new_token
+from agentgym.session.admission import MAX_BODY, Admission, new_token
 
 
 async def echo(scope, receive, send):
