@@ -61,12 +61,26 @@ class _Played:
     Attributes:
         session: The session behind it.
         episode: Id of its episode.
-        news: Text that the world added to the instruction at the start, until it is told.
+        news: Text that the world added to the instruction at the start.
+        told: Whether a reply has told it.
+        told_to: Number of the call whose reply tells it; None if that call had no number.
     """
 
     session: Session
     episode: str
     news: str
+    told: bool = False
+    told_to: int | None = None
+
+    def with_news(self, answer: Answer, number: int | None) -> Answer:
+        """Return an answer with the news, if it is the first or repeats the first."""
+        if not self.news or not isinstance(answer, Reply):
+            return answer
+        if self.told and (number is None or number != self.told_to):
+            return answer
+        self.told, self.told_to = True, number
+        seen = answer.observation
+        return replace(answer, observation=replace(seen, text=f"{self.news}\n{seen.text}"))
 
 
 class McpAdapter:
@@ -154,11 +168,7 @@ class McpAdapter:
         answer = await played.session.step(played.episode, decision, call=number)
         if isinstance(answer, Failure) and answer.code is FailureCode.INVALID:
             raise MCPError(types.INVALID_PARAMS, answer.message)
-        if played.news and isinstance(answer, Reply):
-            seen = answer.observation
-            seen = replace(seen, text=f"{played.news}\n{seen.text}")
-            answer, played.news = replace(answer, observation=seen), ""
-        return answer
+        return played.with_news(answer, number)
 
     async def _find(self, key: str, name: str) -> _Played:
         """Return the episode of an MCP session; the first call begins it.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from agentgym.env.labels import Labels
 from agentgym.record.store import EpisodePlan, RunStore
 
@@ -17,10 +15,11 @@ class EpisodePlans:
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
-        self._trials = itertools.count(len(store.episodes()))
+        # A fork has the trial of its parent.
+        self._trial = sum(row.parent is None for row in store.episodes())
 
-    async def add(self, task: str, seed: int, caller: str, labels: Labels) -> int:
-        """Add an episode and return its number in the run.
+    def add(self, task: str, seed: int, caller: str, labels: Labels) -> int:
+        """Add an episode and return its number in the run; to be called on the run's thread.
 
         Args:
             task: Name of its task.
@@ -31,5 +30,7 @@ class EpisodePlans:
         Raises:
             RecordError: It cannot be written.
         """
-        plan = EpisodePlan(task, seed, next(self._trials), caller, labels.group, labels.metadata)
-        return await self._store.threads.finish(self._store.add, plan)
+        plan = EpisodePlan(task, seed, self._trial, caller, labels.group, labels.metadata)
+        number = self._store.add(plan)
+        self._trial += 1
+        return number

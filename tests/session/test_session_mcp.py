@@ -187,6 +187,15 @@ async def test_what_the_world_adds_at_the_start_comes_with_the_first_answer(stor
     assert texts == ["to 4.\nit is 2 (pid 41)", "it is 4 (pid 41)"]
 
 
+async def test_a_first_answer_that_was_lost_comes_again_as_it_was(store):
+    async with Client(adapter_of(store, told="Count").server) as client:
+        seen = [
+            await client.call_tool("add", {"n": 2}, meta={CALL_NUMBER: n}) for n in (1, 1, 2, 1)
+        ]
+    first, last = "to 4.\nit is 2 (pid 41)", "it is 4 (pid 41)"
+    assert [one.content[0].text for one in seen] == [first, first, last, first]
+
+
 @pytest.mark.parametrize("moment", ["reset", 0])
 async def test_what_breaks_is_told_at_every_call(store, moment):
     provider = {"trouble": {moment: SandboxDiedError("it is gone")}}
