@@ -14,10 +14,10 @@ from agentgym.task.load import find_task
 from agentgym.task.model import Instance, Task, TaskManifest
 from agentgym.verify.calibrate import Rate
 from agentgym.verify.judge.exhibits import sources_of
-from agentgym.verify.messages.rates import COMMAND, rates_page, task_rates
+from agentgym.verify.message_rates import COMMAND, rates_page, task_rates
 from agentgym.verify.rubric import load_rubric
 
-PAGE = Path(__file__).parents[3] / "docs" / "calibration.md"
+PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 RUBRIC = """
 schema_version = "agentgym.rubric/1"
 [[checkpoint]]

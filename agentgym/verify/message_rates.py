@@ -16,7 +16,7 @@ from agentgym.task.model import Instance
 from agentgym.task.template import fill_json
 from agentgym.verify.calibrate import Rate
 from agentgym.verify.judge.exhibits import message_exhibits, sources_of
-from agentgym.verify.messages.calibration import Judged, judge_texts, rates
+from agentgym.verify.message_calibration import Judged, judge_texts, rates
 from agentgym.verify.messages.sources import Written
 from agentgym.verify.reference import show_rate
 from agentgym.verify.rubric import load_rubric
