@@ -23,6 +23,7 @@ from agentgym.sandbox.forking import READY
 from agentgym.sandbox.launch import as_owner, give_ids, may_give_ids
 from agentgym.sandbox.runtime import ENVIRONMENT, RUNTIME, Runtime
 from agentgym.sandbox.watch import ended
+from agentgym.threads import to_thread
 
 _START_S = 20.0
 _END_S = 2.0
@@ -182,7 +183,7 @@ class ForkServer:
         self._process.kill()
         await _ended(self._process)
         assert self._process.stderr is not None
-        text = await asyncio.to_thread(self._process.stderr.read, 4000)
+        text = await to_thread(self._process.stderr.read, 4000)
         return text.decode("utf-8", "replace").strip() or "no reason given; see: agentgym doctor"
 
     async def _writable(self) -> None:
