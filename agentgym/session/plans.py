@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from agentgym.env.labels import Labels
 from agentgym.record.store import EpisodePlan, RunStore
 
@@ -16,7 +18,8 @@ class EpisodePlans:
     def __init__(self, store: RunStore) -> None:
         self._store = store
         # A fork has the trial of its parent.
-        self._trial = sum(row.parent is None for row in store.episodes())
+        plans = (row.plan for row in store.episodes() if row.parent is None)
+        self._trials = Counter((plan.task, plan.agent) for plan in plans)
 
     def add(self, task: str, seed: int, caller: str, labels: Labels) -> int:
         """Add an episode and return its number in the run; to be called on the run's thread.
@@ -30,7 +33,8 @@ class EpisodePlans:
         Raises:
             RecordError: It cannot be written.
         """
-        plan = EpisodePlan(task, seed, self._trial, caller, labels.group, labels.metadata)
+        trial = self._trials[task, caller]
+        plan = EpisodePlan(task, seed, trial, caller, labels.group, labels.metadata)
         number = self._store.add(plan)
-        self._trial += 1
+        self._trials[task, caller] += 1
         return number

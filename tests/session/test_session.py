@@ -413,15 +413,20 @@ async def test_an_episode_that_cannot_be_planned_is_told(store, monkeypatch):
 async def test_a_run_with_forks_can_be_served_again(tmp_path):
     settings = asdict(Settings(tasks=(TASK,), agents=()))
     with closing(RunStore.create(tmp_path / "run", settings, [])) as run:
-        for _ in range(2):
-            session = opened(run)
+        for name in ("a", "b", "a"):
+            session = SessionServer(config_of(run)).open("test", name)
             for _ in range(2):
                 await session.fork((await session.reset()).episode)
             await session.leave()
         rows = run.episodes()
-        assert [row.plan.trial for row in rows if row.parent is None] == [0, 1, 2, 3]
-        (task,) = build_results(run)["tasks"]
-    assert len(task["episodes"]) == len(task["branches"]) == 4
+        trials = [(row.plan.agent, row.plan.trial) for row in rows if row.parent is None]
+        results = build_results(run)
+    assert trials == [
+        (f"test:{name}", n) for name, n in zip("aabbaa", [0, 1, 0, 1, 2, 3], strict=True)
+    ]
+    (task,) = results["tasks"]
+    assert len(task["episodes"]) == len(task["branches"]) == 6
+    assert set(results["summary"]) == {"test:a", "test:b"}
 
 
 async def test_a_session_without_calls_has_no_episode(store):

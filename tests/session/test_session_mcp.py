@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 
 import httpx
@@ -111,25 +112,49 @@ async def test_http_without_a_session_is_refused(store):
     assert store.episodes() == []
 
 
-async def test_what_is_no_json_is_refused_and_costs_nothing(store):
+@contextlib.asynccontextmanager
+async def _by_hand(url):
+    """Begin an MCP session with requests made by hand; yields what makes a call in it."""
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
     hello = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
         "clientInfo": {"name": "by hand", "version": "0"},
     }
-    call = {"name": "add", "arguments": {"n": "NaN"}}
-    async with _served(adapter_of(store)) as url, httpx.AsyncClient() as client:
+    numbers = itertools.count(1)
+    async with httpx.AsyncClient() as client:
 
-        async def post(method, params, **headers):
-            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-            headers["accept"] = "application/json, text/event-stream"
-            headers["content-type"] = "application/json"
-            return await client.post(url, content=body.replace('"NaN"', "NaN"), headers=headers)
+        async def post(method, params):
+            body = {"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": params}
+            content = json.dumps(body).replace('"NaN"', "NaN")
+            return await client.post(url, content=content, headers=headers)
 
-        session = (await post("initialize", hello)).headers["mcp-session-id"]
-        reply = (await post("tools/call", call, **{"mcp-session-id": session})).json()
-    assert "expected JSON" in reply["error"]["message"]
+        headers["mcp-session-id"] = (await post("initialize", hello)).headers["mcp-session-id"]
+        yield post
+
+
+async def test_what_is_no_json_is_refused_and_costs_nothing(store):
+    async with _served(adapter_of(store)) as url, _by_hand(url) as post:
+        reply = await post("tools/call", {"name": "add", "arguments": {"n": "NaN"}})
+    assert "expected JSON" in reply.json()["error"]["message"]
     assert store.episodes() == []
+
+
+async def test_a_client_whose_connection_breaks_in_a_call_asks_again(store):
+    config, began, go_on = slow_world(store)
+    call = {"name": "add", "arguments": {"n": 2}, "_meta": {CALL_NUMBER: 1}}
+    async with (
+        _served(McpAdapter(SessionServer(config), TOLD)) as url,
+        _by_hand(url) as post,
+    ):
+        lost = asyncio.create_task(post("tools/call", call))
+        await began.wait()
+        lost.cancel()
+        await asyncio.wait({lost})
+        go_on.set()
+        reply = (await post("tools/call", call)).json()
+    assert reply["result"]["structuredContent"] == {"number": 2}
+    assert len(store.episodes()) == len(store.steps(1)) == 1
 
 
 @pytest.mark.parametrize("header", [{"host": "evil.example"}, {"origin": "https://evil.example"}])
