@@ -148,15 +148,15 @@ _PAGE: Final = """# How often message checks are wrong
 Written by `{command}`; a test compares.
 Each task that reads messages has texts whose verdict is known (`checks/calibration.toml`, see
 [messages.md](messages.md)). A bad text that passes is a false positive, a good one that fails a
-false negative; behind them stand 95% intervals (Wilson). The texts were written with the checks,
-so the rates show what is known to go wrong, and not what other texts would meet.
+false negative. 95% intervals (Wilson) are in brackets. The texts were written together with the
+checks, so the rates count known mistakes and say little about other texts.
 
-A judge is asked only where a deterministic check lets a text pass, and only about checks whose
-messages a gate gives to it (the fourth column). {judge}
+A judge reads only the texts that a deterministic check accepts, and only for checks whose messages
+a gate gives to it (the fourth column). {judge}
 
 """
-_UNASKED: Final = """No model was asked for this page, so the columns with a judge
-hold dashes. To fill them:
+_UNASKED: Final = """No model was asked for this page,
+so the last two columns hold dashes. To fill them:
 
 ```
 agentgym verifier rates tools --judge openai:MODEL --markdown docs/calibration.md
