@@ -124,7 +124,7 @@ async def _judge_kept(
     if kept is None or not kept.state:
         why = "the run is older than the keeping of final states"
         if find_task(named.task(row.plan.task)).foreign is not None:
-            why = "a foreign task's own tests judge a live sandbox, which cannot be kept"
+            why = "tests of another format judge a live sandbox, which cannot be kept"
         elif kept is not None:
             why = kept.unkept or "it was not judged by agentgym's checks"
         raise ReplayError(

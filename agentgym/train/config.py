@@ -92,7 +92,7 @@ class RolloutConfig(Manifest):
     overprovision: float = Field(default=1.0, ge=1, le=8)
     """Groups begun for each group that a batch needs."""
     surplus: Surplus = Surplus.CANCEL
-    """What becomes of the groups that a batch did not need."""
+    """The fate of the groups that a batch did not need."""
 
     @model_validator(mode="after")
     def _surplus_fits(self) -> RolloutConfig:
@@ -104,7 +104,7 @@ class RolloutConfig(Manifest):
 
 
 class AlgorithmConfig(Manifest):
-    """How the weights are changed."""
+    """The rule by which the weights change."""
 
     advantage: Advantage = Advantage.GRPO
     learning_rate: float = Field(default=3e-3, gt=0)

@@ -18,7 +18,7 @@ _CANDIDATES: Final = 16
 
 
 class Difficulty(StrEnum):
-    """How instances are chosen."""
+    """The rule by which instances are chosen."""
 
     UNIFORM = "uniform"
     """All alike."""

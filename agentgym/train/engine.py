@@ -21,7 +21,7 @@ from agentgym.train.rollouts import Assignment, Group, Rollouts
 
 
 class Surplus(StrEnum):
-    """What becomes of the groups that were begun beyond those that a batch needed."""
+    """The fate of the groups that were begun beyond those that a batch needed."""
 
     CONTINUE = "continue"
     """They go on, and count for a later batch."""
@@ -33,7 +33,7 @@ class Surplus(StrEnum):
 
 @dataclass(frozen=True)
 class Batch:
-    """What the learner gets.
+    """A batch for the learner.
 
     Attributes:
         groups: Groups whose rewards differ, in the order of their numbers; at most as many as were

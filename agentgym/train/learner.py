@@ -21,7 +21,7 @@ from agentgym.train.rollouts import Group
 
 @dataclass(frozen=True)
 class _Known:
-    """What stays the same while a batch is learnt from; N tokens.
+    """The constants of a batch while it is learnt from; N tokens.
 
     Attributes:
         weights: ``float32[N]``, of each token in the loss.

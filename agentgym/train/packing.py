@@ -22,7 +22,7 @@ class Packed:
     """Sequences in rows.
 
     Attributes:
-        ids: ``int64[B, T]``, 0 where there is no token.
+        ids: ``int64[B, T]``, 0 at padding.
         positions: ``int64[B, T]``, the place of each token in its sequence.
         segments: ``int64[B, T]``, the index of each token's sequence; `PADDING` elsewhere.
         rows: ``int64[N]``, the row of each token, in the order of the sequences.

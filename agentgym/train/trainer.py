@@ -207,7 +207,7 @@ class Trainer:
         """Return seeds to train on; their instances differ from those of the evaluation.
 
         Raises:
-            ConfigError: There are none.
+            ConfigError: Every seed has an instance of the evaluation.
         """
         seeds = range(self._config.rollouts.instances)
         if task not in self._config.evaluated:

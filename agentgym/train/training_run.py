@@ -84,7 +84,7 @@ class TrainingRun:
         os.replace(part, self.folder / _CHECKPOINT)
 
     def load(self) -> dict[str, Any] | None:
-        """Return the checkpoint, None if there is none, and cut the figures back to it.
+        """Return the checkpoint and cut the figures back to it; None if the run has no checkpoint.
 
         Raises:
             RecordError: It cannot be read.

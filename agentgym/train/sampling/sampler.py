@@ -228,7 +228,7 @@ class Sampler:
 
     def _take(self, request: _Request, token: int, logprob: float) -> None:
         """Add a token to its dialogue, and end the completion if that was the last."""
-        if request.done.done():  # Whoever waited for it is gone.
+        if request.done.done():  # Its caller was cancelled.
             self._running.remove(request)
             self._release(request.dialogue)
             return
