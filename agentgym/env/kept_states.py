@@ -1,4 +1,4 @@
-"""Which final states of episodes a run keeps, as the caller says it."""
+"""The choice of final states that a run keeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KeptStates:
-    """Which final states of episodes a run keeps, as far as the caller has said so.
+    """The final states that a run shall keep, as far as the caller has said so.
 
     Attributes:
         keep_states: ``"all"``, ``"failed"`` or ``"none"``; None for what the run says.
