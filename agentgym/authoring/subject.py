@@ -123,15 +123,11 @@ class Subject:
         )
 
     def with_tests_within(self, limit_s: float) -> Subject:
-        """Return the same task with the tests of a foreign task limited to `limit_s` seconds."""
-        rules = self.task.sandbox_rules
-        if rules is None:
+        """Return the same task with the tests of its format limited to `limit_s` seconds."""
+        if self.task.foreign is None:
             return self
-        stages = tuple(
-            replace(stage, test_timeout_s=min(stage.test_timeout_s, limit_s))
-            for stage in rules.stages
-        )
-        return self._altered(replace(self.task, foreign=replace(rules, stages=stages)))
+        foreign = replace(self.task.foreign, tests_s=limit_s)
+        return self._altered(replace(self.task, foreign=foreign))
 
     def _altered(self, task: Task) -> Subject:
         other = Subject(task, self.seeds, self.stage)

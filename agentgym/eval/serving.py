@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agentgym import __version__, catalogue, plugins
 from agentgym.env.environment import Environment
+from agentgym.env.recording import end_abandoned
 from agentgym.errors import ConfigError, NotFoundError, SandboxError
 from agentgym.eval.plan import check, holds_run, listed, with_company
 from agentgym.eval.requirements import build_images_of
@@ -92,6 +93,8 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
     store = RunStore.open(folder, readonly=False)
     kept = read_settings(store)
     if replace(kept, agentgym=settings.agentgym, started=settings.started) == settings:
+        # The run has one writer, so what is not over was played by a process that was killed.
+        end_abandoned(store, lambda row: True)
         return store
     store.close()
     raise ConfigError(

@@ -153,8 +153,8 @@ class BubblewrapProvider:
         store = await self._ready()
         async with self._serving:
             if self._server is not None and self._server.ended:
-                server, self._server = self._server, None
-                await server.close()
+                await self._server.close()
+                self._server = None
             if self._server is None:
                 isolated = Capability.ISOLATION in self.capabilities
                 self._server = await ForkServer.start(store.root, store.runtime, isolated=isolated)

@@ -50,6 +50,7 @@ class ForkServer:
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
         self._process, self._control = process, control
         self._sending = asyncio.Lock()
+        self._closing: asyncio.Task[None] | None = None
 
     @classmethod
     async def start(cls, root: Path, runtime: Runtime, *, isolated: bool) -> ForkServer:
@@ -131,7 +132,18 @@ class ForkServer:
                     raise SandboxDiedError(message) from None
 
     async def close(self) -> None:
-        """End it and its sandboxes. A second call does nothing."""
+        """End it and its sandboxes. Every call waits for the end.
+
+        A start that is cancelled here would leave a process that is not waited for, so the end
+        goes on without its caller.
+        """
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    # --- private ---
+
+    async def _close(self) -> None:
         self._control.close()
         process = self._process
         if process.returncode is None:
@@ -142,8 +154,6 @@ class ForkServer:
             await _ended(process)
         if process.stderr is not None:
             process.stderr.close()
-
-    # --- private ---
 
     async def _greet(self) -> None:
         """Map the ids of the launcher, which only the host can do, and wait until it is ready."""

@@ -21,7 +21,8 @@ class SessionConfig:
         may_fork: Whether callers may fork episodes.
         tell: Whether callers learn the scores of their episodes.
         timeout_s: Longest wall time of an episode in seconds, None for the task's own.
-        idle_s: Seconds without a call after which a session ends.
+        idle_s: Seconds without a call after which an episode is judged as it stands, and a session
+            ends.
         session_s: Longest wall time of a session in seconds, None without a limit.
         call_s: Seconds that a caller waits for one reply, None without a limit.
         max_episodes: Largest number of live episodes of one session.

@@ -54,7 +54,8 @@ class SessionEpisode:
     ) -> None:
         self.id, self.parent, self.over = id, "", False
         self._task, self._environment, self._config = task, environment, config
-        self._seed = self._recorded_as = self._steps = 0
+        self._seed = self._steps = 0
+        self._recorded_as = 0  # until it is in the run, whose numbers begin at 1
         self._episode: Episode | None = None
         self._recording: EpisodeRecording | None = None
         self._ending = failed(AgentError("the episode did not begin"))
@@ -81,15 +82,15 @@ class SessionEpisode:
 
     # --- operations; each returns its answer, and raises nothing of the engine --------------
 
-    async def start(self, seed: int, recorded_as: int) -> Answer:
+    async def start(self, seed: int, plan: Callable[[], int]) -> Answer:
         """Begin it; one that cannot be started is over, and recorded without a score.
 
         Args:
             seed: Seed of the episode.
-            recorded_as: Number of the episode in the run.
+            plan: Adds it to the run and returns its number there; called on the run's thread.
         """
-        self._seed, self._recorded_as = seed, recorded_as
-        return await self._alone(self._start)
+        self._seed = seed
+        return await self._alone(lambda: self._start(plan))
 
     async def start_as_fork(self, parent: SessionEpisode) -> Answer:
         """Begin it in the state of another one, which goes on whatever happens."""
@@ -104,8 +105,9 @@ class SessionEpisode:
         """End it and judge its present state."""
 
         async def finish() -> Answer:
+            last = self._last
             await self._judge(Ending)
-            return self._ended(Reply(self.id, self._last, terminated=True))
+            return self._ended(Reply(self.id, last, terminated=True))
 
         return await self._alone(finish)
 
@@ -120,8 +122,8 @@ class SessionEpisode:
             self._stopped = why
         await self._alone(lambda: self._end(why))
 
-    async def abort(self, why: AgentError) -> None:
-        """End it without a score, and cut the running operation short. Never raises."""
+    async def abort(self, why: Exception) -> None:
+        """End it as `leave` does, but cut the running operation short. Never raises."""
         self._stopped = why
         if self._work is not None:
             self._work.cancel()
@@ -151,10 +153,16 @@ class SessionEpisode:
             await self._release()
             return self._refusal()
         finally:
-            self.quiet_since_s = time.monotonic()
+            # The end of an idle episode must not keep its session from being idle.
+            if not self.over:
+                self.quiet_since_s = time.monotonic()
             self._turn.release()
 
-    async def _start(self) -> Answer:
+    async def _start(self, plan: Callable[[], int]) -> Answer:
+        def add() -> None:
+            self._recorded_as = plan()
+
+        await self._config.store.threads.finish(add)
         try:
             episode = await self._environment.start(self._seed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
@@ -194,7 +202,7 @@ class SessionEpisode:
         self._episode, self._recording = episode, recording
         self._acting_since_s = acting_since_s
         self._last = episode.steps[-1].observation if episode.steps else episode.first
-        self._timer = asyncio.create_task(self._run_out())
+        self._timer = asyncio.create_task(self._watch_time())
 
     async def _step(self, decision: Decision) -> Answer:
         if await self._is_out_of_time():
@@ -210,7 +218,7 @@ class SessionEpisode:
         if done.verdict is None:
             return Reply(self.id, done.observation)
         await self._conclude(Ending(done.verdict, truncated=done.truncated))
-        return self._ended(Reply(self.id, self._last, done.terminated, done.truncated))
+        return self._ended(Reply(self.id, done.observation, done.terminated, done.truncated))
 
     @property
     def _live(self) -> tuple[Episode, EpisodeRecording]:
@@ -232,13 +240,23 @@ class SessionEpisode:
         await self._end(OutOfTimeError(f"the agent had {self._wall_s:g} s"))
         return True
 
-    async def _run_out(self) -> None:
-        """End it when its time is over, also if its caller does nothing."""
+    async def _watch_time(self) -> None:
+        """End it when its time is over, or when its caller has left it alone for too long."""
+        idle_s = self._config.idle_s
         while not self.over:
-            if (left_s := self._left_s) > 0:
+            left_s = min(self._left_s, idle_s if self.busy else self._idle_left_s)
+            if left_s > 0:
                 await asyncio.sleep(left_s)
             else:
-                await self._alone(self._is_out_of_time)
+                await self._alone(self._end_if_due)
+
+    @property
+    def _idle_left_s(self) -> float:
+        return self.quiet_since_s + self._config.idle_s - time.monotonic()
+
+    async def _end_if_due(self) -> None:
+        if not await self._is_out_of_time() and self._idle_left_s <= 0:
+            await self._end(OutOfTimeError(f"nothing was called for {self._config.idle_s:g} s"))
 
     # --- the end ---------------------------------------------------------------------------
 
@@ -276,7 +294,7 @@ class SessionEpisode:
         try:
             if self._recording is not None:
                 await self._recording.finish(ending, duration_s=spent_s)
-            else:
+            elif self._recorded_as:
                 await self._config.store.threads.finish(self._not_started, ending, spent_s)
         finally:
             await self._release()
@@ -289,6 +307,7 @@ class SessionEpisode:
     async def _release(self) -> None:
         """End the sandbox and drop the steps; what a late call is told stays."""
         episode, self._episode, self._recording = self._episode, None, None
+        self._last = Observation("")
         if self._timer is not None:
             self._timer.cancel()
         if episode is not None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agentgym import __version__
-from agentgym.errors import ActionError
+from agentgym.errors import ActionError, PolicyError
 from agentgym.installation import missing_extra
 from agentgym.record.codec import png_from_image
 from agentgym.records import Action, Decision, Effect, Json, Observation
@@ -51,6 +51,7 @@ _PROGRESS_S: Final = 5.0
 """Seconds between two notifications of a call's progress."""
 
 _SESSION: Final = "mcp-session-id"
+_LEFT: Final = "the client left without submit or give_up"
 _HOW_IT_ENDS: Final = "You end the task with the tool submit, or with give_up."
 
 
@@ -61,12 +62,26 @@ class _Played:
     Attributes:
         session: The session behind it.
         episode: Id of its episode.
-        news: Text that the world added to the instruction at the start, until it is told.
+        news: Text that the world added to the instruction at the start.
+        told: Whether a reply has told it.
+        told_to: Number of the call whose reply tells it; None if that call had no number.
     """
 
     session: Session
     episode: str
     news: str
+    told: bool = False
+    told_to: int | None = None
+
+    def with_news(self, answer: Answer, number: int | None) -> Answer:
+        """Return an answer with the news, if it is the first or repeats the first."""
+        if not self.news or not isinstance(answer, Reply):
+            return answer
+        if self.told and (number is None or number != self.told_to):
+            return answer
+        self.told, self.told_to = True, number
+        seen = answer.observation
+        return replace(answer, observation=replace(seen, text=f"{self.news}\n{seen.text}"))
 
 
 class McpAdapter:
@@ -114,9 +129,20 @@ class McpAdapter:
 
         return watched
 
-    async def leave_stdio(self) -> None:
-        """End the episode of the client on standard input, which has left; it is judged."""
-        await self._leave("", "the client left without submit or give_up")
+    async def leave_stdio(self, hurry: asyncio.Event) -> None:
+        """End the episode of the client on standard input, which has left; it is judged.
+
+        Args:
+            hurry: Event from which on a call that runs is cut short. A client that has closed its
+                end soon terminates the server, then kills it.
+        """
+        leaving = asyncio.create_task(self._leave("", _LEFT))
+        hurrying = asyncio.create_task(hurry.wait())
+        await asyncio.wait({leaving, hurrying}, return_when=asyncio.FIRST_COMPLETED)
+        hurrying.cancel()
+        if not leaving.done():
+            await self._sessions.cut_short(PolicyError(_LEFT))
+        await leaving
 
     async def stop(self) -> None:
         """End every session because the server ends."""
@@ -154,11 +180,7 @@ class McpAdapter:
         answer = await played.session.step(played.episode, decision, call=number)
         if isinstance(answer, Failure) and answer.code is FailureCode.INVALID:
             raise MCPError(types.INVALID_PARAMS, answer.message)
-        if played.news and isinstance(answer, Reply):
-            seen = answer.observation
-            seen = replace(seen, text=f"{played.news}\n{seen.text}")
-            answer, played.news = replace(answer, observation=seen), ""
-        return answer
+        return played.with_news(answer, number)
 
     async def _find(self, key: str, name: str) -> _Played:
         """Return the episode of an MCP session; the first call begins it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import Counter
 
 from agentgym.env.labels import Labels
 from agentgym.record.store import EpisodePlan, RunStore
@@ -17,10 +17,12 @@ class EpisodePlans:
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
-        self._trials = itertools.count(len(store.episodes()))
+        # A fork has the trial of its parent.
+        plans = (row.plan for row in store.episodes() if row.parent is None)
+        self._trials = Counter((plan.task, plan.agent) for plan in plans)
 
-    async def add(self, task: str, seed: int, caller: str, labels: Labels) -> int:
-        """Add an episode and return its number in the run.
+    def add(self, task: str, seed: int, caller: str, labels: Labels) -> int:
+        """Add an episode and return its number in the run; to be called on the run's thread.
 
         Args:
             task: Name of its task.
@@ -31,5 +33,8 @@ class EpisodePlans:
         Raises:
             RecordError: It cannot be written.
         """
-        plan = EpisodePlan(task, seed, next(self._trials), caller, labels.group, labels.metadata)
-        return await self._store.threads.finish(self._store.add, plan)
+        trial = self._trials[task, caller]
+        plan = EpisodePlan(task, seed, trial, caller, labels.group, labels.metadata)
+        number = self._store.add(plan)
+        self._trials[task, caller] += 1
+        return number

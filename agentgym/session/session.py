@@ -7,6 +7,7 @@ A session has several episodes, named by ids. Its calls are `reset`, `step`, `fo
 from __future__ import annotations
 
 import asyncio
+import functools
 import secrets
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 from agentgym.env.environment import Environment
 from agentgym.env.labels import Labels, read_labels
-from agentgym.errors import ActionError, AgentError, ConfigError, PolicyError, RecordError
+from agentgym.errors import ActionError, AgentError, ConfigError, PolicyError
 from agentgym.record import codec
 from agentgym.records import Observation
 from agentgym.rollout.policy import OutOfTimeError
@@ -30,6 +31,9 @@ STOP_S: Final = 60.0
 
 KEPT_EPISODES: Final = 1_000
 """Number of episodes that a session remembers; the oldest ones that are over are forgotten."""
+
+MAX_METADATA: Final = 64 * 2**10
+"""Largest size in bytes of the metadata of an episode, as JSON."""
 
 _MAX_SEED: Final = 2**63 - 1
 
@@ -113,7 +117,11 @@ class Session:
         async def reset() -> Answer:
             return await self._reset(name, environment, chosen, labels)
 
-        text = f"reset {name!r} {chosen} {labels.group!r} {codec.canonical(labels.metadata)}"
+        metadata = codec.canonical(labels.metadata)
+        if len(metadata) > MAX_METADATA:
+            told = f"options['metadata'] has {len(metadata)} bytes as JSON"
+            return Failure(FailureCode.INVALID, f"{told}; expected at most {MAX_METADATA}")
+        text = f"reset {name!r} {chosen} {labels.group!r} {metadata!r}"
         return await self._calls.do(call, text, reset)
 
     async def step(self, episode: str, action: object, *, call: int | None = None) -> Answer:
@@ -171,10 +179,14 @@ class Session:
         stopped = isinstance(why, AgentError) and not isinstance(why, PolicyError)
         await asyncio.wait(leaving, timeout=STOP_S if stopped else None)
         if stopped:
-            late = [episode for episode in self._episodes.values() if not episode.over]
-            await asyncio.gather(*(episode.abort(AgentError(str(why))) for episode in late))
+            await self.cut_short(why)
             for task in leaving:
                 task.cancel()
+
+    async def cut_short(self, why: Exception) -> None:
+        """End all episodes as `end` does, but do not wait for what they do. Never raises."""
+        late = [episode for episode in self._episodes.values() if not episode.over]
+        await asyncio.gather(*(episode.abort(why) for episode in late))
 
     async def _watch_time(self) -> None:
         """End the session when its time is over, or when nothing was called for too long."""
@@ -248,11 +260,9 @@ class Session:
     ) -> Answer:
         if refusal := self._refusal():
             return refusal
-        try:
-            recorded_as = await self._plans.add(task, seed, self._caller, labels)
-        except RecordError as error:
-            return Failure(FailureCode.UNSCORED, f"error:record: {error}")
-        return await self._add(task, environment).start(seed, recorded_as)
+        episode = self._add(task, environment)
+        plan = functools.partial(self._plans.add, task, seed, self._caller, labels)
+        return await episode.start(seed, plan)
 
     async def _fork(self, parent: SessionEpisode) -> Answer:
         if not self._config.may_fork:

@@ -18,7 +18,8 @@ import agentgym
 from agentgym.errors import SurfaceError
 from agentgym.eval.serving import ServeOptions, find_target, open_run, serve_mcp
 from agentgym.eval.settings import Settings
-from agentgym.record.store import RunStore
+from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.records import Observation
 from agentgym.session.serve import take_port
 
 WRITE = {"command": "echo hello > word"}
@@ -138,6 +139,17 @@ def test_our_own_environment_around_our_own_server(folder, tmp_path):
     assert terminated and info["verdict"]["score"] == 0, "free play around it is not verified"
     env.close()
     assert only_episode(out).verdict.score == 1.0
+
+
+def test_what_a_killed_server_left_is_ended_by_the_next_one(tmp_path):
+    settings = Settings(tasks=(find_target("office"),), agents=(), jobs=1)
+    store = open_run(tmp_path / "run", settings)
+    left = store.add(EpisodePlan(settings.tasks[0], 0, 0, "mcp:client"))
+    store.begin(left, params={}, instruction="", sandbox="x", reset_s=0, first=Observation(""))
+    store.close()
+    open_run(tmp_path / "run", settings).close()
+    row = only_episode(tmp_path / "run")
+    assert (row.state, row.verdict.status) == ("done", "error:abandoned")
 
 
 def test_a_taken_port_leaves_no_run(folder, tmp_path, cli):

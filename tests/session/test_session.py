@@ -1,6 +1,8 @@
 """Sessions in a counting world: what is played, how it is recorded, and how it ends."""
 
 import asyncio
+from contextlib import closing
+from dataclasses import asdict
 
 import pytest
 from counter_sessions import (
@@ -18,6 +20,9 @@ from counter_sessions import (
 from counter_world import CounterEnvironment, CounterProvider, counter_task
 
 from agentgym.errors import PolicyError, RecordError, SandboxDiedError, UnsupportedError
+from agentgym.eval.results import build_results
+from agentgym.eval.settings import Settings
+from agentgym.record.store import RunStore
 from agentgym.records import Action, Decision, Effect, TokenUsage
 from agentgym.session import session as session_module
 from agentgym.session.answers import Failure, FailureCode, Reply, Score
@@ -87,7 +92,15 @@ async def test_labels_are_recorded(store):
     await session.reset(options={"group": "g1", "metadata": {"step": 3}})
     plan = store.episode(1).plan
     assert (plan.group, plan.metadata) == ("g1", {"step": 3})
-    for options in ({"grup": "g"}, {"metadata": {"n": float("nan")}}, {"group": 5}, [1], "x"):
+    large = {"metadata": {"text": "x" * 2**16}}
+    for options in (
+        {"grup": "g"},
+        {"metadata": {"n": float("nan")}},
+        {"group": 5},
+        [1],
+        "x",
+        large,
+    ):
         assert (await session.reset(options=options)).code is FailureCode.INVALID
 
 
@@ -370,6 +383,52 @@ async def test_episodes_that_the_server_ends_have_no_score(store):
     assert answer.message == "error:agent: the server was stopped"
 
 
+async def test_a_caller_that_leaves_during_a_reset_leaves_no_open_episode(store):
+    session = opened(store)
+    resetting = [asyncio.create_task(session.reset()) for _ in range(3)]
+    await asyncio.sleep(0)  # they have begun
+    await session.leave()
+    answers = await asyncio.gather(*resetting)
+    assert session.live == 0
+    assert {row.state for row in store.episodes()} <= {"done"}
+    assert {row.verdict.status for row in store.episodes()} <= {"scored"}
+    late = [a for a in answers if isinstance(a, Failure)]
+    assert len(late) + len(store.episodes()) == 3
+
+
+async def test_an_episode_that_cannot_be_planned_is_told(store, monkeypatch):
+    session = opened(store)
+
+    def full(*_, **__):
+        raise RecordError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "add", full)
+        answer = await session.reset()
+    assert (answer.code, answer.message) == (FailureCode.UNSCORED, "error:record: no space left")
+    assert session.live == 0 and isinstance(await session.reset(), Reply)
+    assert [row.plan.trial for row in store.episodes()] == [0]
+
+
+async def test_a_run_with_forks_can_be_served_again(tmp_path):
+    settings = asdict(Settings(tasks=(TASK,), agents=()))
+    with closing(RunStore.create(tmp_path / "run", settings, [])) as run:
+        for name in ("a", "b", "a"):
+            session = SessionServer(config_of(run)).open("test", name)
+            for _ in range(2):
+                await session.fork((await session.reset()).episode)
+            await session.leave()
+        rows = run.episodes()
+        trials = [(row.plan.agent, row.plan.trial) for row in rows if row.parent is None]
+        results = build_results(run)
+    assert trials == [
+        (f"test:{name}", n) for name, n in zip("aabbaa", [0, 1, 0, 1, 2, 3], strict=True)
+    ]
+    (task,) = results["tasks"]
+    assert len(task["episodes"]) == len(task["branches"]) == 6
+    assert set(results["summary"]) == {"test:a", "test:b"}
+
+
 async def test_a_session_without_calls_has_no_episode(store):
     await opened(store).end(LEFT)
     assert store.episodes() == []
@@ -381,8 +440,25 @@ async def test_an_idle_session_is_judged_as_it_stands(store):
     row = await recorded(store)
     assert (row.verdict.status, row.verdict.score, row.error) == ("scored", 0.5, "")
     assert row.log == "truncated after 1 steps: nothing was called for 0.4 s\n"
-    assert (await session.step(id, ADD)).score.score == 0.5
+    while not session.over:
+        await asyncio.sleep(0.02)
     assert session.over == "nothing was called for 0.4 s"
+    assert (await session.step(id, ADD)).score.score == 0.5
+
+
+async def test_an_episode_that_is_left_alone_is_judged_though_its_session_goes_on(store):
+    session = opened(store, idle_s=0.4)
+    bad, good = [(await session.reset()).episode for _ in "ab"]
+    for _ in range(200):
+        await session.step(good, Action("add", {"n": 0}))
+        await asyncio.sleep(0.02)
+        if store.episode(1).state == "done" or session.live < 2:
+            break
+    row = await recorded(store, 1)
+    assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
+    assert row.log == "truncated after 0 steps: nothing was called for 0.4 s\n"
+    assert (await session.step(bad, ADD)).code is FailureCode.EPISODE_OVER
+    assert isinstance(await session.step(good, ADD), Reply) and session.over == ""
 
 
 async def test_a_call_that_takes_long_is_not_idleness(store):
@@ -447,6 +523,17 @@ async def test_a_session_has_only_so_many_live_episodes(store):
         assert refused.code is FailureCode.TOO_MANY and "2 episodes" in refused.message
     await session.finish(second)
     assert isinstance(await session.reset(), Reply)
+
+
+async def test_calls_at_once_do_not_exceed_the_bounds(store):
+    server = SessionServer(config_of(store, max_episodes=3, max_live=4))
+    one, other = server.open("test"), server.open("test")
+    await asyncio.gather(*(session.reset() for session in (one, other) for _ in range(6)))
+    assert (one.live, other.live, len(store.episodes())) == (3, 1, 4)
+    await asyncio.gather(*(other.fork("e1") for _ in range(3)))
+    await one.finish("e1")
+    await asyncio.gather(*(other.fork("e1") for _ in range(3)))
+    assert (one.live, other.live, len(store.episodes())) == (2, 2, 5)
 
 
 async def test_a_server_has_only_so_many_live_episodes(store):

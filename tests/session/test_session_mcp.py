@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 
 import httpx
@@ -18,7 +19,7 @@ from agentgym.sandbox.absent import NoSandbox
 from agentgym.session import mcp as mcp_module
 from agentgym.session.answers import Reply
 from agentgym.session.mcp import CALL_NUMBER, INSTRUCTION, McpAdapter, result_of
-from agentgym.session.serve import serve_http, take_port
+from agentgym.session.serve import serve_http, serve_stdio, take_port
 from agentgym.session.server import SessionServer
 from agentgym.surfaces.mcp import McpKind
 
@@ -111,25 +112,49 @@ async def test_http_without_a_session_is_refused(store):
     assert store.episodes() == []
 
 
-async def test_what_is_no_json_is_refused_and_costs_nothing(store):
+@contextlib.asynccontextmanager
+async def _by_hand(url):
+    """Begin an MCP session with requests made by hand; yields what makes a call in it."""
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
     hello = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
         "clientInfo": {"name": "by hand", "version": "0"},
     }
-    call = {"name": "add", "arguments": {"n": "NaN"}}
-    async with _served(adapter_of(store)) as url, httpx.AsyncClient() as client:
+    numbers = itertools.count(1)
+    async with httpx.AsyncClient() as client:
 
-        async def post(method, params, **headers):
-            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-            headers["accept"] = "application/json, text/event-stream"
-            headers["content-type"] = "application/json"
-            return await client.post(url, content=body.replace('"NaN"', "NaN"), headers=headers)
+        async def post(method, params):
+            body = {"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": params}
+            content = json.dumps(body).replace('"NaN"', "NaN")
+            return await client.post(url, content=content, headers=headers)
 
-        session = (await post("initialize", hello)).headers["mcp-session-id"]
-        reply = (await post("tools/call", call, **{"mcp-session-id": session})).json()
-    assert "expected JSON" in reply["error"]["message"]
+        headers["mcp-session-id"] = (await post("initialize", hello)).headers["mcp-session-id"]
+        yield post
+
+
+async def test_what_is_no_json_is_refused_and_costs_nothing(store):
+    async with _served(adapter_of(store)) as url, _by_hand(url) as post:
+        reply = await post("tools/call", {"name": "add", "arguments": {"n": "NaN"}})
+    assert "expected JSON" in reply.json()["error"]["message"]
     assert store.episodes() == []
+
+
+async def test_a_client_whose_connection_breaks_in_a_call_asks_again(store):
+    config, began, go_on = slow_world(store)
+    call = {"name": "add", "arguments": {"n": 2}, "_meta": {CALL_NUMBER: 1}}
+    async with (
+        _served(McpAdapter(SessionServer(config), TOLD)) as url,
+        _by_hand(url) as post,
+    ):
+        lost = asyncio.create_task(post("tools/call", call))
+        await began.wait()
+        lost.cancel()
+        await asyncio.wait({lost})
+        go_on.set()
+        reply = (await post("tools/call", call)).json()
+    assert reply["result"]["structuredContent"] == {"number": 2}
+    assert len(store.episodes()) == len(store.steps(1)) == 1
 
 
 @pytest.mark.parametrize("header", [{"host": "evil.example"}, {"origin": "https://evil.example"}])
@@ -181,10 +206,38 @@ async def _served(adapter, port=0):
             await serving
 
 
+async def test_a_signal_after_the_client_has_left_cuts_its_last_call_short(store, monkeypatch):
+    config, began, _ = slow_world(store)
+    ending = asyncio.Event()
+
+    async def leave_in_a_call(server):
+        await began.wait()
+        asyncio.get_running_loop().call_later(0.1, ending.set)
+
+    monkeypatch.setattr("agentgym.session.serve.over_stdio", leave_in_a_call)
+    adapter = McpAdapter(SessionServer(config), TOLD)
+    async with Client(adapter.server) as client:
+        calling = asyncio.create_task(client.call_tool("add", {"n": 2}))
+        await serve_stdio(adapter, ending)
+        row = store.episode(1)
+        await asyncio.wait({calling})
+    assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
+    assert row.error == "the client left without submit or give_up"
+
+
 async def test_what_the_world_adds_at_the_start_comes_with_the_first_answer(store):
     async with Client(adapter_of(store, told="Count").server) as client:
         texts = [(await client.call_tool("add", {"n": 2})).content[0].text for _ in "ab"]
     assert texts == ["to 4.\nit is 2 (pid 41)", "it is 4 (pid 41)"]
+
+
+async def test_a_first_answer_that_was_lost_comes_again_as_it_was(store):
+    async with Client(adapter_of(store, told="Count").server) as client:
+        seen = [
+            await client.call_tool("add", {"n": 2}, meta={CALL_NUMBER: n}) for n in (1, 1, 2, 1)
+        ]
+    first, last = "to 4.\nit is 2 (pid 41)", "it is 4 (pid 41)"
+    assert [one.content[0].text for one in seen] == [first, first, last, first]
 
 
 @pytest.mark.parametrize("moment", ["reset", 0])
