@@ -96,7 +96,7 @@ class RolloutConfig(Manifest):
     surplus: Surplus = Surplus.CANCEL
     """The fate of the groups that a batch did not need."""
     tree: TreeConfig | None = None
-    """How the attempts of a group branch; they do not, if this is left out."""
+    """The forks of each attempt of a group; without it, attempts do not branch."""
 
     @model_validator(mode="after")
     def _surplus_fits(self) -> RolloutConfig:
