@@ -27,7 +27,8 @@ class Words:
         topics: Words of a topic by its name.
         topic_forms: The same words as they are written.
         hedges: Words that make a statement conditional.
-        courtesy: Patterns of whole segments.
+        courtesy: Patterns of whole segments by their kind.
+        conversation: Lists for conversations that are made of saved replies, by name.
         commitments: Phrases by the name of their set.
         deeds: Verbs of deeds that an agent may claim.
         told: The verbs among `deeds` that tell a person something.
@@ -41,7 +42,8 @@ class Words:
     topics: Mapping[str, frozenset[str]]
     topic_forms: Mapping[str, frozenset[str]]
     hedges: frozenset[str]
-    courtesy: Sequence[str]
+    courtesy: Mapping[str, Sequence[str]]
+    conversation: Mapping[str, Sequence[str]]
     commitments: Mapping[str, Sequence[str]]
     deeds: frozenset[str]
     told: frozenset[str]
@@ -61,7 +63,11 @@ def words() -> Words:
         {name: stems(some.split()) for name, some in lists["topics"].items()},
         {name: frozenset(some.split()) for name, some in lists["topics"].items()},
         stems(lists["stance"]["hedges"]),
-        tuple(pattern for some in lists["courtesy"].values() for pattern in some),
+        lists["courtesy"],
+        {
+            name: some.split() if isinstance(some, str) else some
+            for name, some in lists["conversation"].items()
+        },
         lists["commitments"],
         stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
         stems(lists["deeds"]["told"].split()),
@@ -99,12 +105,18 @@ class Courtesy:
 
     Args:
         names: People who may be greeted or sign; each word of a name counts alone.
+        only: The kinds of courtesies to recognise; empty: all.
+        more: Further patterns of whole segments.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(
+        self, names: Iterable[str], *, only: Sequence[str] = (), more: Sequence[str] = ()
+    ) -> None:
         parts = {re.escape(one) for name in names for one in phrase_stems(name)}
         name = f"(?:{'|'.join(sorted(parts))})" if parts else "(?!)"
-        patterns = [_stemmed(one).replace("{name}", name) for one in words().courtesy]
+        known = words().courtesy
+        given = [one for kind in only or known for one in known[kind]]
+        patterns = [_stemmed(one).replace("{name}", name) for one in (*given, *more)]
         one = "|".join(f"(?:{pattern})" for pattern in patterns)
         self._pattern = re.compile(f"(?:and )?(?:{one})(?: and (?:{one}))?")
         self._only_names = re.compile(rf"{name}(?: {name})*")

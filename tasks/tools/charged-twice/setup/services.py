@@ -23,8 +23,17 @@ in this form and with nothing else in it:
 The ticket stays open until the money is back.
 
 ## What the customer hears
-That the ticket is with the billing team and that they will write. Nobody is promised the money,
-nor a day, and nothing is written where the customer reads it: they have you on the line."""
+Nobody is promised the money, nor a day, and nothing is written where the customer reads it: they
+have you on the line. On the chat they hear a greeting, questions in your own words, thanks, that
+we are sorry, and otherwise only what is in this list, as often as it fits:
+
+- That number and this address do not go together.
+- I cannot find a ticket under this address.
+- Your card was charged twice for invoice NUMBER over EUR AMOUNT.
+- Your ticket is with our billing team now.
+- The billing team will write to you.
+- I cannot promise a refund, nor a day.
+- I cannot tell you anything about other customers."""
 
 
 def change(context):

@@ -2,7 +2,13 @@
 
 ARTICLE = """## What is told
 When she is free, to colleagues. Never what she does, with whom or where, and no guesses about
-it either.
+it either. Ask in your own words, greet and be sorry; for all else there are these sentences, since
+people read her week out of every other one:
+
+- I cannot say what she does or with whom.
+- It is 30 minutes for everybody.
+- You have DAY, from TIME to TIME.
+- It is in your calendar.
 
 ## Who gets a time
 Colleagues get 30 minutes, never more, at these times (Berlin):
