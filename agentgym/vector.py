@@ -5,16 +5,20 @@ The lanes follow the contract of `gymnasium.vector.VectorEnv`, Gymnasium 1.x.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from pathlib import Path
 
 from gymnasium.vector import AutoresetMode
 
 from agentgym.env.environment import Environment
+from agentgym.env.gym_recording import open_recordings
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
 from agentgym.env.registration import shared_provider
 from agentgym.env.vector import TIMEOUT_S, VectorEnvironment
 from agentgym.errors import ConfigError
+from agentgym.sandbox.pool import PooledProvider, spare_memory_mb
 
 __all__ = ["AutoresetMode", "VectorEnvironment", "make"]
 
@@ -29,6 +33,9 @@ def make(
     max_steps: int | None = None,
     user: str = "",
     timeout_s: float = TIMEOUT_S,
+    pool: int | None = None,
+    record: str | Path | None = None,
+    record_as: str = "gym",
 ) -> VectorEnvironment:
     """Make a vector environment. Lanes of the same task share its environment.
 
@@ -54,6 +61,12 @@ def make(
         max_steps: Steps before an episode is cut off; None takes each task's own number.
         user: Who plays the user of a task, if it has one; see `agentgym.make`.
         timeout_s: Seconds that one lane's reset or step may take before the lane ends unscored.
+        pool: Largest number of sandboxes started ahead, which all lanes share; None: one for each
+            lane, 0: none. An autoreset then takes a sandbox that is ready.
+        record: Folder of a run in which the episodes of all lanes are recorded (docs/record.md):
+            a new one, or one that was made this way. Other environments of the process may share
+            it.
+        record_as: Name of the agent in that run.
 
     Returns:
         The vector environment. An episode that cannot be scored ends its lane with
@@ -61,7 +74,8 @@ def make(
 
     Raises:
         NotFoundError: No task or no sandbox provider of that name; offers the close match.
-        ConfigError: Another argument is wrong.
+        ConfigError: Another argument is wrong, or `record` holds a run of another kind.
+        RecordError: `record` cannot be written, or another process writes it.
     """
     names = [tasks] if isinstance(tasks, str) else list(tasks)
     count = len(names) if num_envs is None else num_envs
@@ -69,14 +83,39 @@ def make(
         raise ConfigError(
             f"num_envs: expected at least one lane for each of {len(names)} tasks, got {num_envs!r}"
         )
-    provider = shared_provider(portal(), sandbox)
+    ahead = count if pool is None else pool
+    if not isinstance(ahead, int) or isinstance(ahead, bool) or ahead < 0:
+        raise ConfigError(f"pool: expected None or an integer from 0 on, got {pool!r}")
+    # The provider serves other environments of the process, too, so it stays open.
+    provider = PooledProvider(
+        shared_provider(portal(), sandbox), size=ahead, memory_mb=spare_memory_mb(), owned=False
+    )
     made = {
         name: Environment(load_built(name), provider, max_steps=max_steps, user=user)
         for name in dict.fromkeys(names)
     }
-    return VectorEnvironment(
-        [made[names[lane % len(names)]] for lane in range(count)],
+    lanes = [names[lane % len(names)] for lane in range(count)]
+    make_lanes = functools.partial(
+        VectorEnvironment,
+        [made[name] for name in lanes],
         seed=seed,
         autoreset_mode=autoreset_mode,
         timeout_s=timeout_s,
+        pool=provider,
     )
+    if record is None:
+        return make_lanes()
+
+    async def closed() -> None:
+        for recording in recordings:
+            await recording.close("")
+
+    each = [(name, made[name]) for name in lanes]
+    recordings = portal().run(
+        open_recordings(record, each, agent=record_as, sandbox=sandbox, max_steps=max_steps)
+    )
+    try:
+        return make_lanes(recordings=recordings)
+    except BaseException:
+        portal().run(closed())
+        raise

@@ -116,7 +116,7 @@ class EndedEpisode:
             calls = "\n".join(lines).encode()
             if len(calls) > _CALLS_BYTES:
                 raise UnsupportedError(f"the calls of services have {len(calls)} bytes")
-            parts |= {_ROWS: bytes(end.services.parts()[1]), _CALLS: calls}
+            parts |= {_ROWS: bytes(end.services.after), _CALLS: calls}
         return _pack(parts)
 
 
@@ -213,7 +213,7 @@ def _services(
 
 
 def _hashes(seen: ServicesSeen) -> dict[str, Json]:
-    before, after, _ = seen.parts()
+    before, after = seen.before, seen.after
     return {"before": before.hash, "after": after.hash, "now": after.now}
 
 

@@ -17,6 +17,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
+from agentgym.env.labels import Labels, read_labels
 from agentgym.env.portal import portal
 from agentgym.env.spaces import NO_IMAGE, ToolCallSpace, observation_space
 from agentgym.errors import ConfigError, VerifierError
@@ -26,7 +27,7 @@ from agentgym.surfaces.schemas import ToolForm, tool_schemas
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode, Transition
-    from agentgym.env.gym_recording import GymRecording, Labels
+    from agentgym.env.gym_recording import GymRecording
 
 _SEEDS: Final = 2**31
 
@@ -120,8 +121,6 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
 
     def _labels(self, options: Mapping[str, Any]) -> Labels | None:
         if self.recording is not None:
-            from agentgym.env.gym_recording import read_labels
-
             return read_labels(options)
         if options:
             told = ", ".join(map(repr, options))
@@ -137,8 +136,9 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
         if self.recording is None or labels is None:
             self.episode = await self.environment.start(seed)
         else:
-            self.recording.abandon("reset before its end")
-            self.episode = await self.recording.start(self.environment, seed, labels)
+            await self.recording.abandon("reset before its end")
+            starting = self.environment.start(seed)
+            self.episode = await self.recording.start(starting, seed, labels)
         return self.episode
 
     def step(
@@ -174,7 +174,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
     async def _step(self, episode: Episode, action: object) -> Transition:
         if self.recording is None:
             return await episode.step(action)
-        return await self.recording.step(action)
+        return await self.recording.step(episode.step(action))
 
     def tool_schemas(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
         """Return all tools as the ``tools`` parameter of a model's API; see `Environment`."""
@@ -207,7 +207,7 @@ class GymEnv(gymnasium.Env[dict[str, Any], dict[str, Json]]):
 async def _end(environment: Environment, recording: GymRecording | None) -> None:
     await environment.close()
     if recording is not None:
-        recording.close("closed before its end")
+        await recording.close("closed before its end")
 
 
 def describe(episode: Episode) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -37,6 +38,7 @@ class StateKeeping:
 
     def __init__(self, store: RunStore, episode_id: int) -> None:
         self._store, self._episode_id = store, episode_id
+        self._threads = store.threads
         said = store.settings.get("keep_states")
         self._policy = Policy(said) if said in list(Policy) else Policy.ALL
         limit = store.settings.get("keep_states_mb")
@@ -48,7 +50,7 @@ class StateKeeping:
         Raises:
             RecordError: Even the reason cannot be recorded.
         """
-        began = self._store.endings.find(self._episode_id)
+        began = await self._threads.finish(self._store.endings.find, self._episode_id)
         ended_s = time.time()
         masking = Masking((Period(began.began_s if began else ended_s, ended_s),))
         evidence: dict[str, Json] = {}
@@ -58,18 +60,19 @@ class StateKeeping:
             unkept = self._refusal(verdict)
             if not unkept:
                 state = await ended.state()
-                unkept = self._no_room(len(state))
         except RecordError:
             raise
         except AgentGymError as error:
             unkept = str(error)
         except Exception as error:  # noqa: BLE001 - hostile files: the boundary that classifies it
             unkept = f"{type(error).__name__}: {error}"
-        self._store.endings.finish(
-            self._episode_id,
-            Ending(0.0, ended_s, evidence, unkept=unkept[:500]),
-            None if unkept else state,
-        )
+        ending = Ending(0.0, ended_s, evidence, unkept=unkept[:500])
+        await self._threads.finish(self._write, ending, None if unkept else state)
+
+    def _write(self, ending: Ending, state: bytes | None) -> None:
+        if state is not None and (full := self._no_room(len(state))):
+            ending, state = replace(ending, unkept=full), None
+        self._store.endings.finish(self._episode_id, ending, state)
 
     def _refusal(self, verdict: Verdict) -> str:
         """Return why the policy does not keep this state; empty if it keeps it."""
@@ -80,7 +83,7 @@ class StateKeeping:
         return ""
 
     def _no_room(self, size: int) -> str:
-        kept = self._store.endings.kept()[1]
+        kept = self._store.endings.kept_bytes
         if kept + size <= self._limit_mb * 2**20:
             return ""
         return f"the run keeps {kept / 2**20:.0f} MB already (--keep-states-mb {self._limit_mb})"

@@ -18,13 +18,16 @@ from gymnasium.spaces import Dict
 from gymnasium.utils.seeding import np_random
 
 from agentgym.env.gym import complaint, describe, element, plain
+from agentgym.env.labels import UNLABELLED, Labels
 from agentgym.env.portal import portal
-from agentgym.errors import AgentGymError, SandboxTimeoutError, SurfaceError
+from agentgym.errors import AgentGymError, RecordError, SandboxTimeoutError, SurfaceError
 from agentgym.records import Observation
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode, Transition
+    from agentgym.env.gym_recording import GymRecording
+    from agentgym.env.lookahead import LookAhead
 
 T = TypeVar("T")
 
@@ -65,6 +68,8 @@ class Lane:
         environment: Starts the episodes; other lanes may share it.
         space: The space of observations.
         timeout_s: Seconds that a reset or a step may take.
+        recording: Records the episodes, None if nothing is recorded.
+        look_ahead: Prepares the next episode, None if its seed cannot be known.
 
     Attributes:
         episode: The current or last episode, None before the first and after one that could not
@@ -74,8 +79,17 @@ class Lane:
         np_random_seed: Its own seed.
     """
 
-    def __init__(self, environment: Environment, space: Dict, timeout_s: float) -> None:
-        self.environment = environment
+    def __init__(
+        self,
+        environment: Environment,
+        space: Dict,
+        timeout_s: float,
+        *,
+        recording: GymRecording | None = None,
+        look_ahead: LookAhead | None = None,
+    ) -> None:
+        self.environment, self.recording = environment, recording
+        self._look_ahead = look_ahead
         self.episode: Episode | None = None
         self.running = False
         self.np_random, self.np_random_seed = np_random()
@@ -84,13 +98,14 @@ class Lane:
         self._facts: dict[str, Any] = {}
         self._not_started: dict[str, Any] | None = None
 
-    async def reset(self, seed: int | None = None) -> LaneResult:
+    async def reset(self, seed: int | None = None, labels: Labels = UNLABELLED) -> LaneResult:
         """Begin the next episode; the one before is closed.
 
         If it cannot be started the info says so, and the next step ends the lane unscored.
 
         Args:
             seed: Its seed, which also seeds `np_random`; None draws it from there.
+            labels: Its labels, if it is recorded.
         """
         if seed is None:
             seed = int(self.np_random.integers(_SEEDS))
@@ -100,10 +115,12 @@ class Lane:
         self._facts = {"task": self.environment.task.id, "seed": seed}
         await self.leave()
         try:
-            start = self.environment.start(seed)
-            self.episode = await _within(
-                start, self._timeout_s, "a reset", late=lambda episode: episode.close()
+            starting = _within(
+                self._start(seed), self._timeout_s, "a reset", late=lambda late: late.close()
             )
+            if self.recording is not None:
+                starting = self.recording.start(starting, seed, labels)
+            self.episode = await starting
             self._facts = describe(self.episode)
             info = {**deepcopy(self._facts), "instruction": self.episode.first.text}
             result = LaneResult(self._element(self.episode.first), info)
@@ -112,7 +129,14 @@ class Lane:
             self._not_started = result.info
             result = replace(result, truncated=False)
         self.running = True
+        if self._look_ahead is not None:
+            self._look_ahead.expect(int(deepcopy(self.np_random).integers(_SEEDS)))
         return result
+
+    async def _start(self, seed: int) -> Episode:
+        if self._look_ahead is not None:
+            await self._look_ahead.take(seed)
+        return await self.environment.start(seed)
 
     async def step(self, action: object) -> LaneResult:
         """Make one call; see `GymEnv.step`. The lane must be running."""
@@ -120,8 +144,10 @@ class Lane:
         if self.episode is None or self._not_started is not None:
             return replace(self.wait(), info=deepcopy(self._not_started or {}), truncated=True)
         try:
-            done = await _within(self.episode.step(action), self._timeout_s, "a step")
-            result = self._read(done)
+            stepping = _within(self.episode.step(action), self._timeout_s, "a step")
+            if self.recording is not None:
+                stepping = self.recording.step(stepping)
+            result = self._read(await stepping)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             return await self._break(error)
         self.running = not result.over
@@ -131,13 +157,26 @@ class Lane:
         """Return the last observation again; nothing is done."""
         return LaneResult(deepcopy(self._observation))
 
-    async def leave(self) -> None:
-        """Close the episode. One that does not close in time ends with its environment."""
+    async def leave(self, why: str = "reset before its end") -> None:
+        """Close the episode. One that does not close in time ends with its environment.
+
+        Args:
+            why: For the record of an episode that is not over.
+        """
+        if self.recording is not None:
+            # If the end cannot be recorded now, the next reset or the closing says so.
+            with suppress(RecordError):
+                await self.recording.abandon(why)
         episode, self.episode, self.running = self.episode, None, False
         if episode is not None:
             # Its lane is free, whatever becomes of it, and the others must not suffer.
             with suppress(Exception):
                 await _within(episode.close(), GRACE_S, "the end of an episode")
+
+    async def close(self) -> None:
+        """Take back what was prepared for the next episode. Never raises."""
+        if self._look_ahead is not None:
+            await self._look_ahead.cancel()
 
     def _read(self, done: Transition) -> LaneResult:
         info = {**deepcopy(self._facts), "effect": done.observation.effect.value}
@@ -153,6 +192,9 @@ class Lane:
 
     async def _break(self, error: Exception) -> LaneResult:
         """End the episode unscored and say which boundary broke."""
+        if self.recording is not None:
+            with suppress(RecordError):
+                await self.recording.fail(error)
         await self.leave()
         known = isinstance(error, AgentGymError)
         boundary = error.boundary if isinstance(error, AgentGymError) else AgentGymError.boundary

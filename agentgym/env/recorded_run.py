@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,7 +65,7 @@ class RecordedRun:
     def __init__(self, store: RunStore, on_unused: Callable[[], None]) -> None:
         self.store = store
         self._on_unused = on_unused
-        self._in_use: dict[object, Callable[[], None]] = {}
+        self._in_use: dict[object, Callable[[], Awaitable[None]]] = {}
         rows = store.episodes()
         for row in rows:
             if row.state != "done" and row.parent is None:
@@ -76,7 +76,7 @@ class RecordedRun:
             (row.plan.task, row.plan.agent) for row in rows if row.parent is None
         )
 
-    def join(self, who: object, player: Player, leave: Callable[[], None]) -> None:
+    def join(self, who: object, player: Player, leave: Callable[[], Awaitable[None]]) -> None:
         """Let an environment record here; the run stays open until it has left.
 
         Args:
@@ -113,10 +113,10 @@ class RecordedRun:
         if self._in_use.pop(who, None) is not None and not self._in_use:
             self.shut()
 
-    def leave_all(self) -> None:
+    async def leave_all(self) -> None:
         """Have every environment leave: the process ends."""
         for leave in list(self._in_use.values()):
-            leave()
+            await leave()
 
     def shut(self) -> None:
         """Close the run, which lets other processes write it."""
@@ -189,7 +189,7 @@ class RecordedRuns:
     async def close(self) -> None:
         """End every recording: the process ends."""
         for run in list(self._open.values()):
-            run.leave_all()
+            await run.leave_all()
 
 
 @functools.cache

@@ -10,9 +10,10 @@ from agentgym.records import Generation, TokenUsage
 
 
 class EpisodeRecording:
-    """Records a live episode in a run; making one marks the recorded episode as running.
+    """Records a live episode in a run; `begin` makes one.
 
-    The episode itself does not know of it: it is recorded after each step and at its end.
+    The episode itself does not know of it: it is recorded after each step and at its end. What is
+    written is compressed and written on the run's own thread. When a call returns, it is on file.
 
     Args:
         store: The run, open for writing.
@@ -43,22 +44,35 @@ class EpisodeRecording:
             first=episode.first,
         )
         self._recorded = self._recorder.steps
+        self._threads = store.threads
 
-    def note(self, *lines: str) -> None:
+    @classmethod
+    async def begin(cls, store: RunStore, episode_id: int, episode: Episode) -> EpisodeRecording:
+        """Mark the recorded episode as running and return its recording.
+
+        Raises:
+            RecordError: It cannot be recorded, or is done.
+        """
+        return await store.threads.finish(cls, store, episode_id, episode)
+
+    async def note(self, *lines: str) -> None:
         """Add lines to the episode's log; empty ones are left out."""
-        self._recorder.note("\n".join(line for line in lines if line))
+        await self._threads.finish(self._recorder.note, "\n".join(filter(None, lines)))
 
-    def take_steps(self) -> None:
+    async def take_steps(self) -> None:
         """Record all steps of the episode that are not recorded yet.
 
         Raises:
             RecordError: One of them cannot be recorded.
         """
+        await self._threads.finish(self._take_steps)
+
+    def _take_steps(self) -> None:
         for step in self._episode.steps[self._recorded :]:
             self._recorder.step(step)
             self._recorded += 1
 
-    def finish(
+    async def finish(
         self,
         ending: Ending,
         *,
@@ -77,16 +91,20 @@ class EpisodeRecording:
         Raises:
             RecordError: It cannot be recorded.
         """
-        self.take_steps()
-        self._recorder.finish(
-            ending.verdict,
-            duration_s=duration_s,
-            error=ending.reason,
-            audit=self._episode.audit,
-            refused=refused,
-            generations=generations,
-        )
-        self.over = True
+
+        def write() -> None:
+            self._take_steps()
+            self._recorder.finish(
+                ending.verdict,
+                duration_s=duration_s,
+                error=ending.reason,
+                audit=self._episode.audit,
+                refused=refused,
+                generations=generations,
+            )
+            self.over = True
+
+        await self._threads.finish(write)
 
 
 def record_end(
@@ -94,7 +112,7 @@ def record_end(
 ) -> None:
     """Record the end of an episode that is not live: it could not be started, or its process died.
 
-    Its earlier steps stay.
+    Its earlier steps stay. It waits for the disk; an event loop calls it on ``store.threads``.
 
     Args:
         store: The run, open for writing.

@@ -85,13 +85,9 @@ def make(
     task = load_built(task_id, mcp)
     provider = shared_provider(portal(), sandbox)
     environment = Environment(task, provider, max_steps=max_steps, user=user)
-    opening = {
-        "task_id": task_id,
-        "agent": record_as,
-        "sandbox": sandbox,
-        "max_steps": max_steps,
-    }
-    env = _gym_env(environment, record, opening, seed=seed, render_mode=render_mode)
+    opening = {"agent": record_as, "sandbox": sandbox, "max_steps": max_steps}
+    options = {"seed": seed, "render_mode": render_mode}
+    env = _gym_env(task_id, environment, record, opening, **options)
     recorded = {} if record is None else {"record": str(record), "record_as": record_as}
     env.spec = spec_of(
         task_id,
@@ -107,7 +103,11 @@ def make(
 
 
 def _gym_env(
-    environment: Environment, record: str | Path | None, opening: Mapping[str, Any], **options: Any
+    task_id: str,
+    environment: Environment,
+    record: str | Path | None,
+    opening: Mapping[str, Any],
+    **options: Any,
 ) -> GymEnv:
     """Make the Gymnasium class of an environment, with its record if there is one."""
     from agentgym.env.gym import GymEnv
@@ -117,18 +117,16 @@ def _gym_env(
         return GymEnv(environment, **options)
 
     async def opened() -> GymRecording:
-        from agentgym.env.gym_recording import open_recording
+        from agentgym.env.gym_recording import open_recordings
 
-        return open_recording(record, environment, **opening)
-
-    async def closed(recording: GymRecording) -> None:
-        recording.close("")
+        (recording,) = await open_recordings(record, [(task_id, environment)], **opening)
+        return recording
 
     recording = portal().run(opened())
     try:
         return GymEnv(environment, recording=recording, **options)
     except BaseException:
-        portal().run(closed(recording))
+        portal().run(recording.close(""))
         raise
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -20,16 +20,28 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 from numpy.typing import NDArray
 
+from agentgym.env.labels import Labels
 from agentgym.env.lane import GRACE_S, Lane, LaneResult
+from agentgym.env.lookahead import LookAhead
 from agentgym.env.portal import portal
 from agentgym.env.spaces import ToolCallSpace, observation_space
+from agentgym.env.vector_arguments import (
+    is_seed,
+    read_actions,
+    read_lanes,
+    read_mode,
+    read_options,
+    read_seeds,
+)
 from agentgym.env.vector_infos import make_room
-from agentgym.errors import ConfigError
-from agentgym.records import Action, ObservationLimits
+from agentgym.errors import ConfigError, RecordError
+from agentgym.records import ObservationLimits
+from agentgym.sandbox.pool import PooledProvider
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode
+    from agentgym.env.gym_recording import GymRecording
 
 TIMEOUT_S: Final = 900.0
 
@@ -60,6 +72,10 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
             ``infos["final_info"]``) or ``"Disabled"``.
         timeout_s: Seconds that one lane's reset or step may take, the judgement included. A
             lane that takes longer ends unscored with ``"error:sandbox"``.
+        pool: The provider of the environments, if it starts sandboxes ahead: it is told of the
+            lanes' next episodes, and is closed with this vector environment.
+        recordings: Record the episodes, one for each lane; they are closed with this vector
+            environment. Empty: nothing is recorded.
 
     Raises:
         ConfigError: An argument is wrong.
@@ -67,6 +83,7 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
     Attributes:
         autoreset_mode: As given.
         environments: The environment of each lane.
+        recordings: The recording of each lane; empty if nothing is recorded.
     """
 
     def __init__(
@@ -77,13 +94,17 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
         seed: int | None = None,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         timeout_s: float = TIMEOUT_S,
+        pool: PooledProvider | None = None,
+        recordings: Sequence[GymRecording] = (),
     ) -> None:
-        each = _for_each_lane(environments, num_envs)
-        if seed is not None and not _is_seed(seed):
+        each = read_lanes(environments, num_envs)
+        if recordings and len(recordings) != len(each):
+            raise ConfigError(f"expected {len(each)} recordings, got {len(recordings)}")
+        if seed is not None and not is_seed(seed):
             raise ConfigError(f"seed: expected None or an integer from 0 on, got {seed!r}")
         if not isinstance(timeout_s, int | float) or not timeout_s > 0:
             raise ConfigError(f"timeout_s: expected a positive number, got {timeout_s!r}")
-        self.autoreset_mode = _read_mode(autoreset_mode)
+        self.autoreset_mode = read_mode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
         self.num_envs, self.environments = len(each), each
         limits = functools.reduce(_widest, [one.observation_limits for one in each])
@@ -95,10 +116,18 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         if any(one.tools != each[0].tools for one in each):
             self.action_space = Tuple([ToolCallSpace(one.tools) for one in each])
-        self._lanes = [Lane(one, space, timeout_s) for one in each]
+        self.recordings = tuple(recordings)
+        self._lanes = [
+            Lane(
+                *(one, space, timeout_s),
+                recording=recording,
+                look_ahead=_look_ahead(one, pool, self.autoreset_mode),
+            )
+            for one, recording in zip(each, self.recordings or (None,) * len(each), strict=True)
+        ]
         self._seed, self._begun = seed, False
         self._portal = portal()
-        closing = functools.partial(_close, tuple(dict.fromkeys(each)))
+        closing = functools.partial(_close, tuple(self._lanes), pool)
         self._close_all = closing
         self._abandoned = weakref.finalize(self, self._portal.start, closing)
         self._abandoned.atexit = False  # the providers close all sandboxes then
@@ -130,26 +159,33 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
             seed: The seed of the first lane, the next has the next number; or one for each lane.
                 A lane without one draws it from its own generator.
             options: ``{"reset_mask": bool[num_envs]}`` begins episodes in these lanes only; the
-                others keep theirs and their last observation.
+                others keep theirs and their last observation. If the episodes are recorded,
+                ``group`` and ``metadata`` label those that this reset begins (docs/record.md):
+                one value for all lanes, or one for each.
 
         Returns:
             The batched observations, and the infos of the lanes that began.
 
         Raises:
-            ValueError: There are too few or too many seeds, or the mask has another shape or
-                chooses no lane.
+            ValueError: There are too few or too many seeds or labels, or the mask has another
+                shape or chooses no lane.
             TypeError: The mask is no array of bool.
-            ConfigError: A seed is no integer from 0 on, or an option is unknown.
+            ConfigError: A seed is no integer from 0 on, or an option is unknown or wrong.
             gymnasium.error.ResetNeeded: The mask leaves out a lane that has no episode.
         """
         self._must_be_open()
-        mask = self._read_mask(options)
-        seeds = self._read_seeds(seed)
+        chosen = read_options(options, self.num_envs, recorded=bool(self.recordings))
+        mask = chosen.mask
+        seeds = read_seeds(self._seed if seed is None else seed, self.num_envs)
         if not mask.all() and not self._begun:
             raise ResetNeeded("a lane outside of reset_mask has no episode: reset all lanes first")
         works = [
-            functools.partial(self._begin, lane, one) if chosen else functools.partial(_wait, lane)
-            for lane, one, chosen in zip(self._lanes, seeds, mask, strict=True)
+            functools.partial(self._begin, lane, one, labels)
+            if begins
+            else functools.partial(_wait, lane)
+            for lane, one, labels, begins in zip(
+                self._lanes, seeds, chosen.labels, mask, strict=True
+            )
         ]
         observations, *_, infos = self._batch(self._run(works))
         self._seed = None
@@ -180,7 +216,7 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
             gymnasium.error.ResetNeeded: A lane has no episode. Nothing is done in any lane then.
         """
         self._must_be_open()
-        given = self._read_actions(actions)
+        given = read_actions(actions, self.num_envs)
         if not self._begun:
             raise ResetNeeded("there are no episodes to step: call reset() first")
         if self.autoreset_mode is AutoresetMode.DISABLED:
@@ -201,14 +237,18 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
         return self._batch(self._run(works))
 
     def close_extras(self) -> None:
-        """End all episodes and close the environments."""
+        """End all episodes and close the environments.
+
+        Raises:
+            RecordError: The end of an episode cannot be recorded.
+        """
         self._abandoned.detach()
         self._begun = False
         if not self._portal.closed:
             self._portal.run(self._close_all())
 
-    async def _begin(self, lane: Lane, seed: int | None) -> tuple[LaneResult, None]:
-        return await lane.reset(seed), None
+    async def _begin(self, lane: Lane, seed: int | None, labels: Labels) -> tuple[LaneResult, None]:
+        return await lane.reset(seed, labels), None
 
     async def _advance(self, lane: Lane, action: object) -> tuple[LaneResult, LaneResult | None]:
         """Return the row of a lane, and the end of the episode if another one began in it."""
@@ -270,48 +310,6 @@ class VectorEnvironment(VectorEnv[dict[str, Any], Sequence[Any], NDArray[Any]]):
         if self.closed:
             raise ClosedEnvironmentError("this environment is closed: make a new one")
 
-    def _read_actions(self, actions: object) -> list[Any]:
-        if isinstance(actions, Mapping | str | bytes | Action) or not isinstance(actions, Iterable):
-            raise TypeError(
-                f"expected a sequence of {self.num_envs} actions, one a lane, "
-                f"got {type(actions).__name__}"
-            )
-        given = list(actions)
-        if len(given) != self.num_envs:
-            raise ValueError(f"expected {self.num_envs} actions, one a lane, got {len(given)}")
-        return given
-
-    def _read_seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
-        if seed is None:
-            seed = self._seed
-        if seed is None:
-            return [None] * self.num_envs
-        if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
-            seed = [int(seed) + number for number in range(self.num_envs)]
-        if isinstance(seed, str) or not isinstance(seed, Iterable):
-            raise ConfigError(f"seed: expected an integer or one for each lane, got {seed!r}")
-        seeds = [int(one) if isinstance(one, np.integer) else one for one in seed]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"expected {self.num_envs} seeds, one a lane, got {len(seeds)}")
-        for one in seeds:
-            if one is not None and not _is_seed(one):
-                raise ConfigError(f"seed: expected None or an integer from 0 on, got {one!r}")
-        return seeds
-
-    def _read_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
-        given = dict(options or {})
-        mask = given.pop("reset_mask", np.ones(self.num_envs, np.bool_))
-        if given:
-            raise ConfigError(f"reset takes only 'reset_mask', got {', '.join(map(repr, given))}")
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            got = getattr(mask, "dtype", type(mask).__name__)
-            raise TypeError(f"reset_mask: expected bool[{self.num_envs}], got {got}")
-        if mask.shape != (self.num_envs,):
-            raise ValueError(f"reset_mask: expected bool[{self.num_envs}], got {mask.shape}")
-        if not mask.any():
-            raise ValueError("reset_mask: expected at least one True, got none")
-        return mask
-
 
 async def _wait(lane: Lane) -> tuple[LaneResult, None]:
     return lane.wait(), None
@@ -328,43 +326,42 @@ async def _together(
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await asyncio.gather(*(lane.leave() for lane in lanes))
+        await asyncio.gather(*(lane.leave("interrupted") for lane in lanes))
         raise
 
 
-async def _close(environments: Sequence[Environment]) -> None:
-    """Close environments. One that does not close in time goes on to do so in the background."""
+async def _close(lanes: Sequence[Lane], pool: PooledProvider | None) -> None:
+    """Close what the lanes use. What does not close in time goes on to do so in the background.
+
+    Raises:
+        RecordError: The end of an episode cannot be recorded.
+    """
+    await asyncio.gather(*(lane.close() for lane in lanes))
+    environments = dict.fromkeys(lane.environment for lane in lanes)
     closing = [asyncio.ensure_future(one.close()) for one in environments]
+    if pool is not None:
+        closing.append(asyncio.ensure_future(pool.close()))
     await asyncio.wait(closing, timeout=10 * GRACE_S)
+    unrecorded: list[RecordError] = []
+    for recording in (lane.recording for lane in lanes if lane.recording is not None):
+        try:
+            await recording.close("closed before its end")
+        except RecordError as error:
+            unrecorded.append(error)
+    if unrecorded:
+        raise unrecorded[0]
 
 
-def _for_each_lane(
-    environments: Environment | Sequence[Environment], num_envs: int | None
-) -> tuple[Environment, ...]:
-    """Return the environment of each lane."""
-    several = isinstance(environments, Sequence)
-    if num_envs is None and several:
-        num_envs = len(cast("Sequence[Environment]", environments))
-    if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:
-        raise ConfigError(f"num_envs: expected a positive integer, got {num_envs!r}")
-    if not several:
-        return (cast("Environment", environments),) * num_envs
-    each = tuple(cast("Sequence[Environment]", environments))
-    if len(each) != num_envs:
-        raise ConfigError(f"expected {num_envs} environments, one a lane, got {len(each)}")
-    return each
-
-
-def _read_mode(mode: str | AutoresetMode) -> AutoresetMode:
-    try:
-        return AutoresetMode(mode)
-    except ValueError:
-        known = ", ".join(repr(one.value) for one in AutoresetMode)
-        raise ConfigError(f"autoreset_mode: expected one of {known}, got {mode!r}") from None
-
-
-def _is_seed(seed: object) -> bool:
-    return isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0
+def _look_ahead(
+    environment: Environment, pool: PooledProvider | None, mode: AutoresetMode
+) -> LookAhead | None:
+    """Return what prepares the next episode of a lane, None if its start cannot be known."""
+    if pool is None or environment.provider is not pool:
+        return None
+    if mode is AutoresetMode.DISABLED and environment.task.manifest.params:
+        # The caller chooses the seed, and every seed has a setup of its own.
+        return None
+    return LookAhead(environment, pool)
 
 
 def _widest(one: ObservationLimits, other: ObservationLimits) -> ObservationLimits:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -25,15 +24,12 @@ from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Step
 from agentgym.rollout.run import EpisodeResult, run_episode
-from agentgym.sandbox.pool import PooledProvider, PoolStatistics
+from agentgym.sandbox.pool import PooledProvider, PoolStatistics, spare_memory_mb
 from agentgym.task.load import find_task
 from agentgym.verify.judge.opening import open_judge
 
 RunOne = Callable[[EpisodeRow, Callable[[Step], None]], Awaitable[EpisodeResult]]
 """Runs one episode to its recorded end and reports every step."""
-
-# Share of the machine's memory for sandboxes that wait for an episode.
-_SPARE_SHARE = 0.25
 
 
 async def _nothing(queue: Queue) -> None:
@@ -62,7 +58,7 @@ async def evaluate(
     """
     size = min(settings.jobs if settings.pool is None else settings.pool, len(store.episodes()))
     started_by: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
-    provider = PooledProvider(started_by, size=size, memory_mb=_spare_memory_mb())
+    provider = PooledProvider(started_by, size=size, memory_mb=spare_memory_mb())
     episodes = _Episodes(store, settings, provider, unrunnable, create)
 
     async def look_ahead(queue: Queue) -> None:
@@ -101,7 +97,8 @@ class _Episodes:
             agent = self._create(row.plan.agent)
         except AgentGymError as error:
             ending = failed(error)
-            record_end(self._store, row, settings.sandbox, ending, 0.0)
+            ended = (self._store, row, settings.sandbox, ending, 0.0)
+            await self._store.threads.finish(record_end, *ended)
             return EpisodeResult(ending.verdict, row.steps, row.usage, 0.0, 0.0, ending.error)
         return await run_episode(
             environment,
@@ -179,7 +176,3 @@ async def run_all(
         except ExceptionGroup as failures:
             # Only a failure to record gets here, and it is the same one for every worker.
             raise failures.exceptions[0] from None
-
-
-def _spare_memory_mb() -> float:
-    return _SPARE_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -32,6 +33,8 @@ _PART = ("run.db.part", "run.db.part-wal", "run.db.part-shm", "run.db.part-journ
 class Database:
     """A connection to a run's database; the writing connection holds the run's lock.
 
+    Any thread may use it; one statement, or one transaction, runs at a time.
+
     Args:
         folder: The run folder.
         readonly: False to write, which takes the lock.
@@ -43,6 +46,7 @@ class Database:
 
     def __init__(self, folder: Path, *, readonly: bool) -> None:
         self.path = folder / "run.db"
+        self._turn = threading.RLock()
         _admit(folder, to_write=not readonly)
         with contextlib.ExitStack() as undo:
             self._lock = None if readonly else undo.enter_context(writer_lock(folder))
@@ -78,7 +82,9 @@ class Database:
             # A reader of a WAL database creates a file beside it; here it could not, and need not.
             address += "&immutable=1"
         with self._reported():
-            connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=30)
+            connection = sqlite3.connect(
+                address, uri=True, isolation_level=None, timeout=30, check_same_thread=False
+            )
         connection.row_factory = sqlite3.Row
         return connection
 
@@ -140,34 +146,35 @@ class Database:
 
     def execute(self, statement: str, values: Values = ()) -> int:
         """Run and commit one statement; return the id of the inserted row."""
-        with self._reported():
+        with self._turn, self._reported():
             self._bounds.begin()
             return self._connection.execute(statement, values).lastrowid or 0
 
     def execute_many(self, statement: str, rows: Iterable[Values]) -> None:
         """Run one statement for every row of values."""
-        with self._reported():
+        with self._turn, self._reported():
             self._bounds.begin()
             self._connection.executemany(statement, rows)
 
     def rows(self, query: str, values: Values = ()) -> list[sqlite3.Row]:
         """Return all rows of a query."""
-        with self._reported():
+        with self._turn, self._reported():
             self._bounds.begin()
             return self._bounds.collect(self._connection.execute(query, values))
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit the statements inside together, or not at all."""
-        self.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.execute("COMMIT")
-        except BaseException:
-            # SQLite has already rolled back if the disk was full.
-            if self._connection.in_transaction:
-                self.execute("ROLLBACK")
-            raise
+        with self._turn:
+            self.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                # SQLite has already rolled back if the disk was full.
+                if self._connection.in_transaction:
+                    self.execute("ROLLBACK")
+                raise
 
     def fold_log(self) -> None:
         """Move a long log into the database file: two fsyncs, so between episodes, not steps."""

@@ -54,6 +54,7 @@ class Endings:
     ) -> None:
         self._folder, self._database = folder, database
         self._packing, self._blobs = packing, blobs
+        self._sizes: dict[str, int] | None = None
 
     def begin(self, episode_id: int, began_s: float) -> None:
         """Record the start of an episode; a resumed episode keeps the time of its first start."""
@@ -74,6 +75,8 @@ class Endings:
             RecordError: The disk is full.
         """
         name = "" if state is None else self._blobs.put(state)
+        if state is not None and self._sizes is not None:
+            self._sizes[name] = len(state)
         self._database.execute(
             "UPDATE endings SET ended_s = ?, evidence = ?, state = ?, state_bytes = ?, unkept = ?"
             " WHERE episode = ?",
@@ -82,6 +85,11 @@ class Endings:
                 *(len(state or b""), ending.unkept, episode_id),
             ),
         )
+
+    def remove(self, episode_id: int) -> None:
+        """Remove the ending of an episode that is played again."""
+        self._sizes = None
+        self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
 
     def find(self, episode_id: int) -> Ending | None:
         """Return the ending of an episode, None if the record has none.
@@ -113,10 +121,19 @@ class Endings:
 
     def kept(self) -> tuple[int, int]:
         """Return the number of kept final states and their bytes; equal states count once."""
-        rows = self._rows("SELECT state, MAX(state_bytes) AS n FROM endings GROUP BY state")
-        sizes = [row["n"] for row in rows if row["state"]]
         count = self._rows("SELECT COUNT(*) AS n FROM endings WHERE state != ''")
-        return (count[0]["n"] if count else 0), sum(sizes)
+        return (count[0]["n"] if count else 0), sum(self._read_sizes().values())
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of all kept final states. The writer reads the record once, not at each episode."""
+        if self._sizes is None:
+            self._sizes = self._read_sizes()
+        return sum(self._sizes.values())
+
+    def _read_sizes(self) -> dict[str, int]:
+        rows = self._rows("SELECT state, MAX(state_bytes) AS n FROM endings GROUP BY state")
+        return {row["state"]: row["n"] for row in rows if row["state"]}
 
     def unkept(self) -> dict[int, str]:
         """Return the reasons why final states were not kept, by episode."""

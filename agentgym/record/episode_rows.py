@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.database import Database
+from agentgym.record.lineage import origin_of
 from agentgym.record.packing import Packing
 from agentgym.record.reading import NUMBER, expect, read
 from agentgym.record.refused import RefusedReplies
@@ -22,7 +23,7 @@ _TOKENS = ("prompt", "completion", "cached")
 _KINDS = {
     **{"task": str, "seed": int, "trial": int, "agent": str, "sandbox": str | None},
     **{"reset_s": NUMBER, "duration_s": NUMBER},
-    **{"state": str, "episode_group": str | None, "parent": int | None, "parent_step": int | None},
+    **{"state": str, "episode_group": str | None},
 }
 """Types of columns that reading checks, because SQLite accepts any value in any column."""
 
@@ -70,12 +71,15 @@ class EpisodeRow:
         error: Reason why the episode has no score, or how its policy failed; else empty.
         reset_s: Wall time of the reset, in seconds.
         duration_s: Wall time of the whole episode in seconds; of its last run if it was resumed.
-        steps: Number of recorded steps.
-        usage: Tokens of all steps, and of replies that ended the episode without one.
-        parent: ``(episode id, k)`` for a branch that shares the first `k` steps, else None.
+        steps: Number of steps, those before a fork or a branch included.
+        usage: Tokens of its steps, and of replies that ended the episode without one. Tokens of the
+            steps before a fork or a branch belong to its parent.
+        parent: ``(episode id, k)`` if it left another episode after `k` steps, else None.
         log: Notes about the run of the episode, one a line.
         audit: Audit of the sandbox, None if it was not recorded.
         prepared: Digest of the state that its setup left, empty if it was not recorded.
+        forked: Whether it began in a live fork of its parent; else the steps of its parent were
+            executed again.
     """
 
     id: int
@@ -95,6 +99,7 @@ class EpisodeRow:
     log: str = ""
     audit: Audit | None = None
     prepared: str = ""
+    forked: bool = False
 
 
 class EpisodeRows:
@@ -120,6 +125,7 @@ class EpisodeRows:
             raise RecordError("it is done but has no verdict; resume the run to repeat it")
         for name, kind in _KINDS.items():
             expect(row[name], name, kind)
+        origin = origin_of(row)
         return EpisodeRow(
             id=row["id"],
             plan=EpisodePlan(
@@ -135,13 +141,14 @@ class EpisodeRows:
             error=self._value(row, "error", str, ""),
             reset_s=row["reset_s"],
             duration_s=row["duration_s"],
-            steps=row["steps"] or 0,
+            steps=origin.shared + (row["steps"] or 0),
             usage=TokenUsage(*(int(expect(row[name] or 0, name, NUMBER)) for name in _TOKENS))
             + self._refused.usage(row["id"]),
-            parent=None if row["parent"] is None else (row["parent"], row["parent_step"] or 0),
+            parent=None if origin.parent is None else (origin.parent, origin.at),
             log=self._value(row, "log", str, ""),
             audit=self._audit(row["audit"]),
             prepared=self._setups.find(row["id"]),
+            forked=origin.forked,
         )
 
     def _value(self, row: sqlite3.Row, field: str, kind: type[T], absent: U) -> T | U:

@@ -1,7 +1,8 @@
 """Stores the generations of models in a column and a blob: arrays are stored as arrays.
 
 The blob of a step holds the bytes of all its arrays in sequence, little-endian; the column lists
-their dtypes and shapes in numpy's notation: ``{"logprobs": ["<f4", [17]]}``.
+their dtypes and shapes in numpy's notation: ``{"logprobs": ["<f4", [17]]}``. Of a prompt it holds
+the ids that an earlier generation lacks (`prompts`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from agentgym.record.packing import Packing
+from agentgym.record.prompts import PromptBase, RecentTokens
 from agentgym.record.reading import read
 from agentgym.records import Generation, Json, TokenTrace
 
@@ -40,13 +42,14 @@ class _Arrays:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """The written form of one generation."""
+    """The written form of one generation; with a base, `prompt_ids` are the ids after it."""
 
     arrays: _Arrays = field(default_factory=_Arrays)
     finish_reason: str | None = None
     policy_version: str | None = None
     sampling: Mapping[str, Json] | None = None
     rejected: bool = False
+    prompt_base: PromptBase | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +70,37 @@ class GenerationColumn:
     def __init__(self, packing: Packing) -> None:
         self._packing = packing
 
-    def pack(self, generations: tuple[Generation, ...] | None) -> str | None:
+    def pack(
+        self, generations: tuple[Generation, ...] | None, step: int, recent: RecentTokens
+    ) -> str | None:
         """Return the column; None if the generations are not known.
+
+        Args:
+            generations: The generations of a step.
+            step: Index of the step.
+            recent: The generations before it in the trajectory.
 
         Raises:
             RecordError: The blob cannot be written.
         """
         if generations is None:
             return None
-        data = bytearray()
-        written = tuple(_written(generation, data) for generation in generations)
+        data, written = bytearray(), list[_Written]()
+        for number, generation in enumerate(generations):
+            written.append(_written(generation, recent, data))
+            recent = recent.after_one(step, number, generation.tokens)
         blob = self._packing.blobs.put(bytes(data)) if data else None
-        return self._packing.pack(_Column(written, blob))
+        return self._packing.pack(_Column(tuple(written), blob))
 
-    def unpack(self, column: object) -> tuple[Generation, ...] | None:
+    def unpack(
+        self, column: object, step: int, recent: RecentTokens
+    ) -> tuple[Generation, ...] | None:
         """Return the generations of a column that `pack` returned.
+
+        Args:
+            column: The column.
+            step: Index of the step.
+            recent: The generations before it in the trajectory.
 
         Raises:
             ValueError: The column is damaged; the message names the field.
@@ -91,17 +110,21 @@ class GenerationColumn:
             return None
         found = read(_Column, self._packing.unpack(column, "generations"), "generations")
         data = b"" if found.blob is None else self._packing.blobs.get(found.blob)
-        source = _Source(data)
-        generations = tuple(source.generation(written) for written in found.generations)
+        source, generations = _Source(data), list[Generation]()
+        for number, written in enumerate(found.generations):
+            generations.append(source.generation(written, recent))
+            recent = recent.after_one(step, number, generations[-1].tokens)
         if source.left:
             raise ValueError(f"generations.blob: {source.left} bytes that belong to no array")
-        return generations
+        return tuple(generations)
 
 
-def _written(generation: Generation, data: bytearray) -> _Written:
-    arrays = {}
+def _written(generation: Generation, recent: RecentTokens, data: bytearray) -> _Written:
+    arrays, base = {}, None
     for name, dtype in _DTYPES.items():
         if (array := getattr(generation.tokens, name)) is not None:
+            if name == "prompt_ids":
+                base, array = recent.split(array)
             arrays[name] = (dtype, tuple(array.shape))
             data += array.astype(dtype, copy=False).tobytes()
     return _Written(
@@ -110,6 +133,7 @@ def _written(generation: Generation, data: bytearray) -> _Written:
         generation.policy_version,
         generation.sampling,
         generation.rejected,
+        base,
     )
 
 
@@ -123,13 +147,18 @@ class _Source:
     def left(self) -> int:
         return len(self._data)
 
-    def generation(self, written: _Written) -> Generation:
+    def generation(self, written: _Written, recent: RecentTokens) -> Generation:
         where = "generations.arrays"
         arrays = {
             name: self._array(f"{where}.{name}", dtype, *layout)
             for name, dtype in _DTYPES.items()
             if (layout := getattr(written.arrays, name)) is not None
         }
+        if written.prompt_base is not None:
+            try:
+                arrays["prompt_ids"] = recent.join(written.prompt_base, arrays["prompt_ids"])
+            except (KeyError, ValueError) as error:
+                raise ValueError(f"generations.prompt_base: {error}") from error
         try:
             tokens = TokenTrace(**arrays)
         except ValueError as error:

@@ -16,6 +16,7 @@ from typing import Any
 
 from agentgym.errors import RecordError
 from agentgym.record.database import Database
+from agentgym.record.lineage import Lineage
 from agentgym.record.packing import Packing
 from agentgym.record.reading import expect, read
 from agentgym.record.recorder import write_verdict
@@ -48,17 +49,20 @@ class History:
         folder: The run folder, for messages.
         database: The run's database.
         packing: Packs values into columns.
+        lineage: Reads trajectories.
     """
 
-    def __init__(self, folder: Path, database: Database, packing: Packing) -> None:
+    def __init__(
+        self, folder: Path, database: Database, packing: Packing, lineage: Lineage
+    ) -> None:
+        self._lineage = lineage
         self._folder = folder
         self._database = database
         self._packing = packing
 
     def trajectory(self, episode_id: int) -> str:
         """Return the digest of an episode's recorded steps, durations included: 64 hex digits."""
-        query = "SELECT digest FROM steps WHERE episode = ? ORDER BY step"
-        rows = self._database.rows(query, (episode_id,))
+        rows = self._lineage.rows(episode_id, "digest")
         digests = "\n".join(str(row["digest"]) for row in rows)
         return hashlib.sha256(digests.encode(errors="replace")).hexdigest()
 

@@ -83,6 +83,12 @@ ALTER TABLE episodes ADD COLUMN episode_group TEXT;
 ALTER TABLE episodes ADD COLUMN metadata TEXT;
 """
 
+# Until format 5 every branch held copies of the steps before it, and every prompt was whole.
+_FORMAT_5: Final = """
+ALTER TABLE episodes ADD COLUMN shared INTEGER NOT NULL DEFAULT 0; -- steps read from the parent
+ALTER TABLE episodes ADD COLUMN forked INTEGER NOT NULL DEFAULT 0;
+"""
+
 _COPIED_BYTES: Final = 512 << 20
 """The largest database of an older format that a reader copies into memory."""
 
@@ -126,7 +132,14 @@ def _rename_setting(connection: sqlite3.Connection, old: str, new: str) -> None:
             connection.execute("UPDATE meta SET value = ? WHERE key = 'settings'", values)
 
 
-_MIGRATIONS: Final = (_Migration("agentgym.run/4", _FORMAT_4, _to_format_4),)
+def _no_rows(connection: sqlite3.Connection, folder: Path) -> None:
+    """Change no rows."""
+
+
+_MIGRATIONS: Final = (
+    _Migration("agentgym.run/4", _FORMAT_4, _to_format_4),
+    _Migration("agentgym.run/5", _FORMAT_5, _no_rows),
+)
 
 FORMAT: Final = _MIGRATIONS[-1].format
 """Format that is written."""

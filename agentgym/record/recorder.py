@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.database import Database
 from agentgym.record.packing import Packing
+from agentgym.record.prompts import KEPT, RecentTokens
 from agentgym.record.refused import RefusedReplies
 from agentgym.record.step_rows import INSERT, StepRows
 from agentgym.records import Audit, Generation, Step, TokenUsage, Verdict
@@ -33,11 +35,22 @@ class Recorder:
         self._refused = RefusedReplies(database, packing)
         self._episode_id = episode_id
         self._recorded = recorded
+        self._recent = RecentTokens()
 
     @property
     def steps(self) -> int:
         """Number of recorded steps of the episode."""
         return self._recorded[self._episode_id]
+
+    def follow(self, steps: Sequence[Step]) -> None:
+        """Note the recorded steps of a resumed or forked episode; later prompts build on them.
+
+        Args:
+            steps: The recorded steps, as read from the record or taken again.
+        """
+        self._recent = RecentTokens()
+        for step in steps[-KEPT:]:
+            self._recent = self._recent.after(step.index, step.decision.generations or ())
 
     def step(self, step: Step) -> None:
         """Record a finished step; when this returns, the death of the process cannot lose it.
@@ -54,8 +67,10 @@ class Recorder:
             raise self._refusal(step, f"the record cannot hold {usage}")
         if not math.isfinite(duration_s):
             raise self._refusal(step, f"the record cannot hold a duration of {duration_s}")
-        self._database.execute(INSERT, self._rows.row(self._episode_id, step))
+        row = self._rows.row(self._episode_id, step, self._recent)
+        self._database.execute(INSERT, row)
         self._recorded[self._episode_id] += 1
+        self._recent = self._recent.after(step.index, step.decision.generations or ())
 
     def _refusal(self, step: Step, why: str) -> RecordError:
         path = self._database.path.parent

@@ -10,10 +10,12 @@ from typing import Final
 from agentgym.record.database import Database
 from agentgym.record.generations import GenerationColumn
 from agentgym.record.packing import Packing
+from agentgym.record.prompts import RecentTokens
 from agentgym.record.reading import read
 from agentgym.records import Generation, TokenUsage
 
 _COUNTS: Final = ("prompt", "completion", "cached")
+_NO_STEP: Final = -1
 _QUERY: Final = "SELECT * FROM refused_replies WHERE episode = ?"
 
 
@@ -39,7 +41,7 @@ class RefusedReplies:
                 "INSERT INTO refused_replies VALUES (?, ?, ?, ?, ?)",
                 (
                     *(episode_id, usage.prompt, usage.completion, usage.cached),
-                    self._generations.pack(generations),
+                    self._generations.pack(generations, _NO_STEP, RecentTokens()),
                 ),
             )
 
@@ -61,5 +63,5 @@ class RefusedReplies:
             ValueError, RecordError: The row is damaged.
         """
         for row in self._database.rows(_QUERY, (episode_id,)):
-            return self._generations.unpack(row["generations"])
+            return self._generations.unpack(row["generations"], _NO_STEP, RecentTokens())
         return ()

@@ -10,6 +10,7 @@ from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.generations import GenerationColumn
 from agentgym.record.packing import Packing
+from agentgym.record.prompts import RecentTokens
 from agentgym.record.reading import NUMBER, expect, read
 from agentgym.records import Step, StepEvent, StepEventKind, TokenUsage
 
@@ -37,6 +38,19 @@ def row_digest(columns: tuple[Value, ...]) -> str:
     return hashlib.sha256("\t".join(map(str, told)).encode("ascii", "replace")).hexdigest()
 
 
+def copied_row(row: sqlite3.Row, episode_id: int) -> tuple[Value, ...]:
+    """Return the values of `INSERT` for the step of a row as a step of another episode.
+
+    Raises:
+        RecordError: The row does not match its digest.
+    """
+    columns = tuple(row[name] for name in COLUMNS)
+    if row_digest(columns) != row["digest"]:
+        raise RecordError(f"step {row['step']} of episode {row['episode']} is damaged")
+    columns = (episode_id, *columns[1:])
+    return (*columns, row_digest(columns))
+
+
 class StepRows:
     """Writes and reads the rows of steps.
 
@@ -48,8 +62,13 @@ class StepRows:
         self._packing = packing
         self._generations = GenerationColumn(packing)
 
-    def row(self, episode_id: int, step: Step) -> tuple[Value, ...]:
+    def row(self, episode_id: int, step: Step, recent: RecentTokens) -> tuple[Value, ...]:
         """Return the values of `INSERT` for a step.
+
+        Args:
+            episode_id: Id of the episode.
+            step: The step.
+            recent: The generations before it in the trajectory.
 
         Raises:
             RecordError: A blob cannot be written.
@@ -61,12 +80,16 @@ class StepRows:
             self._packing.pack_text(codec.decision_to_text(decision)),
             self._packing.pack_observation(step.observation),
             self._packing.pack(step.events),
-            self._generations.pack(decision.generations),
+            self._generations.pack(decision.generations, step.index, recent),
         )
         return (*columns, row_digest(columns))
 
-    def step(self, row: sqlite3.Row) -> Step:
+    def step(self, row: sqlite3.Row, recent: RecentTokens) -> Step:
         """Return the step of a row.
+
+        Args:
+            row: The row.
+            recent: The generations before it in the trajectory.
 
         Raises:
             ValueError, RecordError: The row is damaged; the message names the column.
@@ -79,7 +102,7 @@ class StepRows:
         decision = codec.decision_from_json(
             self._packing.unpack(row["decision"], "decision"),
             usage,
-            self._generations.unpack(row["generations"]),
+            self._generations.unpack(row["generations"], index, recent),
         )
         duration_s = expect(row["duration_s"], "duration_s", NUMBER)
         if row_digest(tuple(row[name] for name in COLUMNS)) != row["digest"]:

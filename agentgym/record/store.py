@@ -18,7 +18,9 @@ from agentgym.record.database import PLAN_COLUMNS, Database, create_database
 from agentgym.record.endings import Endings
 from agentgym.record.episode_rows import EpisodePlan, EpisodeRow, EpisodeRows, plan_values
 from agentgym.record.history import History
+from agentgym.record.lineage import Lineage
 from agentgym.record.packing import Packing
+from agentgym.record.prompts import RecentTokens
 from agentgym.record.reading import expect
 from agentgym.record.recorder import Recorder
 from agentgym.record.refused import RefusedReplies
@@ -32,24 +34,25 @@ from agentgym.records import (
     StepEvent,
     TokenUsage,
 )
+from agentgym.threads import Threads
 
 __all__ = ["EpisodePlan", "EpisodeRow", "RunStore"]
 
 _EPISODES = """
 WITH sums AS (
-    SELECT episode, COUNT(*) AS steps, TOTAL(prompt_tokens) AS prompt,
-           TOTAL(completion_tokens) AS completion, TOTAL(cached_tokens) AS cached
-    FROM steps WHERE episode BETWEEN ?1 AND ?2 GROUP BY episode
+    SELECT s.episode, COUNT(*) AS steps,
+           TOTAL(prompt_tokens) FILTER (WHERE step >= begun) AS prompt,
+           TOTAL(completion_tokens) FILTER (WHERE step >= begun) AS completion,
+           TOTAL(cached_tokens) FILTER (WHERE step >= begun) AS cached
+    FROM steps s JOIN (SELECT id, COALESCE(parent_step, 0) AS begun FROM episodes) p
+    ON p.id = s.episode WHERE s.episode BETWEEN ?1 AND ?2 GROUP BY s.episode
 )
 SELECT e.*, sums.* FROM episodes e LEFT JOIN sums ON sums.episode = e.id
 WHERE e.id BETWEEN ?1 AND ?2 ORDER BY e.id
 """
 
 _WITH_EVENTS = "SELECT episode, step, events FROM steps WHERE events != '[]'"
-_STEPS = """
-SELECT e.length, s.* FROM episodes e
-LEFT JOIN steps s ON s.episode = e.id WHERE e.id = ?1 ORDER BY s.step
-"""
+_LENGTH = "SELECT length, shared FROM episodes WHERE id = ?"
 
 
 class RunStore:
@@ -72,6 +75,8 @@ class RunStore:
         history: Gradings and replaced verdicts of its episodes.
         endings: Times of its episodes, and their kept final states.
         setups: Digests of its episodes' prepared setups.
+        threads: The one thread on which live episodes are recorded, so that no event loop waits
+            for the disk.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
@@ -81,8 +86,10 @@ class RunStore:
         self._packing = Packing(blobs)
         self.endings = Endings(folder, database, self._packing, blobs)
         self._recorded: dict[int, int] = {}
-        self.history = History(folder, database, self._packing)
+        self._lineage = Lineage(database)
+        self.history = History(folder, database, self._packing, self._lineage)
         self.setups = Setups(database)
+        self.threads = Threads(1, "agentgym-record")
         self._steps = StepRows(self._packing)
         self._refused = RefusedReplies(database, self._packing)
         self._episodes = EpisodeRows(database, self._packing, self._refused)
@@ -122,7 +129,8 @@ class RunStore:
             raise
 
     def close(self) -> None:
-        """Close the record; the lock of a writer is released."""
+        """Close the record after the calls in progress; the lock of a writer is released."""
+        self.threads.close()
         self._database.close()
 
     def amend(self, name: str, value: Json) -> None:
@@ -135,17 +143,27 @@ class RunStore:
         text = codec.dumps(dict(self.settings))
         self._database.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
 
-    def add(self, plan: EpisodePlan, parent: tuple[int, int] | None = None) -> int:
+    def add(
+        self,
+        plan: EpisodePlan,
+        parent: tuple[int, int] | None = None,
+        *,
+        shared: int = 0,
+        forked: bool = False,
+    ) -> int:
         """Plan one more episode and return its id.
 
         Args:
             plan: The episode to add.
-            parent: ``(episode id, k)`` if it branches off after `k` steps of another.
+            parent: ``(episode id, k)`` if it leaves another after `k` steps.
+            shared: Number of steps that are the parent's own and are not recorded again, at most
+                `k`. The next recorded step has this index.
+            forked: Whether it begins in a live fork of the parent.
         """
         return self._database.execute(
-            f"INSERT INTO episodes ({', '.join(PLAN_COLUMNS)}, parent, parent_step)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*plan_values(plan), *(parent or (None, None))),
+            f"INSERT INTO episodes ({', '.join(PLAN_COLUMNS)}, parent, parent_step, shared, forked)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*plan_values(plan), *(parent or (None, None)), shared, forked),
         )
 
     # --- reading ---------------------------------------------------------------------------
@@ -172,20 +190,42 @@ class RunStore:
         return self._episode(rows[0])
 
     def steps(self, episode_id: int) -> list[Step]:
-        """Return the recorded steps of an episode.
+        """Return the steps of an episode, those before a fork included.
 
         Raises:
             RecordError: A step is damaged or missing.
         """
-        found = self._database.rows(_STEPS, (episode_id,))
-        rows = [row for row in found if row["step"] is not None]
+        return list(self.iter_steps(episode_id))
+
+    def iter_steps(self, episode_id: int) -> Iterator[Step]:
+        """Yield the steps of an episode one by one, so that few prompts are in memory.
+
+        Raises:
+            RecordError: A step is damaged or missing.
+        """
         with self._reading(f"episode {episode_id}"):
-            lengths = [expect(row["length"], "length", int | None) for row in found[:1]]
-            present = {row["step"] for row in rows}
-            for index in range(max([len(rows), *filter(None, lengths)])):
-                if index not in present:
+            rows, length = self._lineage.rows(episode_id), 0
+            for found in self._database.rows(_LENGTH, (episode_id,)):
+                length = max(found["shared"], expect(found["length"], "length", int | None) or 0)
+            for index in range(max(len(rows), length)):
+                if index >= len(rows) or rows[index]["step"] != index:
                     raise RecordError(f"step {index} is missing")
-        return [self._step(row) for row in rows]
+        recent = RecentTokens()
+        for row in rows:
+            step = self._step(row, recent)
+            recent = recent.after(step.index, step.decision.generations or ())
+            yield step
+
+    def forks(self, episode_id: int) -> tuple[int, ...]:
+        """Return the numbers of steps after which an episode went on in a fork, ascending.
+
+        Background processes ended there, and a re-execution forks there, too.
+
+        Raises:
+            RecordError: The record of a parent is damaged.
+        """
+        with self._reading(f"episode {episode_id}"):
+            return self._lineage.forks(episode_id)
 
     def events(self) -> list[tuple[int, StepEvent]]:
         """Return the events around the agents, each with the id of its episode.
@@ -214,9 +254,9 @@ class RunStore:
         except (RecordError, ValueError, RecursionError) as error:
             raise RecordError(f"{self.folder}: {what} is damaged: {error}") from error
 
-    def _step(self, row: sqlite3.Row) -> Step:
+    def _step(self, row: sqlite3.Row, recent: RecentTokens) -> Step:
         with self._reading(f"step {row['step']} of episode {row['episode']}"):
-            return self._steps.step(row)
+            return self._steps.step(row, recent)
 
     def _episode(self, row: sqlite3.Row) -> EpisodeRow:
         with self._reading(f"episode {row['id']}"):
@@ -275,11 +315,12 @@ class RunStore:
         return Recorder(self._database, self._packing, episode_id, self._recorded)
 
     def reset_episode(self, episode_id: int) -> None:
-        """Put an episode back to planned and remove its steps; its history stays."""
+        """Put an episode back to planned and remove its steps; its history and its forks stay."""
         with self._database.transaction():
+            self._lineage.hand_down(episode_id)
             self._database.execute("DELETE FROM steps WHERE episode = ?", (episode_id,))
             self._database.execute("DELETE FROM checkpoints WHERE episode = ?", (episode_id,))
-            self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
+            self.endings.remove(episode_id)
             self._database.execute("DELETE FROM setups WHERE episode = ?", (episode_id,))
             self._refused.note(episode_id, TokenUsage(), None)
             self._database.execute(

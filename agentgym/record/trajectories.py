@@ -17,7 +17,8 @@ def read_steps(
 ) -> Iterator[tuple[EpisodeRow, Step]]:
     """Yield every recorded step of a run with its episode.
 
-    One episode is in memory at a time. Arrays are numpy arrays: ``step.decision.generations``.
+    A fork or a branch begins with the steps of its parent: ``step.index < episode.parent[1]``. One
+    step is in memory at a time. Arrays are numpy arrays: ``step.decision.generations``.
 
     Args:
         folder: The run folder.
@@ -34,5 +35,5 @@ def read_steps(
         for episode in store.episodes():
             if scored and (episode.verdict is None or not episode.verdict.scored):
                 continue
-            for step in store.steps(episode.id):
+            for step in store.iter_steps(episode.id):
                 yield episode, step

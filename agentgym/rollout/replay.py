@@ -230,10 +230,10 @@ async def branch_episode(
         if trail.transition and trail.transition.verdict:
             raise ReplayError(f"{refusal}: it is over by then; choose an earlier step")
         branch = store.add(replace(row.plan, agent=agent), parent=(episode_id, k))
-        recording = rollout.record(store, branch)
+        recording = await rollout.record(store, branch)
         for line in _remarks(trail, checked=not allow_divergence):
-            recording.note(line)
-        recording.take_steps()
+            await recording.note(line)
+        await recording.take_steps()
         await rollout.complete(trail)
     return branch
 

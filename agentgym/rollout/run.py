@@ -76,30 +76,35 @@ async def run_episode(
         RecordError: It cannot be recorded. Every other failure is a verdict.
     """
     began_s = time.monotonic()
-    row = None if store is None or episode_id is None else store.episode(episode_id)
+    row = None
+    if store is not None and episode_id is not None:
+        row = await store.threads.finish(store.episode, episode_id)
     async with releasing(agent):
         try:
             episode = await environment.start(seed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending, spent_s = failed(error), time.monotonic() - began_s
             if store is not None and row is not None:
-                record_end(store, row, environment.provider.name, ending, spent_s)
+                name = environment.provider.name
+                await store.threads.finish(record_end, store, row, name, ending, spent_s)
             return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason)
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
             trail = Reexecution(episode.first)
             try:
                 if store is not None and row is not None:
-                    recording = rollout.record(store, row.id)
-                    trail = await reexecute(
-                        *(episode, row, store.steps(row.id)),
-                        recorded_in=recorded_periods(store, row),
-                        strict=False,
-                    )
+                    recording = await rollout.record(store, row.id)
+                    if row.steps:
+                        read = store.threads.finish
+                        trail = await reexecute(
+                            *(episode, row, await read(store.steps, row.id)),
+                            recorded_in=await read(recorded_periods, store, row),
+                            strict=False,
+                        )
                     if trail.first:
-                        recording.note(f"resume diverged at {trail.first}")
+                        await recording.note(f"resume diverged at {trail.first}")
             except Exception as error:  # noqa: BLE001 - the boundary that classifies it
-                return rollout.conclude(failed(error))
+                return await rollout.conclude(failed(error))
             return await rollout.complete(trail)
 
 
@@ -133,9 +138,9 @@ class Rollout:
         self._refused = TokenUsage()
         self._refused_generations: tuple[Generation, ...] | None = ()
 
-    def record(self, store: RunStore, episode_id: int) -> EpisodeRecording:
+    async def record(self, store: RunStore, episode_id: int) -> EpisodeRecording:
         """Mark an episode of the store as running in this one."""
-        self.recording = EpisodeRecording(store, episode_id, self._episode)
+        self.recording = await EpisodeRecording.begin(store, episode_id, self._episode)
         return self.recording
 
     async def complete(self, trail: Reexecution) -> EpisodeResult:
@@ -144,9 +149,9 @@ class Rollout:
             ending = await self._play(trail)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending = failed(error)
-        return self.conclude(ending)
+        return await self.conclude(ending)
 
-    def conclude(self, ending: Ending) -> EpisodeResult:
+    async def conclude(self, ending: Ending) -> EpisodeResult:
         """Record how the episode ended and sum it up."""
         steps = self._episode.steps
         result = EpisodeResult(
@@ -159,7 +164,7 @@ class Rollout:
             truncated=ending.truncated,
         )
         if self.recording is not None:
-            self.recording.finish(
+            await self.recording.finish(
                 ending,
                 duration_s=result.duration_s,
                 refused=self._refused,
@@ -171,11 +176,11 @@ class Rollout:
         try:
             return await self._act(trail)
         except OutOfTimeError as end:
-            self._note(f"truncated after {len(self._episode.steps)} steps: {end}")
+            await self._note(f"truncated after {len(self._episode.steps)} steps: {end}")
             return Ending(await self._episode.finish(), truncated=True)
         except PolicyError as end:
             self._refuse(end)
-            self._note(
+            await self._note(
                 f"the policy failed after {len(self._episode.steps)} steps: {end}", end.detail
             )
             verdict = await self._episode.finish()
@@ -183,7 +188,8 @@ class Rollout:
         except AgentError as end:
             self._refuse(end)
             if end.detail:
-                self._note(f"the agent failed after {len(self._episode.steps)} steps", end.detail)
+                told = f"the agent failed after {len(self._episode.steps)} steps"
+                await self._note(told, end.detail)
             raise
 
     def _refuse(self, end: AgentError) -> None:
@@ -192,9 +198,9 @@ class Rollout:
         known = end.generations
         self._refused_generations = known if isinstance(known, tuple) else None
 
-    def _note(self, *parts: str) -> None:
+    async def _note(self, *parts: str) -> None:
         if self.recording is not None:
-            self.recording.note(*parts)
+            await self.recording.note(*parts)
 
     async def _act(self, trail: Reexecution) -> Ending:
         episode, observation, last = self._episode, trail.observation, trail.transition
@@ -205,7 +211,7 @@ class Rollout:
             last = await episode.step(await policy.decide(observation))
             observation = last.observation
             if self.recording is not None:
-                self.recording.take_steps()
+                await self.recording.take_steps()
             if self._on_step is not None:
                 self._on_step(episode.steps[-1])
         return Ending(last.verdict, truncated=last.truncated)

@@ -48,6 +48,10 @@ class Demand:
         self.expected += count
         self.last_s = now_s
 
+    def retract(self, count: int) -> None:
+        """Record that `count` announced requests will not come."""
+        self.expected = max(0, self.expected - count)
+
     def request(self, now_s: float) -> None:
         """Record a request."""
         self.last_s = now_s

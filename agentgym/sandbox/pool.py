@@ -30,6 +30,7 @@ _LAST_RETRY_S = 60.0
 _KINDS = 200
 # A new owner of a sandbox opens its shell now, and a start would take the processor from it.
 _CALM_S = 0.02
+_SPARE_SHARE = 0.25
 
 _Key = tuple[str, Snapshot | None]
 
@@ -84,10 +85,11 @@ class PooledProvider:
     """A SandboxProvider that starts sandboxes ahead if demand justifies it.
 
     Args:
-        provider: Starts the sandboxes; closed with the pool.
+        provider: Starts the sandboxes.
         size: Largest number of sandboxes ready or on their way.
         memory_mb: Largest memory of the ready ones together.
         deadlines: Deadlines for every call of the provider.
+        owned: Whether the provider is closed with the pool; False if others use it, too.
         calm_s: Time after a hand-out during which the pool starts nothing, in seconds.
         clock: Monotonic clock, in seconds.
     """
@@ -99,12 +101,13 @@ class PooledProvider:
         size: int,
         memory_mb: float,
         deadlines: Deadlines | None = None,
+        owned: bool = True,
         calm_s: float = _CALM_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name, self.capabilities = provider.name, provider.capabilities
         self.size, self.memory_mb = size, memory_mb
-        self._provider = WatchedProvider(provider, deadlines)
+        self._provider, self._owned = WatchedProvider(provider, deadlines), owned
         self._calm_s, self._calm_until_s = calm_s, 0.0
         self._clock = clock
         # A start keeps a processor busy, so half of them stay free for waiting callers.
@@ -141,6 +144,11 @@ class PooledProvider:
     def expect(self, recipe: Recipe, snapshot: Snapshot | None, count: int = 1) -> None:
         """Announce `count` more requests for a kind of sandbox."""
         self._line(recipe, snapshot).demand.announce(count, self._clock())
+        self._wake()
+
+    def retract(self, recipe: Recipe, snapshot: Snapshot | None, count: int = 1) -> None:
+        """Take back an announcement: `count` of the announced requests will not come."""
+        self._line(recipe, snapshot).demand.retract(count)
         self._wake()
 
     async def start(self, recipe: Recipe, snapshot: Snapshot | None = None) -> Sandbox:
@@ -194,7 +202,7 @@ class PooledProvider:
         await self._provider.discard(snapshot)
 
     async def close(self) -> None:
-        """Close every sandbox that is still open and drop what was not kept."""
+        """End the sandboxes that wait, and close the provider if the pool owns it."""
         self._closed = True
         if self._keeper is not None:
             self._keeper.cancel()
@@ -204,7 +212,8 @@ class PooledProvider:
         self._lines.clear()
         if self._ending:
             await asyncio.wait(self._ending)
-        await self._provider.close()
+        if self._owned:
+            await self._provider.close()
 
     # --- the foreground ---
 
@@ -363,6 +372,11 @@ class PooledProvider:
             self._trim(self._lines.pop(key), 0)
             if self._ending:
                 await asyncio.wait(self._ending)
+
+
+def spare_memory_mb() -> float:
+    """Return the share of this machine's memory for sandboxes that wait for an episode."""
+    return _SPARE_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def _failed(start: asyncio.Task[Sandbox]) -> bool:

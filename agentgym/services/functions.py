@@ -6,6 +6,7 @@ from the docstring (its first paragraph, and the Args section as Google writes i
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import reprlib
@@ -105,6 +106,7 @@ def functions_of(service: type, name: str) -> dict[str, Function]:
     return dict(sorted(found.items(), key=lambda item: line[item[0]]))
 
 
+@functools.lru_cache(maxsize=512)  # compiling one signature takes milliseconds
 def _compile(tool: str, service: str, method: Callable[..., Any], changes: bool) -> Function:
     summary, described = _read_docstring(inspect.getdoc(method) or "")
     if not summary:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from agentgym.errors import ServiceError
@@ -44,6 +44,10 @@ class Snapshot:
     def hash(self) -> str:
         """Hash of the state, 64 hex digits."""
         return str(self.index)
+
+    def to_read(self) -> Snapshot:
+        """Return the state for a reader, who needs no digests of rows."""
+        return replace(self, index=self.index.sums())
 
 
 class Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -171,14 +172,20 @@ def wrong_calls(function: Function, legal: Mapping[str, Json]) -> Iterator[tuple
     oddities: tuple[Any, ...] = ([], "x", None, 7)
     for odd in oddities:
         yield f"arguments are {odd!r}", odd, ""
-    deep: Any = []
-    for _ in range(100_000):
-        deep = [deep]
     texts = schemas and next(iter(schemas))
     nan, long = float("nan"), "x" * 2**21
-    unfit: tuple[Any, ...] = ("a\0b", "\ud800", nan, -nan, long, deep, {1, 2}, b"x")
+    unfit: tuple[Any, ...] = ("a\0b", "\ud800", nan, -nan, long, _deep(), {1, 2}, b"x")
     for value in unfit:
         yield f"{texts} is unfit", {**legal, texts or "x": value}, ""
+
+
+@functools.cache
+def _deep() -> list[Any]:
+    """Return a list in a list, 100,000 deep, which takes milliseconds to build."""
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    return deep
 
 
 def free_texts(function: Function) -> list[str]:

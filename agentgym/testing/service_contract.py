@@ -33,6 +33,8 @@ class ServiceContract:
         examples: Values by ``tool.parameter``, for values that cannot be drawn.
         accepted: Arguments by tool that succeed in the seeded state, for tools that reject nearly
             every generated call.
+        every_statement: Whether writes fail at each of their statements, rather than where each
+            SQL text runs first and last.
 
     Example:
         >>> from agentgym.services import Service
@@ -48,6 +50,7 @@ class ServiceContract:
     samples = 40
     examples: Mapping[str, Sequence[Json]] = {}
     accepted: Mapping[str, Mapping[str, Json]] = {}
+    every_statement = False
 
     def make(self) -> ServiceSet:
         """Return the services."""
@@ -130,15 +133,18 @@ class ServiceContract:
             arguments = self._accepted(backend, function)
             statements = _statements(backend, function, arguments)
             assert statements, f"{function.spec.name} writes and runs no SQL"
-            for number in range(statements):
+            for number in range(len(statements)) if self.every_statement else _ends(statements):
                 trial = backend.fork()
                 trial.state.rows = _Failing(trial.state.rows, number)
                 reply = trial.call(function.spec.name, arguments)
                 where = f"{function.spec.name}, statement {number}"
                 assert reply.error is not None and reply.error.code == "internal", where
                 after = trial.snapshot()
-                assert after.hash == before.hash and not diff(before, after), where
-                assert str(hash_from_scratch(after.layout, after.data)) == before.hash, where
+                assert after.hash == before.hash, where
+                # Equal bytes are equal rows; reading every row takes most of this test's time.
+                if after.data != before.data:
+                    assert not diff(before, after), where
+                    assert str(hash_from_scratch(after.layout, after.data)) == before.hash, where
                 entry = trial.audit[-1]
                 assert (entry.before, entry.after, entry.changed) == (before.hash,) * 2 + ((),)
                 assert "_InjectedError" in entry.raised, where
@@ -265,25 +271,36 @@ class _InjectedError(Exception):
 
 
 class _Failing(Rows):
-    """Rows that fail at one statement, or only count the statements."""
+    """Rows that fail at one statement, or only list the statements."""
 
     def __init__(self, rows: Rows, fail_at: int | None) -> None:
         super().__init__(rows._connection)
-        self.count, self._fail_at = 0, fail_at
+        self.done: list[str] = []
+        self._fail_at = fail_at
 
     def execute(self, sql: str, *values: Value) -> Any:
-        if self.count == self._fail_at:
+        if len(self.done) == self._fail_at:
             raise _InjectedError(sql)
-        self.count += 1
+        self.done.append(sql)
         return super().execute(sql, *values)
 
 
-def _statements(backend: Backend, function: Function, arguments: Mapping[str, Json]) -> int:
+def _statements(
+    backend: Backend, function: Function, arguments: Mapping[str, Json]
+) -> Sequence[str]:
+    """Return the SQL texts that a call runs, in their order."""
     trial = backend.fork()
-    trial.state.rows = counting = _Failing(trial.state.rows, None)
+    trial.state.rows = listing = _Failing(trial.state.rows, None)
     assert trial.call(function.spec.name, arguments).error is None
     trial.close()
-    return counting.count
+    return listing.done
+
+
+def _ends(statements: Sequence[str]) -> Sequence[int]:
+    """Return where each text stands first and last; loops repeat one text many times."""
+    last = {sql: number for number, sql in enumerate(statements)}
+    first = {sql: number for number, sql in reversed([*enumerate(statements)])}
+    return sorted({*first.values(), *last.values()})
 
 
 def _sound(backend: Backend, function: Function, arguments: Mapping[str, Json]) -> bool:

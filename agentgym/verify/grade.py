@@ -6,9 +6,10 @@ The module owns the worker thread that runs the checks, and the deadline.
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -120,16 +121,13 @@ async def grade(
     Raises:
         SandboxError: The snapshots cannot be read.
     """
-    version = verifier_version(instance.task)
     before = await provider.open_tree(prepared.snapshot)
     after = await provider.open_tree(end.after)
     with CheckRunner(instance) as runner:
-        try:
-            rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
-            await in_thread(runner.open)
-            judge = _judge_of(instance, judge)
-        except (VerifierError, ConfigError) as error:
-            return replace(_broken(str(error)), verifier=version)
+        verifier = await in_thread(functools.partial(_open, instance, runner, judge))
+        version, rubric, judge = verifier.version, verifier.rubric, verifier.judge
+        if rubric is None:
+            return replace(_broken(verifier.refusal), verifier=version)
         if judge is not None:
             deadline_s += judge.grading_s
         rooms = CleanRooms(
@@ -147,8 +145,8 @@ async def grade(
         results = LeafResults(judging.run, milestones, rooms.retire)
         volatile = instance.task.manifest.replay.volatile_paths
         try:
-            runner.see(evidence)
-            verdict = await judging.judge(rubric, results, volatile, judged=judge is not None)
+            see = functools.partial(runner.see, evidence)
+            verdict = await judging.judge(see, rubric, results, volatile, judged=judge is not None)
         finally:
             runner.stop()
             await rooms.close()
@@ -158,6 +156,34 @@ async def grade(
     digest = _with_services(verdict.state_hash, end.services)
     words = _words(rubric, judged=judge is not None)
     return replace(verdict, verifier=version, state_hash=digest, words=words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verifier:
+    """The verifier of one grading.
+
+    Attributes:
+        version: Its version.
+        rubric: The rubric, None if it or the checks cannot be used.
+        judge: The judge, None if no check asks one or no judge is set.
+        refusal: Why the rubric cannot be used, else empty.
+    """
+
+    version: str
+    rubric: Rubric | None = None
+    judge: Judge | None = None
+    refusal: str = ""
+
+
+def _open(instance: Instance, runner: CheckRunner, judge: Judge | None) -> _Verifier:
+    """Read the rubric and bind the checks; this reads files and waits for a worker."""
+    version = verifier_version(instance.task)
+    try:
+        rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
+        runner.open()
+        return _Verifier(version, rubric, _judge_of(instance, judge))
+    except (VerifierError, ConfigError) as error:
+        return _Verifier(version, refusal=str(error))
 
 
 def _evidence(
@@ -234,6 +260,7 @@ class _Judging:
 
     async def judge(
         self,
+        see: Callable[[], None],
         rubric: Rubric,
         results: LeafResults,
         volatile_paths: Sequence[str],
@@ -243,6 +270,7 @@ class _Judging:
         """Return the verdict, with the hash of the files."""
 
         def work() -> Verdict:
+            see()
             verdict = evaluate(rubric, results, judged=judged)
             digest = self._runner.hash(volatile_paths, self._answers, self._until())
             self._runner.close()

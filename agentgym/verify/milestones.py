@@ -298,18 +298,20 @@ async def open_milestones(
 
     The result is also None for a broken rubric; grading reports the fault.
     """
+    looker = WorkerLooker(instance)
+
+    def opened() -> tuple[str, ...]:
+        if ids := milestones_of(instance.task):
+            looker.open()
+        return ids
+
     try:
-        ids = milestones_of(instance.task)
+        ids = await in_thread(opened)
     except VerifierError:
         return None
     if not ids:
         return None
     before = await provider.open_tree(prepared.snapshot)
-    looker = WorkerLooker(instance)
-    try:
-        await in_thread(looker.open)
-    except VerifierError:
-        return None
     return Milestones(ids, looker, instance, before, prepared.gold)
 
 

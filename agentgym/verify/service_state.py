@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -11,6 +12,11 @@ from agentgym.services.backend import Backend
 from agentgym.services.diff import diff
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
+
+
+def digest_of(state: Snapshot) -> str:
+    """Return the digest of a database with all its columns, also those that hashes ignore."""
+    return hashlib.sha256(state.data).hexdigest()
 
 
 class ServicesSeen:
@@ -25,7 +31,7 @@ class ServicesSeen:
     def __init__(
         self, before: Snapshot, after: Callable[[], Snapshot], calls: Sequence[AuditEntry]
     ) -> None:
-        self._before, self._take = before, after
+        self.before, self._take = before, after
         self.calls = tuple(calls)
 
     @classmethod
@@ -34,30 +40,27 @@ class ServicesSeen:
         with backend.lock:
             return cls(before, backend.snapshot, tuple(backend.audit))
 
-    def parts(self) -> tuple[Snapshot, Snapshot, tuple[AuditEntry, ...]]:
-        """Return the states before and after and the calls, which another process needs."""
-        return self._before, self._after, self.calls
-
     @cached_property
-    def _after(self) -> Snapshot:
+    def after(self) -> Snapshot:
+        """State at the moment."""
         return self._take()
 
     @property
     def hash(self) -> str:
         """Hash of the state."""
-        return self._after.hash
+        return self.after.hash
 
     @cached_property
     def tables_before(self) -> Tables:
         """The rows after the setup."""
-        return SnapshotTables(self._before)
+        return SnapshotTables(self.before)
 
     @cached_property
     def tables_after(self) -> Tables:
         """The rows at the moment."""
-        return SnapshotTables(self._after)
+        return SnapshotTables(self.after)
 
     @cached_property
     def row_changes(self) -> Sequence[RowChange]:
         """The changed rows."""
-        return diff(self._before, self._after)
+        return diff(self.before, self.after)

@@ -1,6 +1,8 @@
 """Bundled tasks in real sandboxes, through nothing but Gymnasium's own interfaces."""
 
+import asyncio
 import warnings
+from copy import deepcopy
 from functools import partial
 
 import gymnasium
@@ -13,6 +15,7 @@ import agentgym
 from agentgym import catalogue
 from agentgym.env import registration
 from agentgym.env.portal import portal
+from agentgym.record.store import RunStore
 
 TASKS = [task for task in catalogue.folders("tasks") if task.startswith("terminal/")]
 TASK = "terminal/data-cleanup-v1"
@@ -149,6 +152,38 @@ def test_four_lanes_in_one_process_are_four_episodes_and_one_may_break():
     finally:
         envs.close()
     assert all(episode.over for episode in envs.episodes)
+
+
+def test_an_autoreset_of_recorded_lanes_takes_sandboxes_that_are_ready(tmp_path):
+    folder = tmp_path / "run"
+    envs = agentgym.vector.make(TASK, 2, seed=3, autoreset_mode="SameStep", record=folder)
+    pool = envs.environments[0].provider
+    submit = {"tool": "submit", "arguments": {}}
+
+    async def all_are_ready():
+        for generator in envs.np_random:
+            seed = int(deepcopy(generator).integers(2**31))
+            line = pool._line(*await envs.environments[0].prepare(seed))
+            while not line.ready():
+                await asyncio.sleep(0.01)
+
+    envs.reset(options={"group": "g1"})
+    portal().run(all_are_ready(), timeout_s=60)
+    before = pool.statistics().hits
+    envs.step([bash("echo wrong > /root/report.txt"), submit])
+    envs.step([submit, bash("true")])
+    assert pool.statistics().hits >= before + 2
+    envs.close()
+    assert pool.statistics().ready == 0
+    # The provider belongs to the process and serves the next environment.
+    with agentgym.make(TASK) as env:
+        env.reset(seed=1)
+    store = RunStore.open(folder)
+    ended = [row for row in store.episodes() if row.verdict.scored]
+    kept = [store.endings.find(row.id) for row in ended]
+    assert [row.plan.group for row in ended] == ["g1", "g1"]
+    assert all(ending.state and not ending.unkept for ending in kept)
+    store.close()
 
 
 ILLEGAL = {

@@ -67,8 +67,10 @@ async def test_a_client_that_leaves_is_recorded_as_such(folder, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_with_everything_recorded(folder, tmp_path, number):
     out = tmp_path / "run"
+    # Tests started by `nohup` ignore SIGHUP, their children inherit that, and the server keeps it.
     server = subprocess.Popen(
-        [PROGRAM, "serve", "--mcp", folder, "--out", out, "--http", "--port", "0"],
+        ["env", "--default-signal=HUP", PROGRAM, "serve", "--mcp", folder, "--out", out]
+        + ["--http", "--port", "0"],
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -21,7 +21,17 @@ from agentgym.eval.results import build_results
 from agentgym.eval.settings import read_settings
 from agentgym.record import migrations
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.records import Action, Decision, Nudge, Observation, Step, StepEventKind, TokenUsage
+from agentgym.records import (
+    Action,
+    Decision,
+    Generation,
+    Nudge,
+    Observation,
+    Step,
+    StepEventKind,
+    TokenTrace,
+    TokenUsage,
+)
 
 RUNS = Path(__file__).parent / "runs"
 
@@ -81,7 +91,7 @@ def test_a_writer_migrates_it_and_nothing_is_lost(old):
     assert not (old / "run.journal").exists()
     with closing(sqlite3.connect(old / "run.db")) as connection:
         (found,) = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-        assert found == migrations.FORMAT == "agentgym.run/4"
+        assert found == migrations.FORMAT == "agentgym.run/5"
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
@@ -251,3 +261,60 @@ def test_what_follows_a_damaged_line_was_never_recorded(old):
     (old / "run.journal").write_bytes(lines[0].replace(b"file-drop", b"file-prod") + lines[1])
     with opened(old) as store:
         assert store.episode(2).steps == 0
+
+
+# --- format 4 ------------------------------------------------------------------------------
+
+TOKENS, BRANCH = 2, 3
+
+
+@pytest.mark.parametrize("old", ["tokens"], indirect=True)
+@pytest.mark.parametrize("readonly", [True, False])
+def test_a_run_of_format_4_has_whole_prompts_and_a_branch_that_is_a_copy(old, readonly):
+    """`runs/tokens` was recorded by `agentgym eval` and `agentgym replay --branch`."""
+    with opened(old, readonly=readonly) as store:
+        assert [row.plan.agent for row in store.episodes()] == [
+            "oracle",
+            "./tokens_agent.py:Tokens",
+            "noop",
+        ]
+        for index, step in enumerate(store.steps(TOKENS)):
+            prompt = list(range(100, 160 + 40 * index))
+            *rejected, given = step.decision.generations
+            assert [g.tokens.prompt_ids.tolist() for g in rejected] == [prompt] * (index == 1)
+            assert given.tokens.prompt_ids.tolist() == [*prompt, 3, 4, 5]
+            assert given.tokens.completion_ids.tolist() == [7, 8, 9 + index]
+        branch = store.episode(BRANCH)
+        assert (branch.parent, branch.forked, branch.steps) == ((TOKENS, 2), False, 3)
+        assert store.forks(BRANCH) == ()
+        decisions = [step.decision for step in store.steps(BRANCH)]
+        assert decisions[:2] == [step.decision for step in store.steps(TOKENS)][:2]
+        # The tokens before a branch are its parent's.
+        assert branch.usage == TokenUsage()
+
+
+@pytest.mark.parametrize("old", ["tokens"], indirect=True)
+def test_a_run_of_format_4_is_migrated_with_all_its_digests(old):
+    before = contents(old)
+    with opened(old, readonly=False) as store:
+        plan = store.episode(TOKENS).plan
+        child = store.add(plan, (TOKENS, 4), shared=4, forked=True)
+        recorder = store.begin(
+            child, params={}, instruction="", sandbox="x", reset_s=0, first=Observation("")
+        )
+        recorder.follow(store.steps(child))
+        tokens = store.steps(child)[-1].decision.generations[0].tokens
+        longer = TokenTrace([*tokens.prompt_ids, *tokens.completion_ids, 1])
+        recorder.step(
+            Step(4, Decision(Action("a"), generations=(Generation(longer),)), Observation(""))
+        )
+    assert contents(old)[:3] == before
+    with opened(old) as store:
+        assert store.steps(child)[-1].decision.generations == (Generation(longer),)
+
+
+@pytest.mark.parametrize("old", ["tokens"], indirect=True)
+def test_the_report_of_format_4_is_the_one_that_was_written_then(old):
+    written = json.loads((old / "results.json").read_text())
+    with opened(old) as store:
+        assert json.loads(json.dumps(build_results(store))) == written

@@ -20,7 +20,7 @@ def service(name):
     while waiting:
         needed.add(other := waiting.pop())
         waiting += set(everything[other].after) - needed
-    return only(office(*sorted(needed)), name)
+    return only(ServiceSet({other: everything[other] for other in sorted(needed)}), name)
 
 
 def ask(backend, tool, actor="agent", **arguments):

@@ -28,6 +28,7 @@ from agentgym.records import Criterion, Exhibit, Level
 from agentgym.sandbox.tree import LayerLocation, LayerTree, LiveTree
 from agentgym.verify.evidence import CommonEvidence, EpisodeEvidence
 from agentgym.verify.judge.opening import HOW
+from agentgym.verify.service_state import ServicesSeen, digest_of
 from agentgym.verify.thread import threaded
 
 OpenPacked: TypeAlias = Callable[[tuple[str, ...], bytes, bool], Room]
@@ -94,9 +95,20 @@ class Answers:
     def _on_killed_for_memory(self, asked: Mapping[str, Any], block: bytes) -> object:
         return self._finished().killed_for_memory
 
-    def _on_services(self, asked: Mapping[str, Any], block: bytes) -> object:
+    def _on_calls(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return list(self._services.calls[asked["known"] :])
+
+    def _on_services_before(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return self._services.before.to_read()
+
+    def _on_services_after(self, asked: Mapping[str, Any], block: bytes) -> object:
+        now = self._services.after
+        return None if digest_of(now) == asked["known"] else now.to_read()
+
+    @property
+    def _services(self) -> ServicesSeen:
         assert self._evidence.services is not None
-        return self._evidence.services.parts()
+        return self._evidence.services
 
     def _on_gold(self, asked: Mapping[str, Any], block: bytes) -> object:
         return self._evidence.gold(asked["name"])

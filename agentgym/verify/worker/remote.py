@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias, cast
 
@@ -30,11 +30,14 @@ from agentgym.records import (
 )
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.tree import LayerLocation, LayerTree
+from agentgym.services.diff import diff
+from agentgym.services.state import Snapshot
+from agentgym.services.tables import SnapshotTables
 from agentgym.verify.checking import blame_grader
 from agentgym.verify.evidence import refusal
 from agentgym.verify.judge.exhibits import Show, gather
 from agentgym.verify.room import artifact_key, pack_artifacts
-from agentgym.verify.service_state import ServicesSeen
+from agentgym.verify.service_state import digest_of
 
 Ask: TypeAlias = Callable[..., Any]
 """``ask(kind, block=b"", **fields)``: returns the host's answer, or raises."""
@@ -67,20 +70,37 @@ class View:
     services: bool
 
 
+@dataclass(slots=True)
+class Known:
+    """The parts of one episode that the host has sent; a later look asks for new parts only.
+
+    Attributes:
+        steps: Steps of the agent.
+        calls: Calls of services.
+        before: State of the services after the setup; None if no check has looked at it.
+        after: Latest state of the services that was sent; None likewise.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    calls: list[AuditEntry] = field(default_factory=list)
+    before: Snapshot | None = None
+    after: Snapshot | None = None
+
+
 class RemoteEvidence:
     """The `agentgym.protocols.Evidence` of a worker.
 
     Args:
         view: The description of the world.
         ask: Asks the host.
-        steps: Steps that the host has sent before; new ones are added.
+        known: What the host has sent before; new parts are added.
         checkpoint: Id of the checkpoint whose check runs.
     """
 
-    def __init__(self, view: View, ask: Ask, steps: list[Step], checkpoint: str = "") -> None:
+    def __init__(self, view: View, ask: Ask, known: Known, checkpoint: str = "") -> None:
         self.task, self.seed, self.params = view.task, view.seed, view.params
         self.answer, self.gave_up = view.answer, view.gave_up
-        self._view, self._ask, self._known = view, ask, steps
+        self._view, self._ask, self._known = view, ask, known
         self._packed: tuple[tuple[str, ...], bytes] | None = None
         self.checkpoint = checkpoint
 
@@ -97,8 +117,9 @@ class RemoteEvidence:
     @cached_property
     def steps(self) -> Sequence[Step]:
         """The steps of the agent."""
-        self._known += self._ask("steps", known=len(self._known))
-        return tuple(self._known)
+        steps = self._known.steps
+        steps += self._ask("steps", known=len(steps))
+        return tuple(steps)
 
     @cached_property
     def changes(self) -> Sequence[Change]:
@@ -126,39 +147,57 @@ class RemoteEvidence:
         killed: int | None = self._ask("killed_for_memory")
         return killed
 
-    @cached_property
-    def _services(self) -> ServicesSeen:
+    def _ask_services(self, what: str, **fields: object) -> Any:
+        self._require_services()
+        return self._ask(what, **fields)
+
+    def _require_services(self) -> None:
         if not self._view.services:
             raise blame_grader(
                 VerifierError("this check looks at services and the environment has none")
             )
-        before, after, calls = self._ask("services")
-        return ServicesSeen(before, lambda: after, calls)
+
+    @cached_property
+    def _services_before(self) -> Snapshot:
+        if self._known.before is None:
+            self._known.before = self._ask_services("services.before")
+        assert self._known.before is not None
+        return self._known.before
+
+    @cached_property
+    def _services_after(self) -> Snapshot:
+        known = self._known.after
+        now = self._ask_services("services.after", known=known and digest_of(known))
+        self._known.after = now or known
+        assert self._known.after is not None
+        return self._known.after
 
     @property
     def has_services(self) -> bool:
         """Whether the environment has services."""
         return self._view.services
 
-    @property
+    @cached_property
     def tables_before(self) -> Tables:
         """The rows of the services as the setup left them."""
-        return self._services.tables_before
+        return SnapshotTables(self._services_before)
 
-    @property
+    @cached_property
     def tables_after(self) -> Tables:
         """The rows of the services now."""
-        return self._services.tables_after
+        return SnapshotTables(self._services_after)
 
-    @property
+    @cached_property
     def row_changes(self) -> Sequence[RowChange]:
         """The changed rows of the services."""
-        return self._services.row_changes
+        return diff(self._services_before, self._services_after)
 
-    @property
+    @cached_property
     def calls(self) -> Sequence[AuditEntry]:
         """Every call of a service."""
-        return self._services.calls
+        calls = self._known.calls
+        calls += self._ask_services("calls", known=len(calls))
+        return tuple(calls)
 
     def gold(self, name: str) -> bytes:
         """Return a gold file that the setup left on the host. Raises VerifierError."""
@@ -207,7 +246,7 @@ class PristineEvidence(RemoteEvidence):
 
     def __init__(self, view: View, ask: Ask) -> None:
         untouched = dataclasses.replace(view, answer=None, gave_up=None, after=view.before)
-        super().__init__(untouched, ask, [])
+        super().__init__(untouched, ask, Known())
         for name in ("steps", "changes", "processes", "connections"):
             vars(self)[name] = ()
 
@@ -217,10 +256,14 @@ class PristineEvidence(RemoteEvidence):
         return self.before
 
     @cached_property
-    def _services(self) -> ServicesSeen:
-        seen = super()._services
-        before, _, _ = seen.parts()
-        return ServicesSeen(before, lambda: before, ())
+    def calls(self) -> Sequence[AuditEntry]:
+        """No calls of services."""
+        self._require_services()
+        return ()
+
+    @cached_property
+    def _services_after(self) -> Snapshot:
+        return self._services_before
 
 
 class RemoteRoom:

@@ -20,7 +20,7 @@ from typing import Any
 
 from agentgym import catalogue
 from agentgym.errors import AgentGymError
-from agentgym.records import Json, Step
+from agentgym.records import Json
 from agentgym.task.state import state_hash
 from agentgym.verify.checking import BoundCheck, Broken, bind_folder, blame_grader, tidy
 from agentgym.verify.worker.confinement import limit, resident_bytes
@@ -28,7 +28,7 @@ from agentgym.verify.worker.contacts import Contacts
 from agentgym.verify.worker.forgery import forgeries
 from agentgym.verify.worker.frames import WorkerGoneError, ask, hear
 from agentgym.verify.worker.pumping import PUMPED_CHARS, compiled, note, pumped
-from agentgym.verify.worker.remote import PristineEvidence, RemoteEvidence, View
+from agentgym.verify.worker.remote import Known, PristineEvidence, RemoteEvidence, View
 
 PATTERN_CPU_S = 2
 """Limit of one search with a pattern of a check, in seconds."""
@@ -76,7 +76,7 @@ class _Worker:
         self._checks: dict[str, BoundCheck] = {}
         self._view: View | None = None
         self._evidence: RemoteEvidence | None = None
-        self._steps: list[Step] = []
+        self._known = Known()
         self._empty_bytes = resident_bytes()
         self._contacts = Contacts()
 
@@ -92,13 +92,13 @@ class _Worker:
             return {"refused": str(error)}
         except Exception as error:  # noqa: BLE001 - an author's module may raise anything
             return {"refused": traceback.format_exception_only(error)[-1].strip()}
-        self._steps = []
+        self._known = Known()
         return {}
 
     def on_see(self, view: View) -> dict[str, Any]:
         """Look at another world in later checks."""
         self._view = view
-        self._evidence = RemoteEvidence(view, self._ask, self._steps)
+        self._evidence = RemoteEvidence(view, self._ask, self._known)
         return {}
 
     def on_look(self, view: View, ids: Sequence[str]) -> dict[str, Any]:
@@ -167,7 +167,8 @@ class _Worker:
 
     def on_close(self) -> dict[str, Any]:
         """Forget the last judgement."""
-        self._checks, self._view, self._evidence, self._steps = {}, None, None, []
+        self._checks, self._view, self._evidence = {}, None, None
+        self._known = Known()
         return {"grown": resident_bytes() > self._empty_bytes + _GROWN_BYTES}
 
     def _ask(self, kind: str, block: bytes = b"", **fields: object) -> Any:

@@ -40,7 +40,7 @@ CUPBOARDS = (
 LATER = {
     "": "",
     "added to": ", later added to with the web form",
-    "marked": ", saved by an editor of Windows that put a byte order mark before it",
+    "marked": ", saved with a Windows editor that added a byte order mark",
 }
 PLACES = ("attic", "vestry", "tower", "kitchen", "cellar", "office", "stairs", "loft", "sacristy",
           "rehearsal", "corridor", "crypt", "porch", "library")  # fmt: skip

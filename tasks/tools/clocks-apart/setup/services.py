@@ -3,9 +3,9 @@
 _ASKED = (
     "Erik,\n\nour clocks here go forward on Sunday, yours only at the end of the month. Please keep"
     " the Toronto hand-over at ten in the morning for us, as it always is, until Berlin has"
-    " followed. On the 17th I am on leave, so let us leave that one out altogether.\n\nWhen it is"
-    " in the calendar, send me one line for each Tuesday that is not as always, the day and then"
-    ' the hour in Berlin, or "off", such as\n\n3 November: 15:00\n\nElena'
+    " followed. I'm on leave on the 17th, so let's skip that one altogether.\n\nWhen it's in"
+    " the calendar, send me one line for each Tuesday that changes, the day and then the"
+    ' time in Berlin, or "off", like\n\n3 November: 15:00\n\nElena'
 )
 
 

@@ -9,21 +9,21 @@ Menu B: EUR 39.50
 Menu C: EUR 46.00
 Wine: EUR 11.20
 
-On food and wine we add 10 % for service.
+We add 10 % for service on food and wine.
 
 Nina Lam
 Plover Catering"""
 
 SECOND = """Dear Erik,
 
-our cook has gone over the offer for 19 March again. What holds now, per person:
+our chef has gone over the offer for 19 March again. The prices are now, per person:
 
 Menu A: EUR 35.00
 Menu B: EUR 41.50
 Menu C: EUR 46.00
 Wine: EUR 11.80
 
-We add 8 % for service on the food; on wine nothing any more.
+We add 8 % for service on the food, and no longer anything on the wine.
 
 Nina Lam
 Plover Catering

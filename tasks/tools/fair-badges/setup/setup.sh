@@ -3,10 +3,10 @@ set -euo pipefail
 umask 022
 mkdir -p /srv/fair
 cat > /srv/fair/README <<'EOF'
-One line a scan, in the order of the stand's two scanners, not of the time (UTC).
-agreed: yes means that we may keep name and address; no means that we may not.
-Who was scanned more than once has said it anew each time: the latest scan holds, for all columns.
-Addresses are typed by hand at the hall's entrance, so capitals mean nothing.
+One line per scan, one scanner after the other, so not in order of time (UTC).
+agreed: yes means we may keep name and address, no means we may not.
+People who were scanned more than once were asked each time: the latest scan counts, for all columns.
+Addresses were typed by hand at the entrance, so upper and lower case mean nothing.
 EOF
 cat > /srv/fair/badges.csv <<'EOF'
 scanned_at,name,company,role,email,agreed,wants_offer

@@ -1,17 +1,17 @@
 """The newcomer, the checklist, what newcomers read, and the laptops that are put aside."""
 
 _CHECKLIST = """## Rule
-For everybody who begins with us, before the first day:
+For everyone who joins us, before their first day:
 
-1. Chat: into the channel of the team and into that of the office. Nothing else; people find the
+1. Chat: add them to the channels of their team and of their office. No others; people find the
    rest themselves.
-2. Laptop: one that IT has put aside stands in the workbook Laptops as "spare". Engineering gets an
-   Anvil 14, everybody else a Slate 13. Enter name, address and the first day in the columns Person,
+2. Laptop: the ones IT has set aside are listed in the workbook Laptops as "spare". Engineering gets
+   an Anvil 14, everyone else a Slate 13. Enter name, address and first day in the columns Person,
    Address and Since. What is marked as broken stays.
-3. Reading: share "Welcome to Fairlead.md" with them, for reading, without an end.
-4. A welcome of 30 minutes on the first day, with the newcomer and the buddy: at 10:00 in Berlin,
-   Lisbon and Toronto, at 16:30 in Singapore, by the clocks there. No room is needed. It is called
-   "Welcome" and the first name, and nothing else is written into it: newcomers read every word.
+3. Reading: share "Welcome to Fairlead.md" with them, read-only, with no end date.
+4. Welcome: 30 minutes on the first day with the newcomer and the buddy, at 10:00 in Berlin, Lisbon
+   and Toronto, at 16:30 in Singapore (local time). No room needed. The title is "Welcome" and the
+   first name, and nothing else goes into it: newcomers read every word.
 
 ## Who to ask
 Ask Management, or write to elena.lindholm@fairlead.example."""

@@ -12,7 +12,7 @@ Fairlead Software
 
 ---
 
-For the first reminder only, and as it stands. What is agreed beside it, Finance agrees."""
+For the first reminder only, with no changes. Anything else is for Finance to agree."""
 
 _PAID = (
     ("INV-93638", "Oakline Furniture"),
@@ -38,8 +38,9 @@ def change(context):
         thread=242,
         folder_id=1,
         sender="esther.conti@fairlead.example",
-        subject="On the account since Friday",
-        body=f"Erik,\n\nthese were paid, I enter them in the sheets tomorrow:\n\n{names}\n\nEsther",
+        subject="Payments since Friday",
+        body="Erik,\n\nthese were paid, I'll enter them in the sheets tomorrow:\n\n"
+        f"{names}\n\nEsther",
         sent_at="2026-03-02T07:40:00Z",
         updated_at="2026-03-02T07:40:00Z",
     )

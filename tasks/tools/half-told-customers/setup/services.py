@@ -7,7 +7,7 @@ ME = "erik.pinto@fairlead.example"
 def _body(name, product, end, manager):
     return (
         f"Dear {name},\n\nyour contract for {product} ends on {end}. Our prices stay as they are,"
-        f" and {manager} will be in touch with you about what comes then.\n\n"
+        f" and {manager} will be in touch with you about what comes next.\n\n"
         "Erik Pinto\nFairlead Software"
     )
 
@@ -31,8 +31,8 @@ def change(context):
         to=["victor.aguilar@deltafreight.example"],
         cc=[ME],
         subject="Delta Freight in June",
-        body="Dear Victor,\n\nas your contract for Ledgerly ends on 6 June: the prices stay as they"
-        " are, and you have me to talk to, as ever.\n\nPetra Faria",
+        body="Dear Victor,\n\nyour contract for Ledgerly ends on 6 June. Prices stay as they are,"
+        " and you have me to talk to, as ever.\n\nPetra Faria",
     )
     drafts = (
         ("andre.eriksen@eastgateclinic.example", "André Eriksen", "Rosterboard", "5 May 2026",

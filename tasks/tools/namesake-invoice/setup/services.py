@@ -1,19 +1,19 @@
 """What Finance has written down about invoices that come by mail."""
 
 ARTICLE = """## To us in Finance
-Forward the mail with the invoice as it came, one invoice a mail, with nothing above it but a
-greeting. What arrives here is filed with the invoice, and the auditors read it.
+Forward the mail with the invoice as it is, one invoice per mail, with nothing above it but a
+greeting. Your mail gets filed with the invoice, and the auditors read it.
 
-## To the supplier, when our order number is not on the invoice
-Two sentences, and no others. Suppliers have quoted our mails to us in disputes, so Legal has been
-through these; fill in the two numbers:
+## To the supplier, if our order number is not on the invoice
+These two sentences and nothing else. Suppliers have quoted our mails back at us in disputes, so
+Legal has approved the wording; fill in the two numbers:
 
 > Dear …,
 >
-> we cannot pay your invoice … before our purchase order number, …, stands on it. Please send us
+> we cannot pay your invoice … until our purchase order number, …, is on it. Please send us
 > the invoice again with this number on it.
 
-Answer their mail, or write a new one with the subject "Invoice …" and its number."""
+Reply to their mail, or write a new one with the subject "Invoice …" and its number."""
 
 
 def change(context):

@@ -17,7 +17,7 @@ def change(context):
         "Offer T-2207: Lisbon in May",
         "Dear Erik,\n\nhere is another offer for the nine of you, flights"
         " and four nights: EUR 3,480 in all if we hear from you by noon today, Berlin time."
-        " Afterwards the airline counts anew, and it will be EUR 3,940.\n\nRita Kaiser",
+        "  After that the airline recalculates, and it will be EUR 3,940.\n\nRita Kaiser",
         "2026-03-02T07:48:00Z",
     )
 

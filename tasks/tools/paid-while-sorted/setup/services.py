@@ -18,7 +18,7 @@ def change(context):
         sender="esther.conti@fairlead.example",
         to=["erik.pinto@fairlead.example"],
         subject="Bank statement of 2 March",
-        body=f"Hello Erik,\n\nthis came in over the weekend:\n\n{lines}\n\nOne of them is of last"
+        body=f"Hello Erik,\n\nthis came in over the weekend:\n\n{lines}\n\nOne of them is from last"
         " year.\n\nEsther",
     )
     when = "2026-03-02T08:05:00Z"

@@ -10,6 +10,6 @@ def change(context):
         to=["erik.pinto@fairlead.example"],
         subject=case["title"],
         body=f"Hello Erik,\n\nI have just seen your invitation. At {case['first']} I have to take"
-        f" my son to the doctor, there is no way round it. Later that day is fine."
+        f" my son to the doctor, there's no way around it. Later that day is fine."
         f"\n\n{case['who']}",
     )

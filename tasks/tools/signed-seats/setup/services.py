@@ -12,13 +12,13 @@ PAPERS = (
     # Yellowstone Printing: and a copy that was only talked about.
     (126, "Parcelhub, 69 seats, until 7 July 2026.", SIGNED.format("2 June 2025")),
     (151, "Parcelhub, 72 seats from 1 October 2025.", SIGNED.format("18 September 2025")),
-    (375, "Parcelhub, 96 seats from 1 October 2025.", "For the talks. Not signed."),
+    (375, "Parcelhub, 96 seats from 1 October 2025.", "For the negotiations. Not signed."),
     # Brightside Dental: two digits changed places; the amendment is for another product.
     (105, "Vaultdrive, 47 seats, until 24 July 2026.", SIGNED.format("1 July 2025")),
     (129, "Rosterboard, 95 seats from 1 November 2025.", SIGNED.format("10 October 2025")),
     # Kestrel Aviation Parts: the contract is younger than the amendment.
     (139, "Vaultdrive, 80 seats from 1 July 2025.", SIGNED.format("10 June 2025")),
-    (115, "Vaultdrive, 96 seats, until 16 August 2026. In place of all that was agreed before.",
+    (115, "Vaultdrive, 96 seats, until 16 August 2026. Replaces all earlier agreements.",
      SIGNED.format("1 December 2025")),
     # Vantage Fitness: the draft of the next contract lies over the one that holds.
     (125, "Ledgerly, 67 seats, until 18 August 2026.", SIGNED.format("11 August 2025")),

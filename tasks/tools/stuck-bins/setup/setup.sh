@@ -4,9 +4,9 @@ umask 022
 mkdir -p /srv/vaultdrive/purge
 cd /srv/vaultdrive
 cat > NOTES.txt <<'EOF'
-The purge runs at one o'clock (UTC) and tries again at three what failed at one. A file is named after the day on which the run begins.
-Each line: time, account, result. "done freed_gb=N": the bin is empty. "failed stuck_gb=N": it is not, N GB are still in it.
-What counts is the last line that an account has. Accounts that deleted nothing are not in the file of that night.
+The purge runs at 01:00 UTC and retries at 03:00 whatever failed. Each file is named after the day on which the run begins.
+Each line: time, account, result. "done freed_gb=N": the bin is empty. "failed stuck_gb=N": N GB are still in the bin.
+The last line of an account is the one that counts. Accounts that deleted nothing are not in that night's file.
 A company may have several accounts.
 EOF
 cat > accounts.csv <<'EOF'

@@ -9,6 +9,6 @@ def change(context):
         to=["erik.pinto@fairlead.example"],
         subject="Re: May we come by?",
         body="Dear Erik,\n\nI am sorry: our train only goes on Thursday, 12 March. Half past eleven"
-        " would be good. And the word has spread here, there will be ten of us now, with me."
-        "\n\nMateo",
+        " would be good. And word has got around here, so there will be ten of us now,"
+        " including me.\n\nMateo",
     )

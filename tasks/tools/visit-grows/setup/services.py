@@ -10,7 +10,7 @@ def change(context):
         subject="May we come by?",
         body="Dear Erik,\n\nwe would like to see how Rosterboard is made. Could four of us, me"
         " included, come to Berlin on Wednesday, 11 March, at 10 in the morning? Please tell us"
-        " where in the house we shall go.\n\nBest wishes\nMateo",
+        "  which room we should come to.\n\nBest wishes\nMateo",
     )
     when = "2026-02-27T14:20:00Z"
     context.db.execute(

@@ -1,0 +1,72 @@
+"""The labels by which a trainer finds its episodes in a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentgym.errors import ConfigError
+from agentgym.records import Json
+
+_LONGEST_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The labels by which a trainer finds an episode.
+
+    Attributes:
+        group: Name of the group that it is compared within, None if it is in none.
+        metadata: A JSON object, None if it was not given.
+    """
+
+    group: str | None = None
+    metadata: dict[str, Json] | None = None
+
+
+UNLABELLED: Final = Labels()
+
+
+def read_labels(options: Mapping[str, Any]) -> Labels:
+    """Read the options of a reset that is recorded.
+
+    Raises:
+        ConfigError: There is another option, or one has a wrong value.
+    """
+    if unknown := options.keys() - {"group", "metadata"}:
+        names = ", ".join(sorted(map(repr, unknown)))
+        raise ConfigError(f"reset: expected the options 'group' and 'metadata', got {names}")
+    group, metadata = options.get("group"), options.get("metadata")
+    if group is not None:
+        check_name("options['group']", group)
+    if metadata is None:
+        return Labels(group)
+    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+        raise ConfigError(f"options['metadata']: expected a JSON object, got {metadata!r:.200}")
+    try:
+        return Labels(group, json.loads(json.dumps(dict(metadata), allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"options['metadata']: it cannot be written as JSON: {error}") from error
+
+
+def check_name(what: str, name: object) -> None:
+    """Check the name of a group or an agent.
+
+    Raises:
+        ConfigError: It is no text, empty, too long, or cannot be written as UTF-8.
+    """
+    usable = isinstance(name, str) and name.strip() and len(name) <= _LONGEST_NAME
+    if not usable or not _is_utf8(str(name)):
+        raise ConfigError(
+            f"{what}: expected a text of 1 to {_LONGEST_NAME} characters, got {name!r:.80}"
+        )
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,19 @@
+"""Losses over the tokens that a policy sampled, corrections for stale data, and divergences."""
+
+from agentgym.train.losses.correction import Level, masked, truncated
+from agentgym.train.losses.divergence import Estimator, divergence
+from agentgym.train.losses.policy import TokenLoss, clipped, decoupled
+from agentgym.train.losses.weighting import Weighting, token_weights
+
+__all__ = [
+    "Estimator",
+    "Level",
+    "TokenLoss",
+    "Weighting",
+    "clipped",
+    "decoupled",
+    "divergence",
+    "masked",
+    "token_weights",
+    "truncated",
+]
