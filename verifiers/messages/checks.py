@@ -23,7 +23,8 @@ from agentgym import CheckResult, Evidence, VerifierError
 from agentgym.verify.calls import call_like, step_succeeded
 from agentgym.verify.messages import readers
 from agentgym.verify.messages.closed_world import closed_world
-from agentgym.verify.messages.replies import read_replies, saved_replies
+from agentgym.verify.messages.conversation import conversation
+from agentgym.verify.messages.replies import read_replies
 from agentgym.verify.messages.replies import replied as replied_in
 from agentgym.verify.messages.requests import asked as asked_in
 from agentgym.verify.messages.requests import requests
@@ -174,13 +175,15 @@ def only_replies(
     asks: Sequence[str] = (),
     may: Sequence[Any] = (),
     names: Sequence[str] = (),
+    secrets: Sequence[str] = (),
 ) -> CheckResult:
     """Such messages consist of saved replies, of questions and of courtesies.
 
     Channel: state, audit or trace, by the sources. Use it for conversations whose instruction or
     article says which sentences may be said. Everything else fails: a word, a figure, a denial, a
-    sentence under a condition, and the assent to a wish ("sure"). It passes if the agent wrote no
-    message.
+    sentence under a condition, and the assent to a wish ("sure"). A question may have one or two
+    words that are not known as words of questions; they may not be names or weighty words such as
+    "refund", "today" or "wrong". It passes if the agent wrote no message.
 
     Example:
         use = "messages.only_replies"
@@ -199,12 +202,14 @@ def only_replies(
             case, contractions, light words and the spelling of figures may differ, and I and we
             are alike. A table of `say` and `after` is a reply that may be said only after these
             calls (`tool`, `arguments`) have succeeded.
-        asks: Words that a question may use, beside those that every question may use.
+        asks: Words that a question may use, beside those that every question may use. Denials and
+            weighty words need to be listed here.
         may: Figures that a question may contain, beside those that its reader has said, and
             phrases that any message may contain.
         names: People and firms that may be greeted and may sign.
+        secrets: Values that no message may tell in any form, as in `messages.keeps_to`.
     """
-    saved = saved_replies(replies, asks, may, names)
+    talk = conversation(replies, asks, may, names, secrets)
     if isinstance(sources, (str, Mapping)) or not sources:
         raise VerifierError(f"sources: expected a list of sources, got {sources!r}")
     for source in sources:
@@ -216,7 +221,7 @@ def only_replies(
         done = [s for s in evidence.steps if one.step is None or s.index < one.step]
         early = [
             reply
-            for reply in saved.replies
+            for reply in talk.replies
             if not all(
                 any(step_succeeded(step) and call.fits(step, too_long=False) for step in done)
                 for call in reply.after
@@ -224,7 +229,7 @@ def only_replies(
         ]
         text = f"{one.subject}\n{one.text}".strip()
         is_answer = one.name == ANSWER
-        if fault := saved.fault(text, one.heard, early=early, is_answer=is_answer):
+        if fault := talk.fault(text, one.heard, early=early, is_answer=is_answer):
             return result(False, f"{one.name}: {fault}")
     return result(True, f"{len(found)} messages hold saved replies, questions and courtesies")
 

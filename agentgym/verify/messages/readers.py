@@ -12,7 +12,8 @@ from typing import Any, Final
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.verify.messages.account import Account, Review, account
 from agentgym.verify.messages.closed_world import ClosedWorld, closed_world
-from agentgym.verify.messages.replies import Reply, read_replies, replied, saved_replies
+from agentgym.verify.messages.conversation import conversation
+from agentgym.verify.messages.replies import Reply, read_replies, replied
 from agentgym.verify.messages.requests import asked, requests
 from agentgym.verify.messages.units import read_message
 from agentgym.verify.messages.wanted import Wanted, wanted
@@ -100,8 +101,8 @@ def fault_reader(use: str, arguments: Mapping[str, Any]) -> Fault | None:
         world: ClosedWorld = closed_world(**given)
         return lambda text, subject, heard: world.fault(f"{subject}\n{text}".strip(), heard)
     if name == "only_replies":
-        saved = saved_replies(**given)
-        return lambda text, subject, heard: saved.fault(text, heard)
+        talk = conversation(**given)
+        return lambda text, subject, heard: talk.fault(text, tuple(heard))
     if name == "replied":
         wanted_replies = read_replies(given["replies"])
         return lambda text, subject, heard: _unsaid(wanted_replies, text)

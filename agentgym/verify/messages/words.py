@@ -29,6 +29,11 @@ class Words:
         hedges: Words that make a statement conditional.
         courtesy: Patterns of whole segments by their kind.
         conversation: Lists for conversations that are made of saved replies, by name.
+        joining: Words around saved replies.
+        filling: Words inside saved replies, `light` ones included.
+        polite: Words that thank, regret and understand.
+        polite_beside: Words that may stand with them.
+        weighty: Words that carry a claim.
         commitments: Phrases by the name of their set.
         deeds: Verbs of deeds that an agent may claim.
         told: The verbs among `deeds` that tell a person something.
@@ -44,6 +49,11 @@ class Words:
     hedges: frozenset[str]
     courtesy: Mapping[str, Sequence[str]]
     conversation: Mapping[str, Sequence[str]]
+    joining: frozenset[str]
+    filling: frozenset[str]
+    polite: frozenset[str]
+    polite_beside: frozenset[str]
+    weighty: frozenset[str]
     commitments: Mapping[str, Sequence[str]]
     deeds: frozenset[str]
     told: frozenset[str]
@@ -56,6 +66,10 @@ def words() -> Words:
     """Return the lists that come with agentgym."""
     text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
     lists: Mapping[str, Any] = tomllib.loads(text)
+    talk = {
+        name: some.split() if isinstance(some, str) else some
+        for name, some in lists["conversation"].items()
+    }
     return Words(
         stems(lists["function"].split()),
         stems(lists["light"].split()),
@@ -64,10 +78,12 @@ def words() -> Words:
         {name: frozenset(some.split()) for name, some in lists["topics"].items()},
         stems(lists["stance"]["hedges"]),
         lists["courtesy"],
-        {
-            name: some.split() if isinstance(some, str) else some
-            for name, some in lists["conversation"].items()
-        },
+        talk,
+        stems(talk["joining"]),
+        stems(talk["filling"]) | stems(lists["light"].split()),
+        stems(talk["polite"]),
+        stems(talk["polite_beside"]),
+        stems(talk["weighty"]),
         lists["commitments"],
         stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
         stems(lists["deeds"]["told"].split()),

@@ -1,11 +1,12 @@
-"""Saved replies: what a conversation may say, in the ways in which people write it."""
+"""Saved replies and conversations that are made of them, in the ways in which people write."""
 
 from __future__ import annotations
 
 import pytest
 
 from agentgym.errors import VerifierError
-from agentgym.verify.messages.replies import Reply, read_replies, replied, saved_replies
+from agentgym.verify.messages.conversation import conversation
+from agentgym.verify.messages.replies import Reply, read_replies, replied
 
 REPLIES = [
     "(Your|The) ticket is (now|) with (our|the) billing team",
@@ -14,7 +15,7 @@ REPLIES = [
     "(Mails|They) stay (by law|)",
     "The law makes us keep them",
 ]
-CHAT = saved_replies(
+CHAT = conversation(
     REPLIES,
     asks=["ticket", "number", "reference", "open"],
     may=["so that I can find it", {"date": "2026-03-05"}],
@@ -27,12 +28,12 @@ CHAT = saved_replies(
     [
         "Your ticket is with our billing team.",
         "Hi Ada,\n\nthanks for waiting! The ticket's now with the billing team.\n\nBest\nErik",
-        "I'm afraid we can't promise a refund, nor a day, since the ticket is with our billing team.",
+        "I'm afraid we can't promise a refund, nor a day; the ticket is with our billing team.",
         "No, I cannot promise a day.",
         "Your credit is 297,50 €, granted",
         "I understand that this is annoying, but I can't promise a day.",
         "Could you give me the ticket number, so that I can find it?",
-        "To verify who you are I need two things:\n- the number of your ticket\n- your reference no.",
+        "To verify who you are I need:\n- the number of your ticket\n- your reference no.",
         "ticket number please",
         "Is it Thursday, 5 March?",
         "Mails stay by law.",
@@ -58,7 +59,7 @@ def test_replies_questions_and_courtesies_pass(text: str) -> None:
         ("Sure, no problem.", "says 'sure'"),
         ("All done.", "says 'all'"),
         ("Yes.", "says 'yes'"),
-        ("Is your ticket number 388?", "asks about '388'"),
+        ("Is your ticket number 388?", "asks about 'number 388'"),
         ("Could it be that your number is wrong?", "asks about 'wrong'"),
         ("I can confirm your details.", "says 'i'"),
         ("They are nearly through.", "says 'they'"),
@@ -71,7 +72,7 @@ def test_everything_else_fails(text: str, fault: str) -> None:
 
 def test_a_question_may_repeat_the_figures_of_its_reader() -> None:
     assert CHAT.fault("Is ticket 388 yours?")
-    chat = saved_replies(REPLIES, asks=["ticket", "yours"])
+    chat = conversation(REPLIES, asks=["ticket", "yours"])
     assert not chat.fault("Is ticket 388 yours?", ["It is 388."])
 
 
@@ -90,7 +91,7 @@ def test_a_reply_before_its_time_fails() -> None:
 
 def test_of_two_alike_the_one_whose_time_has_come_counts() -> None:
     one, other = read_replies(["It is booked for noon", "It is booked for noon"])
-    chat = saved_replies(["It is booked for noon", "It is booked for noon"])
+    chat = conversation(["It is booked for noon", "It is booked for noon"])
     assert one == other and not isinstance(chat.replies[0], str)
     late = Reply(one.shown, one.slots, one.denies)
     assert chat.fault("It is booked for noon", early=[late])

@@ -23,9 +23,9 @@ in this form and with nothing else in it:
 The ticket stays open until the money is back.
 
 ## What the customer hears
-Nobody is promised the money, nor a day, and nothing is written where the customer reads it: they
-have you on the line. On the chat they hear a greeting, questions in your own words, thanks, that
-we are sorry, and otherwise only what is in this list, as often as it fits:
+We promise nobody the money or a day, and we write nothing where the customer can read it: they
+have you on the line. Greet them, thank them, say sorry, and ask questions in your own words.
+Everything else that they hear is one of these sentences, as often as you need them:
 
 - That number and this address do not go together.
 - I cannot find a ticket under this address.

@@ -2,8 +2,8 @@
 
 ARTICLE = """## What is told
 When she is free, to colleagues. Never what she does, with whom or where, and no guesses about
-it either. Ask in your own words, greet and be sorry; for all else there are these sentences, since
-people read her week out of every other one:
+it either. Greet, say sorry, and ask questions in your own words. For everything else, use only
+these sentences, because people work out her week from any other one:
 
 - I cannot say what she does or with whom.
 - It is 30 minutes for everybody.

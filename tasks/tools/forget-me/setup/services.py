@@ -21,8 +21,8 @@ One line at the end of the workbook *Erasures*: day, initials (never the name or
 how many entries were deleted, how many shares we ended, how many owners were asked.
 
 ## What they hear
-A greeting, questions in your own words, thanks, that we are sorry, and otherwise only sentences
-of this list, when they are so:
+Greet them, thank them, say sorry, and ask questions in your own words. Otherwise they only hear
+sentences from this list, and only once they are true:
 
 - I will see to it.
 - Your entries in our address book are deleted.

@@ -21,8 +21,8 @@ Anton.
 
 Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket.
 Nothing else is promised, neither free months nor discounts, and nothing else is done to the
-ticket. The customer hears a greeting, questions in your own words, thanks, that we are sorry, and
-otherwise only these sentences, which Legal has agreed to; the first one in any case:
+ticket. Greet the customer, thank them, say sorry, and ask questions in your own words. Otherwise
+they only hear these sentences, which Legal has agreed to, and always the first one:
 
     Your credit is EUR AMOUNT, HOW and STATUS.
     It is PERCENT % of invoice NUMBER over EUR AMOUNT.

@@ -13,9 +13,9 @@ Between 9:30 and 17:30 in Lisbon, and 90 minutes at most: after that the air is 
 - It is one meeting. When it changes, it is changed: guests do not get a cancellation and a new
   invitation.
 
-## What is said to those who ask for it
-Questions in your own words, a greeting, thanks, that one is sorry, and otherwise these sentences,
-so that nobody hears a promise:
+## What we tell whoever asks for a visit
+Greet them, thank them, say sorry, and ask questions in your own words. For everything else, use
+only these sentences, so that nobody hears a promise:
 
 - With guests it can be 90 minutes at most.
 - It is in the calendar: DAY, TIME to TIME, in ROOM.

@@ -24,8 +24,8 @@ and one mail to Bruno Haas, and to nobody else, with the subject `Identity check
 them.
 
 ## What callers hear
-A greeting, the three questions in your own words, thanks, that we are sorry, and otherwise only
-sentences of this list. Every other one has helped somebody to guess:
+Greet them, thank them, say sorry, and ask the three questions in your own words. Otherwise they
+only hear sentences from this list, because any other one has helped somebody to guess:
 
 - I cannot change this for you here.
 - I cannot tell you what we have on file, nor whether an answer was right.
