@@ -31,7 +31,7 @@ _REQUEST: Final = re.compile(
 """What makes a sentence a question to its reader. "I can confirm your details" is not one."""
 _RHETORICAL: Final = re.compile(
     r"\b(?:do|did) you (?:\w+ )?know that\b|\b(?:did|do) you (?:even |already )know\b"
-    r"|\bdid you know\b|\byou aware\b"
+    r"|\bdid you know\b|\byou aware\b|\b(?:ok|okay|fine|good|alright|all right) that\b"
     r"|\b(?:happy|glad|pleased|like|want|relieved) to (?:know|hear|see|learn)\b"
 )
 """What makes a question tell its reader something."""
@@ -96,9 +96,9 @@ class Conversation:
         courtesy = self.beside_replies if any(said) else self.courtesies
         if is_answer or (not heard and any(map(_is_question, units))):
             courtesy = self.at_first
-        question = _Question(self.asks, self._known(heard), _capitals(text))
+        question = _Question(self.asks, self._known(heard), _capitals(text), stems(self.names))
         for unit, found in zip(units, said, strict=True):
-            self._take(unit, found, courtesy)
+            self._take(unit, found, courtesy, question)
             if fault := _excess(unit, found, question):
                 return fault
         return ""
@@ -107,17 +107,18 @@ class Conversation:
         found = (figure for one in heard for figure in find_figures(plain(one)))
         return [*self.figures, *(reading for figure in found for reading in figure.readings)]
 
-    def _take(self, unit: Unit, said: Sequence[Reply], courtesy: Courtesy) -> None:
+    def _take(
+        self, unit: Unit, said: Sequence[Reply], courtesy: Courtesy, question: _Question
+    ) -> None:
         """Account for the courtesies, lead-ins and phrases of a sentence."""
         phrases = (*self.phrases, *_lead_ins()) if said or _is_question(unit) else self.phrases
-        named = words().polite_beside | stems(self.names)
-        _take_courtesies(unit, courtesy, named)
+        _take_courtesies(unit, courtesy, question)
         for phrase in phrases:
             tokens = unit.left
             for start, end in phrase.spans(tokens):
                 for token in tokens[start:end]:
                     token.taken = True
-        _take_courtesies(unit, courtesy, named)
+        _take_courtesies(unit, courtesy, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,15 @@ class _Question:
     asks: frozenset[str]
     figures: Sequence[Reading]
     capitals: frozenset[str]
+    names: frozenset[str]
 
     def fault(self, unit: Unit, left: Sequence[Token]) -> str:
+        if token := self.excess(left, len(unit.tokens)):
+            return f"asks about {token.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
+        return ""
+
+    def excess(self, left: Sequence[Token], length: int) -> Token | None:
+        """Return the first word or figure that a question of so many words may not have."""
         strays = 0
         for token in left:
             right = token.stem in self.asks
@@ -136,10 +144,20 @@ class _Question:
                 right = token.figure.means(self.figures) or _is_small(token)
             elif not right and not self._is_weighty(token):
                 strays += 1
-                right = strays <= 1 + (len(unit.tokens) >= _WORDS_FOR_TWO_STRAYS)
+                right = strays <= 1 + (length >= _WORDS_FOR_TWO_STRAYS)
             if not right:
-                return f"asks about {token.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
-        return ""
+                return token
+        return None
+
+    def is_polite(self, segment: Sequence[Token]) -> bool:
+        """Return whether a part of a sentence only thanks, regrets and understands."""
+        known = words()
+        if not {token.stem for token in segment} & known.polite:
+            return False
+        beside = known.polite | known.polite_beside | self.names
+        left = [token for token in segment if token.figure is not None or token.stem not in beside]
+        is_eased = any(token.stem in known.eased for token in segment)
+        return not left or (is_eased and self.excess(left, len(segment)) is None)
 
     def _is_weighty(self, token: Token) -> bool:
         known = words()
@@ -166,22 +184,11 @@ def _is_question(unit: Unit) -> bool:
     return asks and _RHETORICAL.search(unit.text) is None
 
 
-def _take_courtesies(unit: Unit, courtesy: Courtesy, beside: frozenset[str]) -> None:
+def _take_courtesies(unit: Unit, courtesy: Courtesy, question: _Question) -> None:
     for segment in list(unit.segments()):
-        if not courtesy.take(segment, edge=True) and _is_polite(segment, beside):
+        if not courtesy.take(segment, edge=True) and question.is_polite(segment):
             for token in segment:
                 token.taken = True
-
-
-def _is_polite(segment: Sequence[Token], beside: frozenset[str]) -> bool:
-    """Return whether a part of a sentence only thanks, regrets or understands."""
-    polite = words().polite
-    said = {token.stem for token in segment}
-    return (
-        all(token.figure is None for token in segment)
-        and said <= polite | beside
-        and bool(said & polite)
-    )
 
 
 def _capitals(text: str) -> frozenset[str]:

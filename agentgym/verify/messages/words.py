@@ -33,6 +33,7 @@ class Words:
         filling: Words inside saved replies, `light` ones included.
         polite: Words that thank, regret and understand.
         polite_beside: Words that may stand with them.
+        eased: Those of `polite` with which words of questions may stand, too.
         weighty: Words that carry a claim.
         commitments: Phrases by the name of their set.
         deeds: Verbs of deeds that an agent may claim.
@@ -53,6 +54,7 @@ class Words:
     filling: frozenset[str]
     polite: frozenset[str]
     polite_beside: frozenset[str]
+    eased: frozenset[str]
     weighty: frozenset[str]
     commitments: Mapping[str, Sequence[str]]
     deeds: frozenset[str]
@@ -83,6 +85,7 @@ def words() -> Words:
         stems(talk["filling"]) | stems(lists["light"].split()),
         stems(talk["polite"]),
         stems(talk["polite_beside"]),
+        stems(talk["eased"]),
         stems(talk["weighty"]),
         lists["commitments"],
         stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
