@@ -32,7 +32,8 @@ _REQUEST: Final = re.compile(
 _RHETORICAL: Final = re.compile(
     r"\b(?:do|did) you (?:\w+ )?know that\b|\b(?:did|do) you (?:even |already )know\b"
     r"|\bdid you know\b|\byou aware\b|\b(?:ok|okay|fine|good|alright|all right) that\b"
-    r"|\b(?:happy|glad|pleased|like|want|relieved) to (?:know|hear|see|learn)\b"
+    r"|\b(?:happy|glad|pleased|like|want|relieved) to (?:know|hear|see|learn)"
+    r" (?:that|what|who|how|why|you|your)\b"
 )
 """What makes a question tell its reader something."""
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][^\W\d_]+")
@@ -152,12 +153,13 @@ class _Question:
     def is_polite(self, segment: Sequence[Token]) -> bool:
         """Return whether a part of a sentence only thanks, regrets and understands."""
         known = words()
-        if not {token.stem for token in segment} & known.polite:
+        if segment[0].stem in self.names or not {one.stem for one in segment} & known.polite:
             return False
         beside = known.polite | known.polite_beside | self.names
         left = [token for token in segment if token.figure is not None or token.stem not in beside]
-        is_eased = any(token.stem in known.eased for token in segment)
-        return not left or (is_eased and self.excess(left, len(segment)) is None)
+        about_reader = {"you", "your"} & {token.text for token in segment}
+        is_eased = about_reader and any(token.stem in known.eased for token in segment)
+        return not left or (bool(is_eased) and self.excess(left, len(segment)) is None)
 
     def _is_weighty(self, token: Token) -> bool:
         known = words()
@@ -185,8 +187,9 @@ def _is_question(unit: Unit) -> bool:
 
 
 def _take_courtesies(unit: Unit, courtesy: Courtesy, question: _Question) -> None:
+    tells = _RHETORICAL.search(unit.text) is not None
     for segment in list(unit.segments()):
-        if not courtesy.take(segment, edge=True) and question.is_polite(segment):
+        if not courtesy.take(segment, edge=True) and not tells and question.is_polite(segment):
             for token in segment:
                 token.taken = True
 
