@@ -1,8 +1,9 @@
 """Find sentences that read badly: `python scripts/check_words.py [PATH ...]`.
 
 Docstrings, comments and pages are short declarative sentences with a subject and an active verb.
-This check finds constructions that are known to creep in. It prints one line for each, as
-``path:line: text``, and exits with 1 if there is any.
+Instructions of tasks, the documents they come with and the titles of tasks and checkpoints read as
+a colleague writes. This check finds constructions that are known to creep in. It prints one line
+for each, as ``path:line: text``, and exits with 1 if there is any.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LOOKED_AT = ("agentgym", "docs", "envs", "scripts", "verifiers", "README.md")
+LOOKED_AT = ("agentgym", "docs", "envs", "scripts", "tasks", "verifiers", "README.md")
 
 OPENING = re.compile(r"(?:What|Who|Whom|Whose|How|Where|Which)\b")
 """A docstring that opens so has no verb."""
@@ -31,17 +32,34 @@ ADVICE = {
 }
 _ADVICE = [(re.compile(pattern), advice) for pattern, advice in ADVICE.items()]
 
+TASK_ADVICE = {
+    r"\b[Nn]one where\b|\bthere is none\b|\b(?:is|are) none\b(?! of)": "name what is missing",
+    r"\bWhat (?:nobody|somebody|others|I have|has|is no|is not)\b": "name the thing",
+    r"\bstands? (?:on|in|below|above|beside|next to) (?:it\b|that\b|the (?!way\b))": "use 'is'",
+    r"\b(?:one|line|entry|file|mail) a (?:line|file|mail)\b": "write 'one per line'",
+    r"\bcan(?:not)? be had\b|\bto be had\b": "say who gets or finds it",
+    r"\b(?:is|are) nobody's\b|\bnone of (?:\w+ )*\w*'?s? business\b": "say who may do it",
+    r"\bnothing (?:that|which) is not so\b": "use 'nothing false'",
+    r"\bo'clock that\b|\btoday still\b|\bwhen it burns\b": "use the English idiom",
+}
+"""The rules for texts of tasks, which are letters and notes and not documentation."""
+_TASK_ADVICE = [(re.compile(pattern), advice) for pattern, advice in TASK_ADVICE.items()]
+_TITLE = re.compile(r"\s*title = ")
+
 
 def faults(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line and advice for every bad sentence of a file."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
+    rules, prose = _ADVICE, enumerate(text.splitlines(), 1)
+    if path.is_relative_to(ROOT / "tasks"):
+        rules = _TASK_ADVICE
+        if path.suffix == ".toml":
+            prose = ((line, said) for line, said in prose if _TITLE.match(said))
+    elif path.suffix == ".py":
         yield from _openings(text)
         prose = _prose(text)
-    else:
-        prose = enumerate(text.splitlines(), 1)
     for line, sentence in prose:
-        for pattern, advice in _ADVICE:
+        for pattern, advice in rules:
             if found := pattern.search(sentence):
                 shown = sentence[max(0, found.start() - 30) : found.end() + 30].strip()
                 yield line, f"{advice}: {shown!r}"
@@ -71,7 +89,8 @@ def main(arguments: list[str]) -> int:
     count = 0
     for file in files:
         name = str(file.relative_to(ROOT)) if file.is_relative_to(ROOT) else str(file)
-        if file.suffix not in (".py", ".md") or not file.is_file() or "__pycache__" in name:
+        wanted = (".md", ".toml") if name.startswith("tasks/") else (".md", ".py")
+        if file.suffix not in wanted or not file.is_file() or "__pycache__" in name:
             continue
         for line, advice in faults(file):
             count += 1

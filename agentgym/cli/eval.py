@@ -32,7 +32,7 @@ def evaluate(
         typer.Argument(
             metavar="PATTERN",
             help="Suites, task ids, globs like '*git*', or paths of task folders (./PATH): "
-            "agentgym's own, Harbor's and terminal-bench's.",
+            "agentgym's own, or of an installed task format.",
         ),
     ] = None,
     agent: Annotated[

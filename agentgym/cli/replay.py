@@ -40,7 +40,18 @@ def replay(
         typer.Option("--branch", metavar="K", min=0, help="Keep K steps, then let --agent go on."),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", "-a", help="Agent of a branch: oracle, openai:MODEL, …")
+        list[str] | None,
+        typer.Option(
+            "--agent", "-a", help="Agent of a branch: oracle, openai:MODEL, …; repeatable."
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option("--trials", "-k", min=1, help="Branches of every agent. Default: 1."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Concurrent branches. Default: 1."),
     ] = None,
     sandbox: Annotated[
         str | None, typer.Option("--sandbox", help="Sandbox provider; by default the recorded one.")
@@ -54,6 +65,8 @@ def replay(
 ) -> None:
     """Show a recorded episode step by step, verify it, or branch off it.
 
+    Several branches begin in forks of one re-execution of the kept steps, if that can be forked.
+
     --verify exits with 1 if the state differs from the record, or if that cannot be decided; with
     0 if everything agrees, and also if only text differs: then the text is shown.
     """
@@ -65,10 +78,11 @@ def replay(
         raise ConfigError("--verify and --branch need an EPISODE; RUN alone lists them")
     if verify and branch is not None:
         raise ConfigError("--verify and --branch exclude each other; choose one")
-    if (branch is None) != (agent is None):
+    if (branch is None) != (not agent):
         raise ConfigError("a branch needs both --branch K and --agent A")
-    if timeout is not None and branch is None:
-        raise ConfigError("--timeout is for the agent of a branch; add --branch K --agent A")
+    for option, given in (("--timeout", timeout), ("--trials", trials), ("--jobs", jobs)):
+        if given is not None and branch is None:
+            raise ConfigError(f"{option} is for the agent of a branch; add --branch K --agent A")
     console = stdout_console()
     store = RunStore.open(run, readonly=branch is None)
     try:
@@ -79,9 +93,10 @@ def replay(
         if verify:
             named = vouched_for([row], task, sandbox)
             _verify(console, store, row, named)
-        elif branch is not None and agent is not None:
+        elif branch is not None and agent:
             named = vouched_for([row], task, sandbox)
-            go = _Branch(store, row, branch, agent, timeout, named)
+            agents = tuple(agent) * (trials or 1)
+            go = _Branch(store, row, branch, agents, jobs or 1, timeout, named)
             _branch(console, go, full)
         else:
             _show(console, store, row, full)
@@ -157,40 +172,66 @@ def _show_diff(console: Console, divergence: Divergence) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """Options of a branch."""
+    """Options of a branch, or of several."""
 
     store: RunStore
     row: EpisodeRow
     k: int
-    agent: str
+    agents: tuple[str, ...]
+    jobs: int
     timeout_s: float | None
     named: Named
 
 
 def _branch(console: Console, asked: _Branch, full: bool) -> None:
-    from agentgym.cli.transcript import print_step, print_verdict
-    from agentgym.eval.printable import clean
-    from agentgym.rollout.replay import branch_episode
+    from agentgym.cli.transcript import print_step
+    from agentgym.rollout.branch import branch_episodes
 
-    def on_step(step: Step) -> None:
-        print_step(console, step, full=full)
+    store, single = asked.store, len(asked.agents) == 1
 
-    store, origin = asked.store, asked.row.id
+    def on_step(branch: int, step: Step) -> None:
+        if single:
+            print_step(console, step, full=full)
+
     new = _with_provider(
         asked.named.provider(asked.row.sandbox),
-        lambda provider: branch_episode(
-            *(store, origin, asked.k, asked.agent, provider),
+        lambda provider: branch_episodes(
+            *(store, asked.row.id, asked.k, asked.agents, provider),
+            jobs=asked.jobs,
             timeout_s=asked.timeout_s,
             on_step=on_step,
             named=asked.named,
         ),
     )
-    branch = store.episode(new)
-    print_verdict(console, branch, full=full)
-    for line in branch.log.splitlines():
+    rows = [store.episode(id) for id in new]
+    if single:
+        _tell_branch(console, asked, rows[0], full)
+    else:
+        _tell_branches(console, asked, rows)
+
+
+def _tell_branch(console: Console, asked: _Branch, row: EpisodeRow, full: bool) -> None:
+    from agentgym.cli.transcript import print_verdict
+    from agentgym.eval.printable import clean
+
+    print_verdict(console, row, full=full)
+    for line in row.log.splitlines():
         console.print(clean(line), style="yellow", markup=False, soft_wrap=True)
-    told = f"\nepisode {new}, branched off {origin} at step {asked.k}:"
-    console.print(f"{told}  agentgym replay {store.folder} {new}", markup=False, soft_wrap=True)
+    told = f"\nepisode {row.id}, branched off {asked.row.id} at step {asked.k}:"
+    there = f"agentgym replay {asked.store.folder} {row.id}"
+    console.print(f"{told}  {there}", markup=False, soft_wrap=True)
+
+
+def _tell_branches(console: Console, asked: _Branch, rows: Sequence[EpisodeRow]) -> None:
+    from agentgym.cli.transcript import episode_table
+    from agentgym.eval.printable import clean
+
+    console.print(episode_table(rows))
+    for line in dict.fromkeys(line for row in rows for line in row.log.splitlines()):
+        console.print(clean(line), style="yellow", markup=False, soft_wrap=True)
+    how = "forks of one re-execution" if rows[0].forked else "a re-execution for each"
+    told = f"\n{len(rows)} branches off episode {asked.row.id} at step {asked.k}: {how}"
+    console.print(told, markup=False, soft_wrap=True)
 
 
 def _with_provider(name: str, work: Callable[[SandboxProvider], Awaitable[T]]) -> T:

@@ -203,7 +203,7 @@ def _say(console: Console, text: str, style: str = "") -> None:
 
 def _origin(row: EpisodeRow) -> str:
     assert row.parent is not None
-    return f"branch of {row.parent[0]} at {row.parent[1]}"
+    return f"{'fork' if row.forked else 'branch'} of {row.parent[0]} at {row.parent[1]}"
 
 
 def _command(action: Action) -> str:

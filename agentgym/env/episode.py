@@ -34,7 +34,6 @@ from agentgym.protocols import Sandbox, Surface
 from agentgym.records import (
     Action,
     Audit,
-    Decision,
     Effect,
     Observation,
     Snapshot,
@@ -42,14 +41,18 @@ from agentgym.records import (
     StepEvent,
     Verdict,
 )
-from agentgym.records.bounds import bounded_decision, malformed
+from agentgym.records.bounds import read_decision
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
+from agentgym.threads import to_thread
 from agentgym.verify.grade import EpisodeEnd, failed
+from agentgym.verify.grading_start import GradingStart
+from agentgym.verify.version import versioned
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
+    from agentgym.env.recording import EpisodeRecording
 
 OnEnd = Callable[[EndedEpisode, Verdict], Awaitable[None]]
 
@@ -90,10 +93,14 @@ class Episode:
         steps: Steps of the agent.
         audit: Audit of the sandbox, set when the episode is over.
         reset_s: Seconds from the start until the agent could act.
-        began_s: Time at which its sandbox was started, in seconds since 1970.
+        began_s: Time at which its sandbox was started, in seconds since 1970; of a fork, the
+            sandbox of the first episode.
         over: Whether it was judged or closed; then it accepts no operation.
         on_end: Called after the verdict, with the ended episode and the verdict, while the files
-            still exist. Not called for foreign tasks, whose tests run in the live sandbox.
+            still exist. Not called for tasks of another format, which are judged in the live
+            sandbox.
+        recording: The record of the episode; its forks are recorded beside it. None if nothing
+            records it.
         parent: The episode from which it was forked, None if it was started.
         forked_at: Number of steps that its parent had taken then; 0 if it was started.
     """
@@ -108,6 +115,7 @@ class Episode:
         self.began_s = min(time.time(), getattr(parts.sandbox, "began_s", time.time()))
         self.over = False
         self.on_end: OnEnd | None = None
+        self.recording: EpisodeRecording | None = None
         self.parent: Episode | None = None
         self.forked_at = 0
         self._parts, self._started_s = parts, started_s
@@ -161,8 +169,8 @@ class Episode:
 
     async def _begin(self) -> None:
         """Begin all parts and set `first` to the first observation."""
-        parts, foreign = self._parts, self._parts.foreign
-        own_words = "" if foreign is None else await foreign.begin(parts.sandbox)
+        parts, rules = self._parts, self._parts.rules
+        own_words = "" if rules is None else await rules.begin(parts.sandbox)
         await parts.attach()
         self.reset_s = time.perf_counter() - self._started_s
         self.first = await first_observation(parts, own_words)
@@ -183,16 +191,16 @@ class Episode:
             SandboxError: The sandbox died.
             TaskError: The script of an event fails, independent of the agent's actions.
             UserError: The user failed.
+            RecordError: The step cannot be recorded.
         """
         async with self._turn:
             self._must_be_live()
-            return await self._step(decision, recorded)
+            stepping = self._step(decision, recorded)
+            return await (stepping if self.recording is None else self.recording.play(stepping))
 
     async def _step(self, decision: object, recorded: Sequence[StepEvent]) -> Transition:
         parts = self._parts
-        taken = bounded_decision(
-            decision if isinstance(decision, Decision) else Decision(_read_action(decision))
-        )
+        taken = read_decision(decision)
         if parts.conversation is not None:
             parts.conversation.expect(recorded)
         started, alive, told = time.perf_counter(), True, ""
@@ -219,8 +227,8 @@ class Episode:
         observation = with_lines(seen, told)
         happened = parts.dynamics.take_events()
         self.steps.append(replace(step, observation=observation, events=happened))
-        if parts.foreign is not None:
-            parts.foreign.note(self.steps[-1])
+        if parts.rules is not None:
+            parts.rules.note(self.steps[-1])
         if not ended and not over:
             return Transition(observation)
         verdict = await self._finish()
@@ -244,8 +252,8 @@ class Episode:
 
     async def _submit(self, answer: str) -> tuple[Observation, bool]:
         parts = self._parts
-        if parts.foreign is not None:
-            following = await parts.foreign.submit(parts.sandbox, answer)
+        if parts.rules is not None:
+            following = await parts.rules.submit(parts.sandbox, answer)
             if following is not None:
                 return Observation(text=following), False
         self._answer = answer
@@ -263,12 +271,14 @@ class Episode:
         copied. Equal actions therefore lead to equal observations and verdicts in both, and
         neither sees the actions of the other. Processes are not copied: background processes of
         the agent are absent in the fork, and a shell keeps only its working directory and
-        exported variables. A fork waits for a step that is running.
+        exported variables. A fork waits for a step that is running. The fork of a recorded episode
+        is recorded in the same run, as an episode of its own.
 
         Raises:
             UnsupportedError: A part of the episode cannot be forked; the message names it.
             SurfaceError: The episode is over.
             SandboxError: The sandbox died, or a second one cannot be started.
+            RecordError: The fork cannot be recorded.
         """
         async with self._turn:
             self._must_be_live()
@@ -276,12 +286,17 @@ class Episode:
             child = Episode(await fork_parts(self._parts), started_s)
             child.parent, child.forked_at = self, len(self.steps)
             child.instance, child.first = self.instance, self.first
-            child.steps = list(self.steps)
+            child.steps, child.began_s = list(self.steps), self.began_s
             child._answer, child._gave_up = self._answer, self._gave_up
             child.reset_s = time.perf_counter() - started_s
-            if self.over:
+            try:
+                if self.over:
+                    raise SurfaceError("the episode was closed while it was forked")
+                if self.recording is not None:
+                    await self.recording.fork(child)
+            except BaseException:
                 await child.close()
-                raise SurfaceError("the episode was closed while it was forked")
+                raise
             return child
 
     async def finish(self) -> Verdict:
@@ -289,23 +304,29 @@ class Episode:
 
         Raises:
             SurfaceError: The episode is over.
+            RecordError: The verdict cannot be recorded.
         """
         async with self._turn:
             self._must_be_live()
-            return await self._finish()
+            judging = self._finish()
+            return await (judging if self.recording is None else self.recording.judge(judging))
 
     async def _finish(self) -> Verdict:
         parts = self._parts
         self.over = True
+        grading = None if parts.rules is not None else GradingStart(self.instance)
         try:
             with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await parts.audit()
-            if parts.foreign is not None:
-                # A foreign task's tests see the agent's processes, so nothing is ended before them.
+            if parts.rules is not None:
+                # Such tests see the agent's processes, so nothing is ended before them.
                 gave_up = self._gave_up is not None
-                return await parts.foreign.finish(parts.sandbox, gave_up=gave_up)
-            return await self._judge(await parts.sandbox.seal(), over=True)
+                verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
+                return await to_thread(versioned, verdict, self.instance.task)
+            return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
         finally:
+            if grading is not None:
+                grading.close()
             await self._release()
 
     async def judge_now(self) -> Verdict:
@@ -314,25 +335,28 @@ class Episode:
         A snapshot is judged, so every check of the rubric can run.
 
         Raises:
-            SurfaceError: The episode is over, or it has a foreign task with tests of its own.
+            SurfaceError: The episode is over, or its task has tests of another format.
             SandboxError: The sandbox died.
         """
         async with self._turn:
             self._must_be_live()
-            if self._parts.foreign is not None:
+            if self._parts.rules is not None:
                 task = self.environment.task.id
                 raise SurfaceError(f"{task}: its own tests judge it, and only at the end")
             self.audit = await self._parts.audit()
             return await self._judge(await self.sandbox.snapshot())
 
-    async def _judge(self, after: Snapshot, *, over: bool = False) -> Verdict:
+    async def _judge(
+        self, after: Snapshot, *, over: bool = False, grading: GradingStart | None = None
+    ) -> Verdict:
         """Judge a snapshot together with the other evidence, and discard the snapshot."""
         provider, prepared = self.environment.provider, self._parts.prepared
         try:
             try:
                 changes = await provider.compare(prepared.snapshot, after)
             except SandboxLimitError as error:
-                return failed(self.instance, f"what the episode left cannot be judged: {error}")
+                why = f"what the episode left cannot be judged: {error}"
+                return await to_thread(failed, self.instance, why)
             end = EpisodeEnd(
                 after=after,
                 changes=changes,
@@ -343,7 +367,7 @@ class Episode:
                 services=self.dynamics.services_seen(),
             )
             ended = EndedEpisode(
-                self.environment, self.instance, prepared, end, self.dynamics.latched
+                self.environment, self.instance, prepared, end, self.dynamics.latched, grading
             )
             verdict = await ended.judge()
             if over and self.on_end is not None:
@@ -357,6 +381,8 @@ class Episode:
         if not self.over:
             self.over = True
             await self._release()
+            if self.recording is not None:
+                await self.recording.leave()
 
     async def __aenter__(self) -> Self:
         return self
@@ -376,11 +402,3 @@ class Episode:
     def _must_be_live(self) -> None:
         if self.over:
             raise SurfaceError("the episode is over; start another one")
-
-
-def _read_action(value: object) -> Action:
-    """Read an action; anything else becomes a record of the error, which replays alike."""
-    try:
-        return Action.from_json(value)
-    except ActionError as error:
-        return malformed(error)

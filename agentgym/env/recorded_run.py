@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentgym import __version__
-from agentgym.env.outcome import abandoned
-from agentgym.env.recording import record_end
+from agentgym.env.recording import end_abandoned
 from agentgym.errors import ConfigError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Json
@@ -66,12 +65,8 @@ class RecordedRun:
         self.store = store
         self._on_unused = on_unused
         self._in_use: dict[object, Callable[[], Awaitable[None]]] = {}
+        end_abandoned(store, lambda row: True)
         rows = store.episodes()
-        for row in rows:
-            if row.state != "done" and row.parent is None:
-                # The lock is ours, so the process that played it is gone.
-                ending = abandoned("the process that played it ended before the episode did")
-                record_end(store, row, row.sandbox, ending, row.duration_s)
         self._trials = Counter(
             (row.plan.task, row.plan.agent) for row in rows if row.parent is None
         )

@@ -1,24 +1,34 @@
-"""The record of one live episode, played by an agent's rollout or the Gymnasium class."""
+"""The record of one live episode, and of the forks of it."""
 
 from __future__ import annotations
 
-from agentgym.env.episode import Episode
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+from agentgym.env.episode import Episode, Transition
 from agentgym.env.keeping import StateKeeping
-from agentgym.env.outcome import Ending
+from agentgym.env.outcome import Ending, abandoned, failed
+from agentgym.errors import RecordError
 from agentgym.record.store import EpisodeRow, RunStore
-from agentgym.records import Generation, TokenUsage
+from agentgym.records import Generation, TokenUsage, Verdict
+
+T = TypeVar("T")
 
 
 class EpisodeRecording:
     """Records a live episode in a run; `begin` makes one.
 
-    The episode itself does not know of it: it is recorded after each step and at its end. What is
+    A player records steps and the end of its episode itself, because it knows more about them than
+    the episode. An episode without one, such as a fork, is recorded as it is played. What is
     written is compressed and written on the run's own thread. When a call returns, it is on file.
 
     Args:
         store: The run, open for writing.
         episode_id: Id of the episode in the run. If it has steps, they stay: it is resumed.
-        episode: The live episode, before its first step.
+        episode: The live episode, before its first step or just forked.
+        has_player: Whether a player calls `take_steps` and `finish`.
 
     Raises:
         RecordError: It cannot be recorded, or is done.
@@ -26,11 +36,15 @@ class EpisodeRecording:
     Attributes:
         episode_id: Id of the episode in the run.
         over: Whether the end is recorded.
+        has_player: Whether a player calls `take_steps` and `finish`.
     """
 
-    def __init__(self, store: RunStore, episode_id: int, episode: Episode) -> None:
-        self.episode_id, self._episode = episode_id, episode
-        self.over = False
+    def __init__(
+        self, store: RunStore, episode_id: int, episode: Episode, *, has_player: bool = True
+    ) -> None:
+        self.episode_id, self._store, self._episode = episode_id, store, episode
+        self.over, self.has_player = False, has_player
+        self._began_s, self._broken = time.monotonic(), ""
         store.endings.begin(episode_id, episode.began_s)
         episode.on_end = StateKeeping(store, episode_id)
         if episode.prepared:
@@ -43,8 +57,9 @@ class EpisodeRecording:
             reset_s=episode.reset_s,
             first=episode.first,
         )
-        self._recorded = self._recorder.steps
+        self._recorded = self._begun_with = self._recorder.steps
         self._threads = store.threads
+        episode.recording = self
 
     @classmethod
     async def begin(cls, store: RunStore, episode_id: int, episode: Episode) -> EpisodeRecording:
@@ -68,7 +83,10 @@ class EpisodeRecording:
         await self._threads.finish(self._take_steps)
 
     def _take_steps(self) -> None:
-        for step in self._episode.steps[self._recorded :]:
+        steps = self._episode.steps
+        if self._recorded == self._begun_with and self._recorded < len(steps):
+            self._recorder.follow(steps[: self._recorded])
+        for step in steps[self._recorded :]:
             self._recorder.step(step)
             self._recorded += 1
 
@@ -80,7 +98,7 @@ class EpisodeRecording:
         refused: TokenUsage | None = None,
         generations: tuple[Generation, ...] | None = None,
     ) -> None:
-        """Record the end of the episode.
+        """Record the end of the episode, unless it is recorded already.
 
         Args:
             ending: The end of the episode.
@@ -93,6 +111,8 @@ class EpisodeRecording:
         """
 
         def write() -> None:
+            if self.over:
+                return
             self._take_steps()
             self._recorder.finish(
                 ending.verdict,
@@ -105,6 +125,78 @@ class EpisodeRecording:
             self.over = True
 
         await self._threads.finish(write)
+
+    # --- without a player ------------------------------------------------------------------
+
+    async def play(self, stepping: Awaitable[Transition]) -> Transition:
+        """Await a step and record it, unless a player does that."""
+        if self.has_player:
+            return await stepping
+        done = await self._awaited(stepping)
+        with self._noting():
+            await self.take_steps()
+        if done.verdict is not None:
+            await self._end(Ending(done.verdict, truncated=done.truncated))
+        return done
+
+    async def judge(self, judging: Awaitable[Verdict]) -> Verdict:
+        """Await the verdict and record it, unless a player does that."""
+        if self.has_player:
+            return await judging
+        verdict = await self._awaited(judging)
+        await self._end(Ending(verdict))
+        return verdict
+
+    async def leave(self) -> None:
+        """Record that the episode was closed before its end, unless a player does that.
+
+        Never raises: a run that cannot be written keeps the episode as running, and the next
+        writer of the run ends it.
+        """
+        if not self.has_player and not self.over and self._store.is_open:
+            told = f"its record could not be written: {self._broken}" if self._broken else ""
+            with contextlib.suppress(RecordError):
+                await self._end(abandoned(told or "closed before its end"))
+
+    async def fork(self, child: Episode) -> None:
+        """Begin the record of a fork: an episode of its own, which shares the steps so far.
+
+        It has the plan of its parent, and no player.
+
+        Raises:
+            RecordError: It cannot be recorded.
+        """
+        await self._threads.finish(self._fork, child)
+
+    def _fork(self, child: Episode) -> None:
+        if self.over:
+            raise RecordError(f"the record of episode {self.episode_id} is over; start another one")
+        self._take_steps()
+        plan, at = self._store.episode(self.episode_id).plan, child.forked_at
+        forked = self._store.add(plan, (self.episode_id, at), shared=at, forked=True)
+        EpisodeRecording(self._store, forked, child, has_player=False)
+
+    async def _awaited(self, work: Awaitable[T]) -> T:
+        try:
+            return await work
+        except RecordError:
+            raise
+        except Exception as error:
+            await self._end(failed(error))
+            raise
+
+    async def _end(self, ending: Ending) -> None:
+        with self._noting():
+            await self.finish(ending, duration_s=time.monotonic() - self._began_s)
+
+    @contextlib.contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Keep the reason why something could not be recorded."""
+        try:
+            yield
+        except RecordError as error:
+            self._broken = str(error)
+            raise
 
 
 def record_end(
@@ -133,3 +225,19 @@ def record_end(
         first=row.first,
     )
     recorder.finish(ending.verdict, duration_s=spent_s, error=ending.reason)
+
+
+def end_abandoned(store: RunStore, which: Callable[[EpisodeRow], bool]) -> None:
+    """Record that episodes were abandoned: they are not over, and their process is gone.
+
+    Args:
+        store: The run, open for writing, so that no other process plays them.
+        which: Selects the episodes.
+
+    Raises:
+        RecordError: It cannot be recorded.
+    """
+    for row in store.episodes():
+        if row.state != "done" and which(row):
+            ending = abandoned("the process that played it ended before the episode did")
+            record_end(store, row, row.sandbox, ending, row.duration_s)

@@ -30,6 +30,7 @@ from agentgym.eval.settings import read_settings
 from agentgym.protocols import Agent
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import TokenUsage
+from agentgym.threads import to_thread
 
 Interval = tuple[float, float]
 
@@ -293,7 +294,7 @@ class _Run:
                 settings.tasks, lambda line: console.print(line, markup=False, soft_wrap=True)
             )
 
-        unrunnable = await asyncio.to_thread(build)
+        unrunnable = await to_thread(build)
         store.amend("image_fallbacks", used_fallbacks(settings.tasks))
         shown: Progress = make_progress(console) if self._progress else LineProgress(console)
         await run_episodes(

@@ -17,6 +17,7 @@ from typing import Any
 from agentgym import __version__, catalogue, plugins
 from agentgym.agents import registry
 from agentgym.env.environment import Environment
+from agentgym.env.recording import end_abandoned
 from agentgym.env.resolved_task import needs_sandbox
 from agentgym.errors import AgentGymError, ConfigError
 from agentgym.eval.judges import judge_problems, judged_tasks
@@ -118,6 +119,8 @@ def resume_run(
         )
         if problems:
             raise ConfigError(listed(problems))
+        # A fork has no plan by which it could be played on.
+        end_abandoned(store, lambda row: row.parent is not None)
         for row in store.episodes():
             if row.parent is None and row.verdict is not None and not row.verdict.scored:
                 store.reset_episode(row.id)

@@ -58,9 +58,13 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeView:
-    """An episode on the page; `steps` is None if they are left out."""
+    """An episode on the page; `steps` is None if they are left out.
+
+    A fork or a branch has an origin, and the steps after it.
+    """
 
     row: EpisodeRow
+    origin: str
     mark: str
     instruction: str
     error: str
@@ -91,7 +95,8 @@ def write_report(store: RunStore, path: Path) -> None:
 
 def _page(store: RunStore) -> dict[str, Any]:
     results = build_results(store)
-    rows = [row for row in store.episodes() if row.parent is None]
+    episodes = store.episodes()
+    rows = [row for row in episodes if row.parent is None]
     agents = list(results["summary"])
     done = sum(row.verdict is not None for row in rows)
     errors = sum(row.verdict is not None and not row.verdict.scored for row in rows)
@@ -110,7 +115,7 @@ def _page(store: RunStore) -> dict[str, Any]:
         "done": done,
         "errors": errors,
         "folder": shlex.quote(str(store.folder)),
-        "tasks": _tasks(store, rows),
+        "tasks": _tasks(store, episodes),
     }
 
 
@@ -171,12 +176,21 @@ def _tasks(
                 continue
             mark, steps = _mark(row), None
             if room > 0 and (len(done) <= ALL_STEPS_UP_TO or mark != "passed"):
-                steps = [_step(step) for step in store.steps(row.id)]
+                begun = 0 if row.parent is None else row.parent[1]
+                steps = [_step(step) for step in store.steps(row.id)[begun:]]
                 room -= sum(step.size for step in steps)
-            yield EpisodeView(row, mark, _shown(row.instruction), _shown(row.error), steps)
+            told, error = _shown(row.instruction), _shown(row.error)
+            yield EpisodeView(row, _origin(row), mark, told, error, steps)
 
     for task in dict.fromkeys(row.plan.task for row in rows):
         yield task, views(task)
+
+
+def _origin(row: EpisodeRow) -> str:
+    if row.parent is None:
+        return ""
+    kind = "fork" if row.forked else "branch"
+    return f"{kind} of episode {row.parent[0]} after {row.parent[1]} steps, not counted"
 
 
 def _mark(row: EpisodeRow) -> str:

@@ -3,10 +3,11 @@
 Only scored episodes count in means; errors are counted separately and never as zero. An episode
 whose policy failed is scored, and its `error` says how it failed. If episodes are missing, `bounds`
 holds the number that would result if all of them scored 0, or all scored 1; agents are ranked by
-the lower one, so an episode without a score improves no rank. Branches of an episode are not part
-of the plan and are left out. A `ci95` is null if the scored tasks agree, or are fewer than two: the
-spread is then unknown. `robustness` is the mean score of the episodes in which a fault fired, null
-if no fault fired: robustness is only measured under faults.
+the lower one, so an episode without a score improves no rank. Forks and branches of an episode are
+not part of the plan: `branches` lists them beside the episodes of their task, and no number counts
+them. A `ci95` is null if the scored tasks agree, or are fewer than two: the spread is then unknown.
+`robustness` is the mean score of the episodes in which a fault fired, null if no fault fired:
+robustness is only measured under faults.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def build_results(store: RunStore) -> dict[str, Any]:
         RecordError: The record is damaged.
     """
     settings = read_settings(store)  # validates what is written below against the schema
-    rows = [row for row in store.episodes() if row.parent is None]
+    every = store.episodes()
+    rows = [row for row in every if row.parent is None]
     trials = 1 + max((row.plan.trial for row in rows), default=0)
     if not 0 < trials <= max(1, len(rows)):
         raise RecordError(f"{store.folder} is damaged: {len(rows)} episodes, one of trial {trials}")
@@ -72,6 +74,7 @@ def build_results(store: RunStore) -> dict[str, Any]:
                     for row in rows
                     if row.plan.task == task and row.verdict is not None
                 ],
+                **_branches([row for row in every if row.plan.task == task]),
             }
             for task in dict.fromkeys(row.plan.task for row in rows)
         ],
@@ -264,6 +267,21 @@ def _episode(row: EpisodeRow, verdict: Verdict) -> dict[str, Any]:
     if verdict.words:
         episode["words"] = verdict.words
     return episode
+
+
+def _branches(rows: Sequence[EpisodeRow]) -> dict[str, Any]:
+    """Return the forks and branches of a task's episodes, which are not counted."""
+    found = [
+        {
+            **_episode(row, row.verdict),
+            "parent": row.parent[0],
+            "parent_step": row.parent[1],
+            "forked": row.forked,
+        }
+        for row in rows
+        if row.parent is not None and row.verdict is not None
+    ]
+    return {"branches": found} if found else {}
 
 
 def _checkpoint(checkpoint: CheckpointResult) -> dict[str, Any]:

@@ -57,6 +57,14 @@ class Lineage:
             found += self._database.rows(f"{query} ORDER BY step", segment)
         return found
 
+    def ancestry(self, episode_id: int) -> list[int]:
+        """Return an episode and all episodes whose steps it shares, the episode first.
+
+        Raises:
+            ValueError, RecordError: An origin is damaged.
+        """
+        return [segment[0] for segment in self._segments(episode_id)]
+
     def forks(self, episode_id: int) -> tuple[int, ...]:
         """Return the numbers of steps after which a trajectory went on in a fork, ascending.
 

@@ -75,12 +75,13 @@ class RunStore:
         history: Gradings and replaced verdicts of its episodes.
         endings: Times of its episodes, and their kept final states.
         setups: Digests of its episodes' prepared setups.
+        is_open: Whether it was not closed yet.
         threads: The one thread on which live episodes are recorded, so that no event loop waits
             for the disk.
     """
 
     def __init__(self, folder: Path, database: Database) -> None:
-        self.folder = folder
+        self.folder, self.is_open = folder, True
         self._database = database
         blobs = BlobStore(folder / "blobs")
         self._packing = Packing(blobs)
@@ -130,6 +131,7 @@ class RunStore:
 
     def close(self) -> None:
         """Close the record after the calls in progress; the lock of a writer is released."""
+        self.is_open = False
         self.threads.close()
         self._database.close()
 
@@ -226,6 +228,15 @@ class RunStore:
         """
         with self._reading(f"episode {episode_id}"):
             return self._lineage.forks(episode_id)
+
+    def ancestry(self, episode_id: int) -> list[int]:
+        """Return the ids of an episode and of those whose steps it shares, its own first.
+
+        Raises:
+            RecordError: The record of a parent is damaged.
+        """
+        with self._reading(f"episode {episode_id}"):
+            return self._lineage.ancestry(episode_id)
 
     def events(self) -> list[tuple[int, StepEvent]]:
         """Return the events around the agents, each with the id of its episode.

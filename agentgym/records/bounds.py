@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Final
 
+from agentgym.errors import ActionError
 from agentgym.records.acting import Action, Decision, Nudge, TokenUsage
 from agentgym.records.generations import Generation, TokenTrace
 from agentgym.records.values import Json
@@ -171,6 +172,21 @@ def flaw_of_usage(usage: TokenUsage) -> str:
             shown = count if abs(count) < 10**30 else "a number of more than 30 digits"
             return f"usage.{field.name} is {shown}; expected 0 to {MAX_TOKENS} tokens"
     return ""
+
+
+def read_decision(value: object) -> Decision:
+    """Return a decision within its bounds.
+
+    Args:
+        value: A decision, an action or an action as JSON. Anything else becomes a record of the
+            error, which replays alike.
+    """
+    if isinstance(value, Decision):
+        return bounded_decision(value)
+    try:
+        return bounded_decision(Decision(Action.from_json(value)))
+    except ActionError as error:
+        return bounded_decision(Decision(malformed(error)))
 
 
 def bounded_decision(decision: Decision) -> Decision:

@@ -1,15 +1,16 @@
 """Brings a new episode to step k of a recorded one by executing its actions again.
 
 Resume, verification and branches all use this mechanism. A sandbox's memory cannot be stored, but
-its inputs can: equal actions in an equal world give equal observations. Text that a clock or a
-process table writes is masked before it is compared (docs/replay.md).
+its inputs can: equal actions in an equal world give equal observations. Where the recorded episode
+went on in a fork, the re-execution forks, too, because a fork has no background processes. Text
+that a clock or a process table writes is masked before it is compared (docs/replay.md).
 """
 
 from __future__ import annotations
 
 import os.path
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,12 +65,15 @@ class Reexecution:
     """The result of a re-execution.
 
     Attributes:
+        episode: The episode in which the steps were executed; a fork of the given one if the
+            recorded one was forked.
         observation: The observation after the last step.
         transition: The last step taken, None if no step was taken.
         divergence: The first difference outside text, if any.
         texts: The first difference of each step whose observation differs.
     """
 
+    episode: Episode
     observation: Observation
     transition: Transition | None = None
     divergence: Divergence | None = None
@@ -89,6 +93,7 @@ async def reexecute(
     *,
     recorded_in: Sequence[Period],
     strict: bool,
+    forks: Collection[int] = (),
 ) -> Reexecution:
     """Execute recorded actions in an episode that was just started.
 
@@ -98,12 +103,19 @@ async def reexecute(
         steps: Its first steps, as far as they are to be executed.
         recorded_in: Periods of the recording: times within them are volatile.
         strict: Stop at the first divergence outside text instead of going on.
+        forks: Numbers of steps after which the recorded episode went on in a fork.
+
+    Raises:
+        UnsupportedError: The episode cannot be forked.
     """
     masking = Masking((), tuple(episode.environment.task.manifest.replay.volatile_text))
-    trail = Reexecution(episode.first, None, _differs_at_start(row, episode, masking))
+    different = _differs_at_start(row, episode, masking)
+    trail = Reexecution(episode, episode.first, None, different)
     for step in steps:
         if strict and trail.divergence:
             break
+        if step.index in forks:
+            episode = await _forked(episode)
         transition = await episode.step(step.decision, recorded=step.events)
         seen = transition.observation
         now = Period(episode.began_s, time.time())
@@ -114,18 +126,30 @@ async def reexecute(
         over = transition.verdict is not None
         if over and step is not steps[-1]:
             divergence = divergence or Divergence(step.index, "end", "goes on", "over")
-        trail = Reexecution(seen, transition, divergence, texts)
+        trail = Reexecution(episode, seen, transition, divergence, texts)
         if over:
-            break
+            return trail
+    if len(steps) in forks and len(steps) == len(episode.steps):
+        trail = replace(trail, episode=await _forked(episode))
     return trail
 
 
+async def _forked(episode: Episode) -> Episode:
+    """Return a fork in place of an episode, which is closed."""
+    child = await episode.fork()
+    child.on_end = episode.on_end
+    await episode.close()
+    return child
+
+
 def recorded_periods(store: RunStore, row: EpisodeRow) -> tuple[Period, ...]:
-    """Return the periods in which an episode was recorded; empty if the record lacks them."""
-    ending = store.endings.find(row.id)
-    if ending is None:
-        return ()
-    return (Period(ending.began_s, time.time() if ending.ended_s is None else ending.ended_s),)
+    """Return the periods in which an episode and its parents were recorded, as far as known."""
+    found = []
+    for episode_id in store.ancestry(row.id):
+        if (ending := store.endings.find(episode_id)) is not None:
+            ended_s = time.time() if ending.ended_s is None else ending.ended_s
+            found.append(Period(ending.began_s, ended_s))
+    return tuple(found)
 
 
 def compare(

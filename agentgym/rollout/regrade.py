@@ -124,7 +124,7 @@ async def _judge_kept(
     if kept is None or not kept.state:
         why = "the run is older than the keeping of final states"
         if find_task(named.task(row.plan.task)).foreign is not None:
-            why = "a foreign task's own tests judge a live sandbox, which cannot be kept"
+            why = "tests of another format judge a live sandbox, which cannot be kept"
         elif kept is not None:
             why = kept.unkept or "it was not judged by agentgym's checks"
         raise ReplayError(
@@ -153,12 +153,15 @@ async def _judge_rerun(
         end = SeenEnd(recorded_periods(store, row), episode)
         episode.on_end = end
         trail = await reexecute(
-            *(episode, row, store.steps(row.id)), recorded_in=end.recorded_in, strict=True
+            *(episode, row, store.steps(row.id)),
+            recorded_in=end.recorded_in,
+            strict=True,
+            forks=store.forks(row.id),
         )
         if trail.first is not None and trail.divergence is not None:
             return trail.first
         seen = trail.transition.verdict if trail.transition else None
-        judged = seen or await episode.finish()
+        judged = seen or await trail.episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
         fields = ("state_hash",) if row.verdict.state_hash and judged.state_hash else ()

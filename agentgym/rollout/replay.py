@@ -1,17 +1,15 @@
-"""Uses a record after the run: verifies that it re-executes, and branches off it.
+"""Uses a record after the run: verifies that an episode re-executes to the recorded end.
 
-Both bring a fresh sandbox to a recorded step with `reexecute`. Verification then compares the
-verdicts and the state hashes; a branch lets another agent take over.
+Observations are compared step by step (`reexecution`), then the verdicts and the state hashes.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
-from agentgym.agents.registry import create
 from agentgym.env.ending import EndedEpisode
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
@@ -20,10 +18,8 @@ from agentgym.protocols import SandboxProvider
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
-from agentgym.records import Json, Step, Verdict
-from agentgym.rollout.policy import releasing
+from agentgym.records import Json, Verdict
 from agentgym.rollout.reexecution import Divergence, Reexecution, recorded_periods, reexecute
-from agentgym.rollout.run import Rollout
 from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.task.load import find_task
 from agentgym.verify.manifest import differing_files
@@ -33,7 +29,6 @@ __all__ = [
     "Divergence",
     "SeenEnd",
     "Verification",
-    "branch_episode",
     "compare_ends",
     "recorded_environment",
     "verify_episode",
@@ -107,13 +102,18 @@ async def verify_episode(
         end = SeenEnd(recorded_periods(store, row), episode)
         episode.on_end = end
         steps = store.steps(episode_id)
-        trail = await reexecute(episode, row, steps, recorded_in=end.recorded_in, strict=True)
+        trail = await reexecute(
+            *(episode, row, steps),
+            recorded_in=end.recorded_in,
+            strict=True,
+            forks=store.forks(episode_id),
+        )
         if trail.divergence:
             return Verification(trail.first, trail.texts)
         if row.verdict is None or not row.verdict.scored:
             return Verification(trail.first, trail.texts)
         seen = trail.transition.verdict if trail.transition else None
-        seen = seen or await episode.finish()
+        seen = seen or await trail.episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
         # Another judge may decide otherwise, and so may a run without a judge: compare only states.
@@ -172,101 +172,6 @@ def compare_ends(
     if difference is None and trail.texts and not recorded.state_hash:
         difference = trail.texts[0]
     return Verification(difference, trail.texts, files)
-
-
-async def branch_episode(
-    store: RunStore,
-    episode_id: int,
-    k: int,
-    agent: str,
-    provider: SandboxProvider,
-    *,
-    timeout_s: float | None = None,
-    on_step: Callable[[Step], None] | None = None,
-    allow_divergence: bool = False,
-    named: Named = NOTHING_NAMED,
-) -> int:
-    """Bring a fresh sandbox to before step `k` and let another agent continue.
-
-    If the text of the kept steps differs, the whole episode is executed again in a second
-    sandbox: the branch continues if that ends in the recorded state.
-
-    Args:
-        store: The run, open for writing; the branch becomes a new episode of it.
-        episode_id: The episode to branch off.
-        k: Number of recorded steps to keep: the new agent takes step `k`.
-        agent: Spec of the agent that takes over.
-        provider: Starts the sandbox.
-        timeout_s: Wall time of the agent.
-        on_step: Called with every step of the agent.
-        allow_divergence: Continue whatever differs.
-        named: Names that the user gave in addition to the run.
-
-    Returns:
-        The id of the new episode; its log lists the differences in text.
-
-    Raises:
-        UnnamedError: The record names a task that only the user may name.
-        ReplayError: The step does not exist, or the kept steps diverged or ended the episode.
-    """
-    row, steps = store.episode(episode_id), store.steps(episode_id)
-    refusal = f"episode {episode_id} cannot be branched at step {k}"
-    if not 0 <= k <= len(steps):
-        raise ReplayError(f"{refusal}: it has {len(steps)} steps, counted from 0")
-    policy = create(agent)
-    async with (
-        releasing(policy),
-        recorded_environment(store, row, provider, named) as environment,
-    ):
-        began_s = time.monotonic()
-        episode = await environment.start(row.plan.seed)
-        rollout = Rollout(episode, policy, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
-        periods = recorded_periods(store, row)
-        trail = await reexecute(
-            episode, row, steps[:k], recorded_in=periods, strict=not allow_divergence
-        )
-        if not allow_divergence:
-            await _check_state(store, row, provider, trail, refusal, named)
-        if trail.transition and trail.transition.verdict:
-            raise ReplayError(f"{refusal}: it is over by then; choose an earlier step")
-        branch = store.add(replace(row.plan, agent=agent), parent=(episode_id, k))
-        recording = await rollout.record(store, branch)
-        for line in _remarks(trail, checked=not allow_divergence):
-            await recording.note(line)
-        await recording.take_steps()
-        await rollout.complete(trail)
-    return branch
-
-
-async def _check_state(
-    store: RunStore,
-    row: EpisodeRow,
-    provider: SandboxProvider,
-    trail: Reexecution,
-    refusal: str,
-    named: Named,
-) -> None:
-    """Check that kept steps whose text differs have led to the recorded state.
-
-    Raises:
-        ReplayError: They have not, or the record cannot show it.
-    """
-    found = trail.divergence
-    if found is None and trail.texts:
-        whole = await verify_episode(store, row.id, provider, named=named)
-        found = whole.first if whole.divergence else None
-    if found is not None:
-        raise ReplayError(f"{refusal}: its re-execution diverged at {found}")
-
-
-def _remarks(trail: Reexecution, *, checked: bool) -> list[str]:
-    """Return the lines about differences for the log of a branch."""
-    if trail.first is None:
-        return []
-    if not checked:
-        return [f"branch diverged at {trail.first}"]
-    count = len(trail.texts)
-    return [f"text differs in {count} kept steps, state agrees; the first: {trail.texts[0]}"]
 
 
 def recorded_environment(

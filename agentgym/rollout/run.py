@@ -90,7 +90,7 @@ async def run_episode(
             return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason)
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
-            trail = Reexecution(episode.first)
+            trail = Reexecution(episode, episode.first)
             try:
                 if store is not None and row is not None:
                     recording = await rollout.record(store, row.id)
@@ -128,7 +128,9 @@ class Rollout:
         on_step: Callable[[Step], None] | None,
         began_s: float | None = None,
     ) -> None:
-        self.recording: EpisodeRecording | None = None
+        self.recording = episode.recording
+        if self.recording is not None:
+            self.recording.has_player = True
         self._episode = episode
         self._agent = agent
         wall_s = episode.environment.task.manifest.limits.wall_s or LONGEST_S

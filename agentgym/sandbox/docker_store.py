@@ -46,7 +46,7 @@ from agentgym.sandbox.images import Image as BuiltImage
 from agentgym.sandbox.images import all_images
 from agentgym.sandbox.layers import OPAQUE, TRUSTED_OPAQUE
 from agentgym.sandbox.runtime import find_runtime
-from agentgym.sandbox.store import BINDS, MAX_LAYERS, layers_above
+from agentgym.sandbox.store import BINDS, MAX_LAYERS, check_mergeable, layers_above
 from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.unpack import unpack
 from agentgym.sandbox.watch import DiskWatch
@@ -321,9 +321,13 @@ class ImageStore:
             return b""
         room = self.new_room()
         try:
-            archive = room / "delta.tar"
+            archive, layer = room / "delta.tar", above[0]
+            if len(above) > 1:
+                check_mergeable(sum(layers.size(one, True) for one in above), bounds)
+                layer = str(room / "merged")
+                layers.squash(list(above), layer, TRUSTED_OPAQUE)
             delta.pack(
-                *(above, str(archive), TRUSTED_OPAQUE, 0), bounds.max_bytes, bounds.max_entries
+                *(layer, str(archive), TRUSTED_OPAQUE, 0), bounds.max_bytes, bounds.max_entries
             )
             return archive.read_bytes()
         finally:

@@ -329,7 +329,7 @@ def _acl(path: str) -> list[bytes]:
     return values
 
 
-def size(layer: str, *, apparent: bool = False) -> int:
+def size(layer: str, apparent: bool = False) -> int:
     """Return the bytes that the files of one layer occupy on disk, each at least `ENTRY_BYTES`.
 
     Args:

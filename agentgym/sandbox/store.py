@@ -14,6 +14,7 @@ relative to the root; they are short, because one mount has up to 60 of them.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -82,17 +83,26 @@ def image_layers(image: Image) -> tuple[str, ...]:
     return (*(f"{_IMAGE}{name[:16]}" for name in names), f"l/{foundation_name()}")
 
 
-def layers_above(before: Sequence[str], after: Sequence[str]) -> str:
-    """Return the one layer that a stack adds to another; empty if the stacks are equal.
+def layers_above(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:
+    """Return the layers that a stack adds to another, topmost first; several after forks.
 
     Raises:
-        SandboxError: The stack adds several layers, or does not contain the other.
+        SandboxError: The stack does not contain the other.
     """
-    if tuple(before) == tuple(after):
-        return ""
-    if tuple(after[1:]) != tuple(before):
-        raise SandboxError("it is not one layer above what the setup left")
-    return after[0]
+    added = len(after) - len(before)
+    if added < 0 or tuple(after[added:]) != tuple(before):
+        raise SandboxError("it does not build on the layers that the setup left")
+    return tuple(after[:added])
+
+
+def check_mergeable(size: int, bounds: Bounds) -> None:
+    """Check that layers may be merged to be archived: merging fills the holes of files.
+
+    Raises:
+        OSError: Their files, holes included, exceed the bounds.
+    """
+    if size > bounds.max_bytes + overlay.ENTRY_BYTES * bounds.max_entries:
+        raise OSError(errno.EFBIG, f"its layers have {size} bytes, and forks made several of them")
 
 
 class LayerStore:
@@ -206,11 +216,22 @@ class LayerStore:
         above = layers_above(before, after)
         if not above:
             return b""
+        if len(above) > 1:
+            sizes = [self._access.call("size", path, True) for path in self.paths(above)]
+            check_mergeable(sum(sizes), bounds)
+            merged = self.copy(above)
+            try:
+                return self._save_layer(merged, bounds)
+            finally:
+                self.remove(merged)
+        return self._save_layer(above[0], bounds)
+
+    def _save_layer(self, layer: str, bounds: Bounds) -> bytes:
         archive = self.root / self._fresh("a")
         try:
             first_id = self._owner if self._owner != os.getuid() else 0
             self._access.call(
-                *("pack", str(self.root / above), str(archive), overlay.OPAQUE, first_id),
+                *("pack", str(self.root / layer), str(archive), overlay.OPAQUE, first_id),
                 *(bounds.max_bytes, bounds.max_entries),
             )
             return archive.read_bytes()

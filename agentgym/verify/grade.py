@@ -6,6 +6,7 @@ The module owns the worker thread that runs the checks, and the deadline.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import hashlib
 import time
@@ -33,7 +34,7 @@ from agentgym.task.setup import Prepared
 from agentgym.verify.algebra import evaluate
 from agentgym.verify.checking import Broken, LeafResults, tidy
 from agentgym.verify.evidence import EpisodeEvidence
-from agentgym.verify.judge.judged_checks import judged_checks
+from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.judge.opening import judge_from_environment
 from agentgym.verify.room import STARTING_S, CleanRooms
 from agentgym.verify.room_cache import RoomCache
@@ -42,6 +43,7 @@ from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
 from agentgym.verify.version import verifier_version
 from agentgym.verify.worker.host import Answers
+from agentgym.verify.worker.rubric_pass import RubricPass
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 60.0
@@ -92,6 +94,7 @@ async def grade(
     deadline_s: float = DEADLINE_S,
     judge: Judge | None = None,
     memory: RoomCache | None = None,
+    start: GradingStart | None = None,
 ) -> Verdict:
     """Judge a finished episode.
 
@@ -112,6 +115,8 @@ async def grade(
             judge's `grading_s`.
         judge: Decides the criteria of checks that ask a judge; None: the one in AGENTGYM_JUDGE.
         memory: Answers of clean rooms from earlier gradings of the task.
+        start: The grading as it was started before its end was known; its runner is stopped. None:
+            it starts now.
 
     Returns:
         The verdict, marked with the verifier's version; a broken rubric or check makes it
@@ -121,13 +126,22 @@ async def grade(
     Raises:
         SandboxError: The snapshots cannot be read.
     """
-    before = await provider.open_tree(prepared.snapshot)
-    after = await provider.open_tree(end.after)
-    with CheckRunner(instance) as runner:
-        verifier = await in_thread(functools.partial(_open, instance, runner, judge))
-        version, rubric, judge = verifier.version, verifier.rubric, verifier.judge
+    start = start or GradingStart(instance)
+    runner = start.runner
+    with contextlib.closing(start):
+        before = await provider.open_tree(prepared.snapshot)
+        after = await provider.open_tree(end.after)
+        verifier = await start.verifier()
+        version, rubric = verifier.version, verifier.rubric
         if rubric is None:
-            return replace(_broken(verifier.refusal), verifier=version)
+            return replace(_broken(verifier.fault), verifier=version)
+        try:
+            if not verifier.asks_judge:
+                judge = None
+            elif judge is None:
+                judge = await in_thread(judge_from_environment)
+        except (VerifierError, ConfigError) as error:
+            return replace(_broken(str(error)), verifier=version)
         if judge is not None:
             deadline_s += judge.grading_s
         rooms = CleanRooms(
@@ -141,49 +155,23 @@ async def grade(
         evidence.judge_with = judge
         evidence.judge_until_s = time.monotonic() + deadline_s
         milestones = {leaf.id: latched.get(leaf.id, _UNWATCHED) for leaf in rubric.milestones()}
-        judging = _Judging(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s)
-        results = LeafResults(judging.run, milestones, rooms.retire)
-        volatile = instance.task.manifest.replay.volatile_paths
+        judging = _Judging(
+            *(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s),
+            judged=judge is not None,
+            volatile_paths=instance.task.manifest.replay.volatile_paths,
+        )
         try:
             see = functools.partial(runner.see, evidence)
-            verdict = await judging.judge(see, rubric, results, volatile, judged=judge is not None)
+            verdict = await judging.judge(see, rubric, milestones)
         finally:
             runner.stop()
             await rooms.close()
             _rooms_opened[version] = rooms.opened
     if end.gave_up is not None and not instance.task.manifest.abstain:
         verdict = replace(verdict, outcome=False)
-    digest = _with_services(verdict.state_hash, end.services)
+    digest = await in_thread(functools.partial(_with_services, verdict.state_hash, end.services))
     words = _words(rubric, judged=judge is not None)
     return replace(verdict, verifier=version, state_hash=digest, words=words)
-
-
-@dataclass(frozen=True, slots=True)
-class _Verifier:
-    """The verifier of one grading.
-
-    Attributes:
-        version: Its version.
-        rubric: The rubric, None if it or the checks cannot be used.
-        judge: The judge, None if no check asks one or no judge is set.
-        refusal: Why the rubric cannot be used, else empty.
-    """
-
-    version: str
-    rubric: Rubric | None = None
-    judge: Judge | None = None
-    refusal: str = ""
-
-
-def _open(instance: Instance, runner: CheckRunner, judge: Judge | None) -> _Verifier:
-    """Read the rubric and bind the checks; this reads files and waits for a worker."""
-    version = verifier_version(instance.task)
-    try:
-        rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
-        runner.open()
-        return _Verifier(version, rubric, _judge_of(instance, judge))
-    except (VerifierError, ConfigError) as error:
-        return _Verifier(version, refusal=str(error))
 
 
 def _evidence(
@@ -222,13 +210,27 @@ class _Judging:
         rooms: The clean rooms that the checks may use.
         deadline_s: For all checks and the state hash. The time that rooms take to start is added to
             it.
+        judged: Whether a judge is set.
+        volatile_paths: Globs of paths that the state hash leaves out.
     """
 
     def __init__(
-        self, runner: CheckRunner, answers: Answers, rooms: CleanRooms, deadline_s: float
+        self,
+        runner: CheckRunner,
+        answers: Answers,
+        rooms: CleanRooms,
+        deadline_s: float,
+        *,
+        judged: bool,
+        volatile_paths: Sequence[str],
     ) -> None:
         self._runner, self._answers, self._rooms = runner, answers, rooms
         self._deadline_s, self._until_s = deadline_s, time.monotonic() + deadline_s
+        self._judged = judged
+        self._pass = RubricPass(
+            *(runner, answers, self._until), judged=judged, volatile_paths=volatile_paths
+        )
+        self._results: Mapping[str, CheckResult] = {}
         self._used_up = CheckResult(
             CheckStatus.ERROR, f"no result within the {deadline_s:g} s for grading"
         )
@@ -241,7 +243,7 @@ class _Judging:
         if time.monotonic() >= self._until():
             return self._used_up
         self._answers.outage = ""
-        found = self._runner.run(id, self._answers, self._until)
+        found = self._pass.result(id, self._results)
         if isinstance(found, CheckResult):
             return found
         if self._answers.outage and not found.by_grader:
@@ -259,22 +261,16 @@ class _Judging:
         return CheckResult(CheckStatus.FAIL, tidy(BROKE + found.what), channels=found.channels)
 
     async def judge(
-        self,
-        see: Callable[[], None],
-        rubric: Rubric,
-        results: LeafResults,
-        volatile_paths: Sequence[str],
-        *,
-        judged: bool,
+        self, see: Callable[[], None], rubric: Rubric, milestones: Mapping[str, CheckResult]
     ) -> Verdict:
         """Return the verdict, with the hash of the files."""
+        results = LeafResults(self.run, milestones, self._rooms.retire)
+        self._results = results
 
         def work() -> Verdict:
             see()
-            verdict = evaluate(rubric, results, judged=judged)
-            digest = self._runner.hash(volatile_paths, self._answers, self._until())
-            self._runner.close()
-            return replace(verdict, state_hash=digest)
+            verdict = evaluate(rubric, results, judged=self._judged)
+            return replace(verdict, state_hash=self._pass.finish())
 
         judging = in_thread(work)
         try:
@@ -285,7 +281,7 @@ class _Judging:
                 results.stop(self._used_up.message)
                 judging.cancel()
         if judging.cancelled():
-            return evaluate(rubric, results, judged=judged)
+            return evaluate(rubric, results, judged=self._judged)
         return judging.result()
 
 
@@ -294,13 +290,6 @@ def _with_services(files: str, services: ServicesSeen | None) -> str:
     if not files or services is None:
         return files
     return hashlib.sha256(f"{files}\n{services.hash}".encode()).hexdigest()
-
-
-def _judge_of(instance: Instance, judge: Judge | None) -> Judge | None:
-    """Return the judge of an instance; None if no check asks one, or if no judge is set."""
-    if not judged_checks(instance.task.folder / "checks"):
-        return None
-    return judge or judge_from_environment()
 
 
 def _words(rubric: Rubric, *, judged: bool) -> Words:

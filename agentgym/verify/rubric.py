@@ -121,6 +121,11 @@ class Rubric:
         """Yield the leaves that are checked after every step."""
         return (leaf for leaf in self.leaves() if leaf.when is When.EVERY_STEP)
 
+    def checked_at_end(self) -> Iterator[Checkpoint | Condition]:
+        """Yield everything whose check runs when the episode is over."""
+        yield from self.conditions
+        yield from (leaf for leaf in self.leaves() if leaf.when is When.END)
+
     def places(self) -> Iterator[Place]:
         """Yield every checkpoint in its place, children before parents."""
         return _survey(self.checkpoints, (), (), ())

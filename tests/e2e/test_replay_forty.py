@@ -13,8 +13,9 @@ from agentgym.env.environment import Environment
 from agentgym.eval.requirements import missing_commands
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Briefing
+from agentgym.rollout.branch import branch_episode
 from agentgym.rollout.regrade import Fate, regrade_episode
-from agentgym.rollout.replay import Agreement, branch_episode, verify_episode
+from agentgym.rollout.replay import Agreement, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import find_task

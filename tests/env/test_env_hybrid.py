@@ -19,7 +19,8 @@ from agentgym.env.wrappers import ByteText, DiscreteCalls
 from agentgym.errors import ConfigError, TaskError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect
-from agentgym.rollout.replay import Verification, branch_episode, verify_episode
+from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider

@@ -30,7 +30,7 @@ from agentgym.records import (
     Step,
     Verdict,
 )
-from agentgym.rollout import replay
+from agentgym.rollout import branch, replay
 from agentgym.rollout.run import run_episode
 
 PLAN = EpisodePlan("counter/count-v1", seed=3, trial=0, agent="ones")
@@ -41,7 +41,7 @@ def provider(monkeypatch):
     provider = CounterProvider()
     monkeypatch.setattr(replay, "find_task", lambda task_id: counter_task())
     monkeypatch.setattr(replay, "Environment", CounterEnvironment)
-    monkeypatch.setattr(replay, "create", lambda spec: Counter(by=2))
+    monkeypatch.setattr(branch, "create", lambda spec: Counter(by=2))
     monkeypatch.setattr(plugins, "load", lambda group, name: {"counter": lambda: provider}[name])
     return provider
 
@@ -203,7 +203,7 @@ def test_a_branch_ends_when_its_agent_s_time_is_up(folder, provider, monkeypatch
         async def act(self, observation, tools, history):
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(replay, "create", lambda spec: Sleepy())
+    monkeypatch.setattr(branch, "create", lambda spec: Sleepy())
     code, out = invoke(folder, "1", "--branch", "2", "--agent", "sleepy", "--timeout", "0.1")
     assert code == 0
     assert "truncated after 2 steps: the agent had 0.1 s" in out
@@ -231,3 +231,17 @@ def test_an_unknown_episode_is_answered_with_the_known_ones(folder, tmp_path):
         invoke(folder, "9")
     with pytest.raises(RecordError, match="is no run folder"):
         invoke(str(tmp_path / "absent"))
+
+
+def test_many_branches_are_listed_and_say_how_they_began(folder, provider):
+    code, out = invoke(folder, "1", "--branch", "2", "-a", "twos", "-k", "3", "--jobs", "2")
+    assert code == 0
+    assert out.count("twos (fork of 1 at 2)") == 3
+    assert "3 branches off episode 1 at step 2: forks of one re-execution" in out
+    assert invoke(folder)[1].count("(fork of 1 at 2)") == 3
+
+
+@pytest.mark.parametrize("option", ["--trials", "--jobs"])
+def test_options_of_branches_need_a_branch(folder, provider, option):
+    with pytest.raises(ConfigError, match=f"{option} is for the agent of a branch"):
+        invoke(folder, "1", option, "2")

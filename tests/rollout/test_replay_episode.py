@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from counter_world import Counter, CounterEnvironment, CounterProvider, Unreachable, counter_task
 
-from agentgym.errors import NotFoundError, ReplayError, SandboxDiedError
+from agentgym.errors import NotFoundError, ReplayError, SandboxDiedError, UnsupportedError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.record.volatile.masking import Masking
 from agentgym.records import Action, Effect, Observation
-from agentgym.rollout import replay
+from agentgym.rollout import branch, replay
+from agentgym.rollout.branch import branch_episode, branch_episodes
 from agentgym.rollout.reexecution import compare
 from agentgym.rollout.replay import (
     Agreement,
     Divergence,
     Verification,
-    branch_episode,
     verify_episode,
 )
 from agentgym.rollout.run import run_episode
@@ -47,7 +47,7 @@ def counter_catalogue(monkeypatch):
     """Let replay find the counter task, its environment and the agents."""
     monkeypatch.setattr(replay, "find_task", {"counter/count-v1": counter_task()}.__getitem__)
     monkeypatch.setattr(replay, "Environment", CounterEnvironment)
-    monkeypatch.setattr(replay, "create", create)
+    monkeypatch.setattr(branch, "create", create)
     monkeypatch.setattr(CounterEnvironment, "opened", [])
 
 
@@ -308,3 +308,82 @@ async def test_a_resume_on_another_prepared_setup_says_so(store):
     assert row.prepared == "ab" * 32
     store.reset_episode(2)
     assert store.episode(2).prepared == ""
+
+
+# --- many branches -------------------------------------------------------------------------
+
+
+def environment():
+    return CounterEnvironment.opened[-1]
+
+
+async def test_many_branches_execute_the_kept_steps_once_and_fork(store):
+    heard = []
+    new = await branch_episodes(
+        *(store, 1, 3, ["twos", "ones"] * 4, CounterProvider()),
+        jobs=3,
+        on_step=lambda branch, step: heard.append((branch, step.index)),
+    )
+    assert new == list(range(3, 11))
+    started, forks = environment().episodes, environment().forks
+    assert (len(started), len(started[0].steps), len(forks)) == (1, 3, 8)
+    assert all(episode.closed for episode in (*started, *forks))
+    assert {branch for branch, _ in heard} == set(new)
+    for id in new:
+        row = store.episode(id)
+        assert (row.parent, row.forked, row.verdict.outcome, row.log) == ((1, 3), True, True, "")
+        assert [step.action.arguments.get("n") for step in store.steps(id)][:3] == [1, 1, 1]
+    (count,) = store._database.rows("SELECT COUNT(*) AS n FROM steps WHERE episode > 2")
+    assert count["n"] == 16, "two steps of its own for each branch"
+    for id in new[:2]:
+        assert await verify_episode(store, id, CounterProvider()) == AGREES
+
+
+async def test_a_single_branch_forks_nothing(store):
+    (new,) = await branch_episodes(store, 1, 3, ["twos"], CounterProvider())
+    assert not environment().forks and not store.episode(new).forked
+
+
+async def test_what_cannot_be_forked_is_executed_again_for_each_branch_and_says_so(store):
+    refusing = CounterProvider(trouble={"fork": UnsupportedError("surface 'x' cannot be forked")})
+    new = await branch_episodes(store, 1, 2, ["twos"] * 3, refusing)
+    assert [len(episode.steps) for episode in environment().episodes] == [4, 4, 4]
+    for id in new:
+        row = store.episode(id)
+        assert (row.verdict.outcome, row.forked) == (True, False)
+        assert row.log == (
+            "the kept steps were executed again for this branch alone: "
+            "surface 'x' cannot be forked\n"
+        )
+
+
+async def test_an_agent_that_fails_ends_its_own_branch_only(store):
+    new = await branch_episodes(store, 1, 2, ["dead", "twos"], CounterProvider(), jobs=2)
+    assert [store.episode(id).error for id in new] == ["OSError: no policy there", ""]
+    assert [store.episode(id).verdict.outcome for id in new] == [False, True]
+
+
+async def test_branches_whose_kept_steps_differ_in_text_keep_what_they_saw(store):
+    new = await branch_episodes(store, 1, 3, ["twos"] * 2, CounterProvider(murmur={1: "!"}))
+    for id in new:
+        assert store.episode(id).log.startswith("text differs in 1 kept steps, state agrees")
+        assert store.steps(id)[1].observation.text.endswith("!")
+    (count,) = store._database.rows("SELECT COUNT(*) AS n FROM steps WHERE episode > 2")
+    assert count["n"] == 10
+
+
+async def test_a_branch_of_a_fork_forks_where_that_was_forked(store):
+    (first, _) = await branch_episodes(store, 1, 2, ["ones"] * 2, CounterProvider())
+    new = await branch_episode(store, first, 4, "twos", CounterProvider())
+    assert len(environment().forks) == 1 and len(environment().forks[0].steps) == 5
+    assert store.forks(new) == (2,)
+    early = await branch_episode(store, first, 1, "twos", CounterProvider())
+    assert not environment().forks and store.forks(early) == ()
+
+
+async def test_a_fork_that_dies_is_an_error_and_leaves_nothing_open(store):
+    dying = CounterProvider(trouble={"fork": SandboxDiedError("gone")})
+    with pytest.raises(SandboxDiedError, match="gone"):
+        await branch_episodes(store, 1, 2, ["twos"] * 2, dying)
+    assert all(episode.closed for episode in environment().episodes)
+    assert len(store.episodes()) == 2

@@ -7,7 +7,8 @@ import pytest
 from agentgym.agents.registry import create
 from agentgym.env.environment import Environment
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.rollout.replay import Agreement, Verification, branch_episode, verify_episode
+from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.replay import Agreement, Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import find_task

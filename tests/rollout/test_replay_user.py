@@ -13,7 +13,8 @@ from agentgym.env.environment import Environment
 from agentgym.eval.report import _step
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import StepEventKind, UserCall
-from agentgym.rollout.replay import Verification, branch_episode, verify_episode
+from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.load import find_task

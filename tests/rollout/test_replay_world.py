@@ -9,7 +9,8 @@ from agentgym.cli.transcript import print_step
 from agentgym.env.environment import Environment
 from agentgym.eval.report import _step
 from agentgym.record.store import EpisodePlan, RunStore
-from agentgym.rollout.replay import Verification, branch_episode, verify_episode
+from agentgym.rollout.branch import branch_episode
+from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import find_task

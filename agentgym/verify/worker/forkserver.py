@@ -1,8 +1,9 @@
 """The process that workers are forked from; it has imported what checks need and runs no check.
 
 A fork of a process with threads may block on a lock whose thread is gone, and hosts have threads.
-This process has only one. It answers one JSON request a line: ``fork`` comes with the worker's end
-of a socket; ``end`` kills a worker with all its children and returns how it ended.
+This process has only one. Each message is one JSON request: ``fork`` brings the worker's end of a
+socket and has no answer; ``end`` kills a worker with all its children and returns how it ended. The
+host numbers the workers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LOADED = (
 )
 """Modules that checks import; a worker imports any other module itself."""
 
-_LINE_BYTES = 4096
+_MESSAGE_BYTES = 4096
 
 
 def main() -> None:
@@ -42,21 +43,18 @@ def main() -> None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
-    workers: set[int] = set()
+    workers: dict[int, int] = {}
     while True:
-        line, given, _, _ = socket.recv_fds(host, _LINE_BYTES, 1)
-        if not line:
+        message, given, _, _ = socket.recv_fds(host, _MESSAGE_BYTES, 1)
+        if not message:
             break
-        request = json.loads(line)
+        request = json.loads(message)
         if request["op"] == "fork":
-            reply = {"pid": _fork(host, given[0])}
-            workers.add(reply["pid"])
+            workers[request["worker"]] = _fork(host, given[0])
             os.close(given[0])
         else:
-            reply = {"status": _end(request["pid"])}
-            workers.discard(request["pid"])
-        host.sendall(json.dumps(reply).encode() + b"\n")
-    for pid in workers:
+            host.sendall(json.dumps(_end(workers.pop(request["worker"]))).encode())
+    for pid in workers.values():
         _end(pid)
 
 

@@ -56,6 +56,15 @@ class Answers:
         self._rooms: list[tuple[Room, bool]] = []
         self.outage = ""
 
+    @property
+    def after(self) -> FileTree:
+        """The files to be judged."""
+        return self._evidence.after
+
+    def unchanged(self) -> bool:
+        """Return whether the files of a finished world are those of the setup."""
+        return not self._finished().changes
+
     def reply(self, asked: Mapping[str, Any], block: bytes) -> tuple[str, object]:
         """Return ``("answer", value)``, or the cause of a failure and the exception to raise."""
         kind = asked["ask"]

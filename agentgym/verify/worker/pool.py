@@ -1,7 +1,7 @@
 """The host's handle on worker processes: one fork server, and idle workers.
 
-Workers are forked on demand and reused while they are sound. They end with the host in any case:
-the fork server sees its socket close and kills them.
+Workers are forked before they are needed and reused while they are sound. They end with the host in
+any case: the fork server sees its socket close and kills them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from typing import Any
 
 from agentgym.errors import VerifierError
 
-_IDLE = 4
+_UNUSED_S = 30.0
+_REPLY_BYTES = 64
 _START_S = 60.0
 _TELL_S = 30.0
 # Variables that Python itself may need to start.
@@ -38,10 +41,12 @@ class Worker:
 
     Attributes:
         socket: Connection for its messages, see `frames`.
+        idle_since_s: Time since which it is idle, on the monotonic clock.
     """
 
-    def __init__(self, server: ForkServer, pid: int, own: socket.socket) -> None:
-        self._server, self._pid, self.socket = server, pid, own
+    def __init__(self, server: ForkServer, number: int, own: socket.socket) -> None:
+        self._server, self._number, self.socket = server, number, own
+        self.idle_since_s = time.monotonic()
         self._ending, self._how = threading.Lock(), ""
 
     def alive(self) -> bool:
@@ -59,7 +64,7 @@ class Worker:
                 with contextlib.suppress(OSError):
                     # Wake the reader of its messages, which may then close the socket.
                     self.socket.shutdown(socket.SHUT_RDWR)
-                self._how = _how(self._server.end(self._pid))
+                self._how = _how(self._server.end(self._number))
                 self.socket.close()
         return self._how
 
@@ -69,7 +74,8 @@ class ForkServer:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._own, theirs = socket.socketpair()
+        self._forked = 0
+        self._own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._own.settimeout(_START_S)
         with theirs:
             paths = json.dumps([path for path in sys.path if path])
@@ -83,28 +89,31 @@ class ForkServer:
             )
 
     def fork(self) -> Worker:
-        """Start a worker.
+        """Start a worker, and do not wait until it has started.
 
         Raises:
-            VerifierError: The server does not answer.
+            VerifierError: The server has ended.
         """
         own, theirs = socket.socketpair()
         own.settimeout(_TELL_S)
-        with theirs:
+        with theirs, self._lock:
+            self._forked += 1
             try:
-                reply = self._request({"op": "fork"}, [theirs.fileno()])
+                self._send({"op": "fork", "worker": self._forked}, [theirs.fileno()])
             except OSError as error:
                 own.close()
                 raise VerifierError(f"no process to judge in could be started: {error}") from None
-        return Worker(self, reply["pid"], own)
+            return Worker(self, self._forked, own)
 
-    def end(self, pid: int) -> int | None:
+    def end(self, number: int) -> int | None:
         """Kill a worker and return its wait status; None if the server has ended with it."""
-        try:
-            status: int = self._request({"op": "end", "pid": pid})["status"]
-        except OSError:
-            return None
-        return status
+        with self._lock:
+            try:
+                self._send({"op": "end", "worker": number})
+                reply = self._own.recv(_REPLY_BYTES)
+            except OSError:
+                return None
+        return int(reply) if reply else None
 
     def alive(self) -> bool:
         """Whether it can start workers."""
@@ -124,17 +133,8 @@ class ForkServer:
         self._own.close()
         self._process.returncode = 0
 
-    def _request(self, request: dict[str, Any], given: list[int] | None = None) -> dict[str, Any]:
-        with self._lock:
-            socket.send_fds(self._own, [json.dumps(request).encode()], given or [])
-            line = b""
-            while not line.endswith(b"\n"):
-                piece = self._own.recv(4096)
-                if not piece:
-                    raise ConnectionResetError("the fork server has ended")
-                line += piece
-        reply: dict[str, Any] = json.loads(line)
-        return reply
+    def _send(self, request: dict[str, Any], given: Sequence[int] = ()) -> None:
+        socket.send_fds(self._own, [json.dumps(request).encode()], given)
 
 
 class WorkerPool:
@@ -146,9 +146,13 @@ class WorkerPool:
         self._idle: list[Worker] = []
 
     def warm(self) -> None:
-        """Start loading the fork server; return at once."""
+        """Start the fork server and a worker, unless they exist; return at once."""
         with self._lock:
-            self._serving()
+            server = self._serving()
+            if not self._idle:
+                # If the server has just ended, `lend` starts another one and reports why it cannot.
+                with contextlib.suppress(VerifierError):
+                    self._idle.append(server.fork())
 
     def lend(self) -> Worker:
         """Return an idle worker; the caller gives it back or kills it.
@@ -166,12 +170,16 @@ class WorkerPool:
         return server.fork()
 
     def give_back(self, worker: Worker) -> None:
-        """Take back a worker that has finished its job."""
+        """Take back a worker that has finished its job, and end one that was not needed lately."""
+        worker.idle_since_s = time.monotonic()
+        spare = None
         with self._lock:
-            if len(self._idle) < _IDLE:
-                self._idle.append(worker)
-                return
-        worker.kill()
+            self._idle.append(worker)
+            # The last one is lent first, so the first one was idle longest.
+            if worker.idle_since_s - self._idle[0].idle_since_s > _UNUSED_S:
+                spare = self._idle.pop(0)
+        if spare is not None:
+            spare.kill()
 
     def close(self) -> None:
         """End all workers."""

@@ -57,6 +57,7 @@ class View:
         after: Folder of the files to be judged; None if the host reads them.
         live: Whether the episode is still running.
         services: Whether the environment has services.
+        number: Tells the worlds that one runner looks at apart.
     """
 
     task: str
@@ -68,6 +69,7 @@ class View:
     after: LayerLocation | None
     live: bool
     services: bool
+    number: int = 0
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgym.errors import VerifierError
@@ -24,7 +24,7 @@ from agentgym.verify.worker.frames import WorkerGoneError, answer, tell
 from agentgym.verify.worker.host import Answers, location_of
 from agentgym.verify.worker.pool import WORKERS, Worker
 from agentgym.verify.worker.remote import View
-from agentgym.verify.worker.session import Job
+from agentgym.verify.worker.session import Job, Judgement
 
 BROKE = "the check broke on what the agent left: "
 BIND_S = 30.0
@@ -49,6 +49,7 @@ class CheckRunner:
         )
         self._worker: Worker | None = None
         self._view: View | None = None
+        self._worlds = 0
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -57,6 +58,11 @@ class CheckRunner:
 
     def __exit__(self, *error: object) -> None:
         self.stop()
+
+    @property
+    def bound(self) -> bool:
+        """Whether it has a worker, which has bound the checks."""
+        return self._worker is not None
 
     def open(self) -> None:
         """Bind the checks.
@@ -68,9 +74,7 @@ class CheckRunner:
 
     def see(self, evidence: CommonEvidence) -> None:
         """Let the checks look at this finished world in later calls."""
-        self._view = _view(evidence, live=False)
-        if self._worker is not None:
-            self._order(("see", self._view), _soon(), None)
+        self._view = self._view_of(evidence, live=False)
 
     def look(
         self, ids: Sequence[str], evidence: CommonEvidence, until_s: float
@@ -85,7 +89,7 @@ class CheckRunner:
             except VerifierError as error:
                 yield left.pop(0), Broken(str(error), by_grader=True)
                 continue
-            order = ("look", _view(evidence, live=True), left)
+            order = ("look", self._view_of(evidence, live=True), left)
             for found in self._orders(order, lambda: until_s, answers):
                 if isinstance(found, Broken):
                     # this check's worker is gone; the other checks get another
@@ -113,8 +117,32 @@ class CheckRunner:
             self._ready()
         except VerifierError as error:
             return Broken(str(error), by_grader=True)
-        found = self._order(("run", id, pristine), until, answers)
-        read = found if isinstance(found, Broken) else _read(found)
+        found = self._order(("run", self._view, id, pristine), until, answers)
+        return found if isinstance(found, Broken) else self.read(found)
+
+    def judge(
+        self,
+        known: Mapping[str, CheckResult],
+        answers: Answers,
+        until: Callable[[], float],
+        *,
+        judged: bool,
+        volatile_paths: Sequence[str],
+    ) -> Iterator[dict[str, Any] | Broken]:
+        """Run the checks that the rubric needs, and yield the worker's messages; see `RubricPass`.
+
+        Raises:
+            VerifierError: No worker is available.
+        """
+        self._ready()
+        assert self._view is not None
+        left_s = max(0.0, until() - time.monotonic())
+        order = Judgement(self._view, dict(known), judged, tuple(volatile_paths), left_s)
+        yield from self._orders(("judge", order), until, answers)
+
+    def read(self, found: Mapping[str, Any]) -> CheckResult | Broken:
+        """Read a worker's message about a check; the worker is dropped if it must run no other."""
+        read = _read(found)
         if isinstance(read, Broken) and read.spent:
             self.drop()
         return read
@@ -136,7 +164,8 @@ class CheckRunner:
         while True:
             self._ready()
             number, name = -1, "true evidence"
-            for found in self._orders(("forge", id, begin, programs), _soon(FORGING_S), answers):
+            order = ("forge", self._view, id, begin, programs)
+            for found in self._orders(order, _soon(FORGING_S), answers):
                 if isinstance(found, Broken):
                     yield name, found.what
                 elif found.get("found") == "trying":
@@ -156,23 +185,30 @@ class CheckRunner:
             self._ready()
         except VerifierError:
             return ""
-        order = ("hash", list(volatile_paths), left_s)
+        order = ("hash", self._view, list(volatile_paths), left_s)
         found = self._order(order, lambda: until_s + 1, answers)
         return "" if isinstance(found, Broken) else str(found["hash"])
 
     def close(self) -> None:
         """Return the worker to the pool."""
-        worker = self._worker
-        if worker is None:
+        if self._worker is None:
             return
         found = self._order(("close",), _soon(), None)
-        if isinstance(found, Broken) or found["grown"]:
+        self.give_back(sound=not isinstance(found, Broken) and found.get("sound") is True)
+
+    def give_back(self, *, sound: bool) -> None:
+        """Return a worker that has forgotten its judgement to the pool.
+
+        Args:
+            sound: Whether it may judge another episode; else it is killed.
+        """
+        if not sound:
             self.drop()
             return
         with self._lock:
-            sound, self._worker = self._worker, None
-        if sound is not None:
-            WORKERS.give_back(sound)
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            WORKERS.give_back(worker)
 
     def drop(self) -> str:
         """Kill the worker, if there is one, and return how it ended.
@@ -189,28 +225,39 @@ class CheckRunner:
         self.drop()
 
     def _ready(self) -> None:
-        """Ensure that a worker has bound the checks and looks at the world.
+        """Ensure that a worker has bound the checks.
 
         Raises:
             VerifierError: No worker is available.
         """
         if self._worker is not None:
             return
-        orders: list[tuple[Any, ...]] = [("open", self._job)]
-        if self._view is not None:
-            orders.append(("see", self._view))
         worker = WORKERS.lend()
         with self._lock:
             self._worker = worker
         if self._stopped:
             self.drop()
             raise VerifierError("the judging is over")
-        for order in orders:
-            found = self._order(order, _soon(), None)
-            refused = found.what if isinstance(found, Broken) else found.get("refused")
-            if refused:
-                self.drop()
-                raise VerifierError(refused)
+        found = self._order(("open", self._job), _soon(), None)
+        refused = found.what if isinstance(found, Broken) else found.get("refused")
+        if refused:
+            self.drop()
+            raise VerifierError(refused)
+
+    def _view_of(self, evidence: CommonEvidence, *, live: bool) -> View:
+        self._worlds += 1
+        return View(
+            task=evidence.task,
+            seed=evidence.seed,
+            params=evidence.params,
+            answer=evidence.answer,
+            gave_up=evidence.gave_up,
+            before=location_of(evidence.before),
+            after=location_of(evidence.after),
+            live=live,
+            services=evidence.services is not None,
+            number=self._worlds,
+        )
 
     def _order(
         self, order: tuple[Any, ...], until: Callable[[], float], answers: Answers | None
@@ -249,8 +296,15 @@ class CheckRunner:
             yield Broken(self.drop() or "the judging was stopped", spent=True)
 
 
-def _read(found: dict[str, Any]) -> CheckResult | Broken:
+def _read(found: Mapping[str, Any]) -> CheckResult | Broken:
     """Read a worker's message about a check."""
+    try:
+        return _result_of(found)
+    except (LookupError, TypeError, ValueError):
+        return Broken("its process reported what is no result", spent=True)
+
+
+def _result_of(found: Mapping[str, Any]) -> CheckResult | Broken:
     channels = tuple(found["channels"])
     tell_hooks(found["contacts"])
     if "broken" in found:
@@ -261,20 +315,6 @@ def _read(found: dict[str, Any]) -> CheckResult | Broken:
         found["score"],
         bool(found["controllable"]),
         channels=channels,
-    )
-
-
-def _view(evidence: CommonEvidence, *, live: bool) -> View:
-    return View(
-        task=evidence.task,
-        seed=evidence.seed,
-        params=evidence.params,
-        answer=evidence.answer,
-        gave_up=evidence.gave_up,
-        before=location_of(evidence.before),
-        after=location_of(evidence.after),
-        live=live,
-        services=evidence.services is not None,
     )
 
 
