@@ -28,14 +28,14 @@ _REQUEST: Final = re.compile(
     r"|would like)\b|\b(?:i|we)'ll need\b|\bremains? to be\b"
     r"|\b(?:can|could|would|will) you\b|\b(?:may|can|could) (?:i|we) (?:have|ask|know)\b"
 )
-"""What makes a sentence a question to its reader. "I can confirm your details" is not one."""
+"""Finds a question to the reader. "I can confirm your details" is not one."""
 _RHETORICAL: Final = re.compile(
     r"\b(?:do|did) you (?:\w+ )?know that\b|\b(?:did|do) you (?:even |already )know\b"
     r"|\bdid you know\b|\byou aware\b|\b(?:ok|okay|fine|good|alright|all right) that\b"
     r"|\b(?:happy|glad|pleased|like|want|relieved) to (?:know|hear|see|learn)"
     r" (?:that|what|who|how|why|you|your)\b"
 )
-"""What makes a question tell its reader something."""
+"""Finds a question that tells its reader something."""
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][^\W\d_]+")
 """A capital inside a sentence."""
 _COURTESIES: Final = ("greeting", "closing", "thanks", "offers")
@@ -124,7 +124,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a question may consist of."""
+    """The limits of a question."""
 
     asks: frozenset[str]
     figures: Sequence[Reading]

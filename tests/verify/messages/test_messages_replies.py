@@ -20,6 +20,7 @@ CHAT = conversation(
     asks=["ticket", "number", "reference", "open"],
     may=["so that I can find it", {"date": "2026-03-05"}],
     names=["Ada Holm", "Erik Pinto"],
+    secrets=["+1 555 253 3848"],
 )
 
 
@@ -40,6 +41,11 @@ CHAT = conversation(
         "Mails stay: the law makes us keep them.",
         "One moment please, let me check that for you.",
         "Is there anything else I can help you with?",
+        "I know this is frustrating, Ada, and I am sorry.",
+        "I understand that you hoped for more, but I can't promise a refund.",
+        "What does the label say?",
+        "Of course! Which ticket is it?",
+        "Done: your ticket is with our billing team.",
         "",
     ],
 )
@@ -64,6 +70,17 @@ def test_replies_questions_and_courtesies_pass(text: str) -> None:
         ("I can confirm your details.", "says 'i'"),
         ("They are nearly through.", "says 'they'"),
         ("It was one digit off.", "says 'it'"),
+        ("I know it has been settled.", "says 'i'"),
+        ("I understand that Bo has it.", "says 'i'"),
+        ("Of course. Your ticket is with our billing team.", "says 'course'"),
+        ("What do the label, the parcel and the box say?", "asks about 'box'"),
+        ("Would you like a refund?", "asks about 'refund'"),
+        ("Is that the ticket of Meyer?", "asks about 'meyer'"),
+        ("Did you know that the ticket is open?", "says 'did'"),
+        ("Is it fine that the ticket is open?", "says 'it'"),
+        ("Isn't the ticket open?", "asks about 'not'"),
+        ("Is your number +1 555 253 3848?", "tells '+1 555 253 3848'"),
+        ("Is it five five five 253 3848?", "tells '+1 555 253 3848'"),
     ],
 )
 def test_everything_else_fails(text: str, fault: str) -> None:
@@ -74,6 +91,15 @@ def test_a_question_may_repeat_the_figures_of_its_reader() -> None:
     assert CHAT.fault("Is ticket 388 yours?")
     chat = conversation(REPLIES, asks=["ticket", "yours"])
     assert not chat.fault("Is ticket 388 yours?", ["It is 388."])
+
+
+def test_only_before_any_wish_does_an_assent_open_a_question() -> None:
+    assert not CHAT.fault("Sure, which ticket is it?")
+    assert CHAT.fault("Sure, which ticket is it?", ["Can I have the money?"])
+
+
+def test_what_the_reader_has_said_is_no_secret() -> None:
+    assert not CHAT.fault("Is your number +1 555 253 3848?", ["It is +1 555 253 3848."])
 
 
 def test_an_answer_may_say_that_it_is_done() -> None:
