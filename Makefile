@@ -7,12 +7,16 @@ WORKERS ?= $(shell expr $(JOBS) + 1)
 # The same suites with the language model too, where there is an endpoint for one.
 LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 
-.PHONY: help demo test test-full check bench clean
+# Many hundred processes import the package: each would compile it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test test-full sound check bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
 	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
+	@echo "make sound   examine the tasks that changed with every seed, and note them as examined"
 	@echo "make check   lint, types, layers and sentences only"
 	@echo "make bench   measure resets, commands and forks, beside Docker where its daemon answers"
 	@echo "make clean   remove the virtual environment and the runs"
@@ -32,11 +36,16 @@ check:
 	$(BIN)/python scripts/check_words.py
 
 test: check
+	$(BIN)/python -m compileall -q agentgym
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10
 
 test-full: check
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 --full
-	$(BIN)/python tests/tasks/full_checks.py
+	$(BIN)/python -m compileall -q agentgym
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 --full --note
+
+sound:
+	@scripts/setup.sh test
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -k it_is_sound --note tests/tasks
 
 bench:
 	@scripts/setup.sh demo

@@ -20,7 +20,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from agentgym.errors import ConfigError, NotFoundError
+from agentgym import task_formats
+from agentgym.errors import ConfigError, NotFoundError, PluginError, TaskError
 
 Kind: TypeAlias = Literal["envs", "tasks", "verifiers", "sandboxes"]
 
@@ -37,8 +38,6 @@ _MARKERS: dict[Kind, str] = {
     "sandboxes": "recipe.toml",
 }
 """The file that marks a folder as agentgym's: other programs keep `envs` or `tasks` as well."""
-
-_TASK_FILES = ("task.toml", "task.yaml")
 
 SHADOW = "AGENTGYM_SHADOW"
 """Names the folders that may replace others: ``verifiers/files,tasks/mine/*``."""
@@ -269,7 +268,7 @@ def match_tasks(pattern: str) -> list[str]:
     Args:
         pattern: A suite, a task id, an id without its version, or a glob over ids
             (``"terminal/*"``, ``"*git*"``); or the path of a task folder, or of a folder of
-            such folders, which may be in another format than ours (docs/harbor.md).
+            such folders, which may be in another format than ours (docs/formats.md).
 
     Raises:
         NotFoundError: Nothing matches.
@@ -307,17 +306,29 @@ def _tasks_below(folder: Path) -> list[str]:
     Raises:
         NotFoundError: The folder holds no task.
     """
-    if _is_task(folder):
+    if is_task(folder):
         return [str(folder)]
-    found = [str(child) for child in sorted(folder.glob("*")) if _is_task(child)]
+    found = [str(child) for child in sorted(folder.glob("*")) if is_task(child)]
     if not found:
-        hint = f"a task is a folder with {' or '.join(_TASK_FILES)}, or a folder of such folders"
+        formats = ", ".join(task_formats.names())
+        hint = (
+            f"expected a task folder (agentgym's own has a task.toml; other formats: {formats}), "
+            "or a folder of such folders"
+        )
         raise NotFoundError("task folder", str(folder), (), hint)
     return found
 
 
-def _is_task(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in _TASK_FILES)
+def is_task(folder: Path) -> bool:
+    """Return whether a folder holds a task, in agentgym's own format or in another one."""
+    if (folder / "task.toml").is_file():
+        return True
+    try:
+        return task_formats.find_format(folder) is not None
+    except TaskError:  # two formats claim it; loading the task reports that
+        return True
+    except PluginError:  # a broken format makes no folder a task
+        return False
 
 
 def _version(folder: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
@@ -30,10 +31,16 @@ class _Loader(SourceFileLoader):
         pass
 
 
+_executing = threading.RLock()
+"""One file at a time: its module goes by its name, and `sys` is changed meanwhile."""
+
+
 def execute(
     path: Path, error: Callable[[str], Exception], *, is_package: bool = False
 ) -> ModuleType:
     """Execute a Python file as a module of its own; every call executes it anew.
+
+    Other threads that call this meanwhile wait.
 
     Args:
         path: The file.
@@ -44,8 +51,17 @@ def execute(
         Exception: The exception that `error` creates, if executing the file raised.
     """
     name = f"_agentgym_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
-    for loaded in [n for n in sys.modules if n == name or n.startswith(f"{name}.")]:
-        del sys.modules[loaded]
+    with _executing:
+        return _execute(name, path, error, is_package)
+
+
+def _execute(
+    name: str, path: Path, error: Callable[[str], Exception], is_package: bool
+) -> ModuleType:
+    # A copy, because another thread may import something meanwhile.
+    for loaded in list(sys.modules):
+        if loaded == name or loaded.startswith(f"{name}."):
+            del sys.modules[loaded]
     spec = importlib.util.spec_from_file_location(
         name,
         path,

@@ -1,7 +1,7 @@
 """Entry points by group, for plug-ins written in Python, the built-ins included.
 
-The groups are `agentgym.sandboxes`, `agentgym.surfaces`, `agentgym.agents`, `agentgym.users` and
-`agentgym.step_graders` (entry points as specified by PyPA).
+The groups are `agentgym.sandboxes`, `agentgym.surfaces`, `agentgym.agents`, `agentgym.users`,
+`agentgym.step_graders` and `agentgym.task_formats` (entry points as specified by PyPA).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _NOUNS = {
     "agentgym.agents": "agent",
     "agentgym.users": "user",
     "agentgym.step_graders": "step grader",
+    "agentgym.task_formats": "task format",
 }
 
 

@@ -24,56 +24,57 @@ MESS = {
     "contacts: people who were entered twice": "SELECT count(*) FROM contacts_person a"
     f" JOIN contacts_person b ON a.id < b.id AND {_SAME_PHONE}"
     " WHERE a.phone <> '' AND b.kind = 'outside'",
-    "contacts: people outside who share a given name and an initial with a colleague":
+    "contacts: outside people with the given name and initial of a colleague":
     "SELECT count(DISTINCT b.id) FROM contacts_person a JOIN contacts_person b"
     " ON substr(a.name, 1, instr(a.name, ' ') + 1) = substr(b.name, 1, instr(b.name, ' ') + 1)"
     " WHERE a.kind = 'colleague' AND b.kind = 'outside'",
     "contacts: colleagues who have left": "SELECT count(*) FROM contacts_person"
     " WHERE kind = 'colleague' AND status = 'left'",
-    "contacts: of them, still in groups kept by hand": "SELECT count(*) FROM contacts_member m"
+    "contacts: of these, still in manual groups": "SELECT count(*) FROM contacts_member m"
     " JOIN contacts_person p ON p.id = m.person_id WHERE p.status = 'left'",
-    "contacts: old addresses that still lead somewhere": "SELECT count(*) FROM contacts_alias",
+    "contacts: old addresses that still reach somebody": "SELECT count(*) FROM contacts_alias",
     "tickets: open or pending": "SELECT count(*) FROM tickets_ticket"
     " WHERE status IN ('open', 'pending')",
-    "tickets: of them, overdue": "SELECT count(*) FROM tickets_ticket"
+    "tickets: of these, overdue": "SELECT count(*) FROM tickets_ticket"
     " WHERE status IN ('open', 'pending') AND due_at < '2026-03-02T09:00:00Z'",
-    "tickets: of them, due within a day": "SELECT count(*) FROM tickets_ticket WHERE status IN"
+    "tickets: of these, due within a day": "SELECT count(*) FROM tickets_ticket WHERE status IN"
     " ('open', 'pending') AND due_at BETWEEN '2026-03-02T09:00:00Z' AND '2026-03-03T09:00:00Z'",
-    "tickets: of them, unassigned": "SELECT count(*) FROM tickets_ticket"
+    "tickets: of these, unassigned": "SELECT count(*) FROM tickets_ticket"
     " WHERE status IN ('open', 'pending') AND assignee IS NULL",
-    "tickets: open twins within one company": "SELECT count(*) FROM tickets_ticket a"
+    "tickets: open duplicates within one company": "SELECT count(*) FROM tickets_ticket a"
     " JOIN tickets_ticket b ON a.id < b.id AND lower(trim(a.subject)) = lower(trim(b.subject))"
     " JOIN tickets_customer c ON c.id = a.customer_id JOIN tickets_customer d"
     " ON d.id = b.customer_id AND d.company = c.company"
     " WHERE a.status IN ('open', 'pending') AND b.status IN ('open', 'pending')",
     "tickets: customers who were entered twice": "SELECT count(*) FROM tickets_customer a"
     f" JOIN tickets_customer b ON a.id < b.id AND {_SAME_PHONE}",
-    "calendar: overlaps to come among single meetings of the agent": "SELECT count(*)"
+    "calendar: future overlaps among the agent's single meetings": "SELECT count(*)"
     " FROM calendar_event a JOIN calendar_attendee x ON x.event_id = a.id AND x.person_id = 1"
     " JOIN calendar_event b ON a.id < b.id AND a.start < b.end AND b.start < a.end"
     " JOIN calendar_attendee y ON y.event_id = b.id AND y.person_id = 1"
     " WHERE a.repeat = 'none' AND b.repeat = 'none' AND a.status = 'confirmed'"
     " AND b.status = 'confirmed' AND a.end > '2026-03-02T09:00:00Z'",
-    "calendar: invitations to come that the agent has not answered": "SELECT count(*)"
+    "calendar: future invitations that the agent has not answered": "SELECT count(*)"
     " FROM calendar_event e JOIN calendar_attendee a ON a.event_id = e.id AND a.person_id = 1"
     " WHERE a.response = 'none' AND e.repeat = 'none' AND e.status = 'confirmed'"
     " AND e.start > '2026-03-02T09:00:00Z'",
     "calendar: series of people who have left": "SELECT count(*) FROM calendar_event e"
     " JOIN contacts_person p ON p.id = e.organizer_id WHERE p.status = 'left'",
     "mail: unread in the inbox": "SELECT sum(unread) FROM mail_message WHERE folder_id = 1",
-    "mail: the last word is somebody else's, since 1 February": "SELECT count(*)"
+    "mail: unanswered mails of known people since 1 February": "SELECT count(*)"
     " FROM mail_message m WHERE folder_id = 1 AND event_id IS NULL AND sent_at > '2026-02-01'"
     " AND sender IN (SELECT email FROM contacts_address) AND NOT EXISTS (SELECT 1"
     " FROM mail_message o WHERE o.thread = m.thread AND o.sent_at > m.sent_at)",
-    "mail: came back": "SELECT count(*) FROM mail_message WHERE subject LIKE 'Undelivered%'",
+    "mail: returned as undeliverable": "SELECT count(*) FROM mail_message"
+    " WHERE subject LIKE 'Undelivered%'",
     "mail: drafts that were never sent": "SELECT count(*) FROM mail_message WHERE folder_id = 3",
-    "mail: from a domain that looks almost like ours": "SELECT count(*) FROM mail_message"
+    "mail: from a domain that differs from ours by two letters": "SELECT count(*) FROM mail_message"
     " WHERE sender LIKE '%@fairlaed.example'",
     "chat: questions to the agent": "SELECT count(*) FROM chat_mention x JOIN chat_message m"
     " ON m.id = x.message_id WHERE x.person_id = 1 AND m.text LIKE '%?%'",
     "chat: channels with members who have left": "SELECT count(DISTINCT channel_id)"
     " FROM chat_member m JOIN contacts_person p ON p.id = m.person_id WHERE p.status = 'left'",
-    "files: copies named as if they counted": "SELECT count(*) FROM files_item"
+    "files: copies with misleading names (_final, (2), _old)": "SELECT count(*) FROM files_item"
     f" WHERE kind = 'file' AND (name {_COPY})",
     "files: in the trash": "SELECT count(*) FROM files_item WHERE trashed_at IS NOT NULL",
     "files: shares without an end, with people who have left or are outside": "SELECT count(*)"
@@ -94,8 +95,8 @@ MESS = {
     "sheets: laptops not returned by colleagues who have left": "SELECT count(*)"
     " FROM sheets_line l JOIN contacts_person p ON p.email = l.d WHERE l.workbook = 'Laptops'"
     " AND l.sheet = 'Laptops' AND p.status = 'left' AND l.f IS NULL",
-    "knowledge: published pairs of nearly one title that differ": "SELECT count(*)"
-    " FROM knowledge_article a JOIN knowledge_article b ON instr(b.title, a.title)"
+    "knowledge: pairs of published articles with nearly the same title and different texts":
+    "SELECT count(*) FROM knowledge_article a JOIN knowledge_article b ON instr(b.title, a.title)"
     " AND (a.title <> b.title OR a.id < b.id) AND a.id <> b.id"
     " JOIN knowledge_version v ON v.article_id = a.id AND v.number = a.version"
     " JOIN knowledge_version w ON w.article_id = b.id AND w.number = b.version"
@@ -106,7 +107,7 @@ MESS = {
     "knowledge: published by owners who have left": "SELECT count(*) FROM knowledge_article a"
     " JOIN contacts_address p ON p.email = a.owner"
     " WHERE a.status = 'published' AND p.status = 'left'",
-    "knowledge: edits that wait to be published": "SELECT count(*) FROM knowledge_article"
+    "knowledge: edits that are not published yet": "SELECT count(*) FROM knowledge_article"
     " WHERE status = 'published' AND version > published_version",
 }  # fmt: skip
 """SQL that computes each count, by the label of its row."""

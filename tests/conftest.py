@@ -28,6 +28,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="run the tests marked `full` too, every task with two seeds, and the long soak",
     )
+    parser.addoption(
+        "--note",
+        action="store_true",
+        help="note in tests/tasks/full_checks.json which tasks are sound over all seeds",
+    )
 
 
 def pytest_collection_modifyitems(config, items):

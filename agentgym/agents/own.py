@@ -18,6 +18,7 @@ from typing import Any, Final
 from agentgym.agents.loading import Source
 from agentgym.errors import AgentGymError, ConfigError, PolicyError
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
+from agentgym.threads import to_thread
 
 _PARTING_S: Final = 5.0
 """Longest wait for a thread whose agent has ended, in seconds."""
@@ -110,7 +111,7 @@ class OwnAgent:
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(loop.stop)
         if not self._busy:
-            await asyncio.to_thread(thread.join, _PARTING_S)
+            await to_thread(thread.join, _PARTING_S)
 
     async def _run(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """Run a coroutine in the object's own thread."""

@@ -22,6 +22,7 @@ from agentgym.protocols import FileTree
 from agentgym.records import ChangeKind, FileStat
 from agentgym.task.setup import Left, Surroundings, run_setup
 from agentgym.task.state import HASHED_BYTES, path_matches
+from agentgym.threads import to_thread
 
 _PROGRAMS: Final = Path(__file__).with_name("surroundings")
 _DAY_S: Final = 86_400
@@ -90,7 +91,7 @@ async def _differing_files(subject: Subject, named: int) -> list[str]:
             left.append(await _run(initial, surroundings))
         trees = [await provider.open_tree(one.snapshot) for one in left]
         for (first, tree), (second, other) in pairwise(zip(left, trees, strict=True)):
-            found = await asyncio.to_thread(_compare, (first, tree), (second, other), volatile)
+            found = await to_thread(_compare, (first, tree), (second, other), volatile)
             if found := [*found, *_compare_gold(first, second)]:
                 more = [f"setup: {len(found) - named} more differ"] if len(found) > named else []
                 return [*found[:named], *more]

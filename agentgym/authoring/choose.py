@@ -8,8 +8,6 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import ConfigError
 
-_MARKER = "task.toml"
-
 
 def task_folders(patterns: Sequence[str]) -> list[Path]:
     """Return the folders of the tasks that patterns name, each once, in their order.
@@ -32,7 +30,8 @@ def task_folders(patterns: Sequence[str]) -> list[Path]:
     found: dict[Path, None] = {}
     for pattern in patterns:
         path = Path(pattern).expanduser()
-        if (path / _MARKER).is_file() or (pattern.startswith((".", "/", "~")) and path.is_dir()):
+        is_path = pattern.startswith((".", "/", "~")) and path.is_dir()
+        if is_path or (path / "task.toml").is_file():
             found.update(dict.fromkeys(_below(path)))
         else:
             ids = catalogue.match_tasks(pattern)
@@ -56,12 +55,12 @@ def one_task(pattern: str) -> Path:
 
 def _below(path: Path) -> list[Path]:
     """Return the folder itself if it is a task, else the tasks in it."""
-    if (path / _MARKER).is_file():
+    if catalogue.is_task(path):
         return [path.resolve()]
-    depths = ("*", "*/*")
-    folders = [marker.parent for depth in depths for marker in path.glob(f"{depth}/{_MARKER}")]
+    below = (folder for depth in ("*", "*/*") for folder in path.glob(f"{depth}/"))
+    folders = [folder for folder in below if catalogue.is_task(folder)]
     if not folders:
         raise ConfigError(
-            f"{path}: expected a task, a suite or a folder of suites, found no {_MARKER} in it"
+            f"{path}: expected a task, a suite or a folder of suites, found no task in it"
         )
     return sorted(folder.resolve() for folder in folders)

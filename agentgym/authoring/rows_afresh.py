@@ -6,7 +6,6 @@ SEED FILE`` sets up the services of the task in a folder and writes their initia
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import os
@@ -28,6 +27,7 @@ from agentgym.services.diff import diff
 from agentgym.services.state import Snapshot, hash_from_scratch
 from agentgym.task.load import load_folder
 from agentgym.task.model import Instance
+from agentgym.threads import to_thread
 
 _TIMEOUT_S = 120.0
 _NAMED = 5
@@ -51,7 +51,7 @@ async def differing_rows(
         TaskError: The setup fails in one of the runs.
     """
     here = _left(prepare_services(services, instance))
-    runs = [here, *[await asyncio.to_thread(_run, instance, each, python) for each in variables]]
+    runs = [here, *[await to_thread(_run, instance, each, python) for each in variables]]
     for was, now in pairwise(runs):
         rows = diff(_snapshot(services, was), _snapshot(services, now))
         found = [f"setup/services.py: {_told(row)}" for row in rows[:_NAMED]]

@@ -21,6 +21,7 @@ from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.task.model import Instance, Task
 from agentgym.task.reference_actions import oracle
 from agentgym.task.setup import prepare
+from agentgym.threads import to_thread
 from agentgym.verify.room_cache import RoomCache
 
 T = TypeVar("T")
@@ -122,15 +123,11 @@ class Subject:
         )
 
     def with_tests_within(self, limit_s: float) -> Subject:
-        """Return the same task with the tests of a foreign task limited to `limit_s` seconds."""
-        rules = self.task.sandbox_rules
-        if rules is None:
+        """Return the same task with the tests of its format limited to `limit_s` seconds."""
+        if self.task.foreign is None:
             return self
-        stages = tuple(
-            replace(stage, test_timeout_s=min(stage.test_timeout_s, limit_s))
-            for stage in rules.stages
-        )
-        return self._altered(replace(self.task, foreign=replace(rules, stages=stages)))
+        foreign = replace(self.task.foreign, tests_s=limit_s)
+        return self._altered(replace(self.task, foreign=foreign))
 
     def _altered(self, task: Task) -> Subject:
         other = Subject(task, self.seeds, self.stage)
@@ -210,7 +207,7 @@ class Subject:
             return stat is not None and stat.kind == "file"
 
         left = [c.path for c in changes if c.kind is not ChangeKind.DELETED]
-        files = await asyncio.to_thread(lambda: tuple(path for path in left if is_file(path)))
+        files = await to_thread(lambda: tuple(path for path in left if is_file(path)))
         named = named_paths(instance.instruction)
         return InitialState(
             instance, recipe, snapshot, tree, files, named, provider, gold, services

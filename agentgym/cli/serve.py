@@ -8,93 +8,101 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+if TYPE_CHECKING:
+    from agentgym.eval.settings import Settings
+
+Tell: TypeAlias = Callable[[str], None]
+
+TargetOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--mcp",
+        metavar="TARGET",
+        help="Offer this over MCP: a task id, the path of a task folder, or an environment "
+        "for free play.",
+        show_default=False,
+    ),
+]
+HttpOption: TypeAlias = Annotated[
+    bool, typer.Option("--http", help="Use streamable HTTP on 127.0.0.1, not stdio.")
+]
+PortOption: TypeAlias = Annotated[
+    int, typer.Option("--port", min=0, max=65535, help="For --http; 0 takes a free one.")
+]
+NoTokenOption: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--no-token",
+        help="With --http, ask for no token: every user of this machine can connect.",
+    ),
+]
+SandboxOption: TypeAlias = Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")]
+SeedOption: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Seed of every episode.")]
+MaxStepsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--max-steps", min=1, help="Steps of an episode. Default: the task's."),
+]
+TimeoutOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--timeout", min=0.1, help="Seconds for an episode. Default: the task's."),
+]
+IdleOption: TypeAlias = Annotated[
+    float,
+    typer.Option("--idle", min=0.1, help="Seconds without a call after which a session ends."),
+]
+JudgeOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        metavar="openai:MODEL",
+        help="Judge for checks that need one. Default: $AGENTGYM_JUDGE.",
+        show_default=False,
+    ),
+]
+UserOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--user",
+        metavar="openai:MODEL",
+        help="Simulates the users of tasks. Default: $AGENTGYM_USER, else the task's script.",
+        show_default=False,
+    ),
+]
+TellOption: TypeAlias = Annotated[
+    bool, typer.Option("--tell", help="Tell the client its score at the end.")
+]
+OutOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/TIME-mcp."),
+]
+
 
 def serve(
-    mcp: Annotated[
-        str,
-        typer.Option(
-            "--mcp",
-            metavar="TARGET",
-            help="Offer this over MCP: a task id, the path of a task folder, or an environment "
-            "for free play.",
-            show_default=False,
-        ),
-    ],
-    http: Annotated[
-        bool, typer.Option("--http", help="Use streamable HTTP on 127.0.0.1, not stdio.")
-    ] = False,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="For --http; 0 takes a free one.")
-    ] = 8765,
-    no_token: Annotated[
-        bool,
-        typer.Option(
-            "--no-token",
-            help="With --http, ask for no token: every user of this machine can connect.",
-        ),
-    ] = False,
-    sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of every episode.")] = 0,
-    max_steps: Annotated[
-        int | None,
-        typer.Option("--max-steps", min=1, help="Steps of an episode. Default: the task's."),
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option("--timeout", min=0.1, help="Seconds for an episode. Default: the task's."),
-    ] = None,
-    idle: Annotated[
-        float,
-        typer.Option(
-            "--idle", min=0.1, help="Seconds without a call after which an episode is judged."
-        ),
-    ] = 600.0,
-    judge: Annotated[
-        str,
-        typer.Option(
-            "--judge",
-            metavar="openai:MODEL",
-            help="Judge for checks that need one. Default: $AGENTGYM_JUDGE.",
-            show_default=False,
-        ),
-    ] = "",
-    user: Annotated[
-        str,
-        typer.Option(
-            "--user",
-            metavar="openai:MODEL",
-            help="Simulates the users of tasks. Default: $AGENTGYM_USER, else the task's script.",
-            show_default=False,
-        ),
-    ] = "",
-    tell: Annotated[
-        bool, typer.Option("--tell", help="Tell the client its score at the end.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/TIME-mcp."),
-    ] = None,
+    mcp: TargetOption,
+    http: HttpOption = False,
+    port: PortOption = 8765,
+    no_token: NoTokenOption = False,
+    sandbox: SandboxOption = "bubblewrap",
+    seed: SeedOption = 0,
+    max_steps: MaxStepsOption = None,
+    timeout: TimeoutOption = None,
+    idle: IdleOption = 600.0,
+    judge: JudgeOption = "",
+    user: UserOption = "",
+    tell: TellOption = False,
+    out: OutOption = None,
 ) -> None:
     """Offer an environment or a task to any MCP client; each of its sessions is an episode.
 
-    An episode begins with the first call and ends with submit or give_up. An episode whose client
-    leaves before that has no score.
+    An episode begins with the first call and ends with submit or give_up. It is judged as it
+    stands if its client leaves before that, or calls nothing for --idle seconds.
     """
-    from agentgym.cli.console import stderr_console
-    from agentgym.eval.serving import ServeOptions, find_target, open_run
-    from agentgym.eval.serving import serve as serve_guests
+    from agentgym.eval.serving import find_target
     from agentgym.eval.settings import Settings
-    from agentgym.rollout.serve import take_port
-
-    # The protocol uses standard output.
-    console = stderr_console()
-
-    def say(line: str) -> None:
-        console.print(line, markup=False, soft_wrap=True)
 
     settings = Settings(
         tasks=(find_target(mcp),),
@@ -107,18 +115,57 @@ def serve(
         judge=judge,
         user=user,
     )
+    folder = out or Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-mcp")
+    _serve(folder, settings, port if http else None, idle, tell=tell, asks_token=not no_token)
+
+
+def _serve(
+    folder: Path,
+    settings: Settings,
+    port: int | None,
+    idle_s: float,
+    *,
+    tell: bool,
+    asks_token: bool,
+) -> None:
+    """Take the port, open the run and serve; a port that is taken leaves no run behind.
+
+    Args:
+        folder: Folder of the run.
+        settings: Settings of the run.
+        port: Port of streamable HTTP, None for stdio.
+        idle_s: Seconds without a call after which a session ends.
+        tell: Whether clients learn their scores.
+        asks_token: Whether clients over HTTP must send a token.
+    """
+    from agentgym.eval.serving import ServeOptions, open_run, serve_mcp
+    from agentgym.session.serve import take_port
+
+    say = _printer()
     with ExitStack() as stack:
-        listening = stack.enter_context(take_port(port)) if http else None
-        store = open_run(out or Path("runs", f"{time.strftime('%Y%m%d-%H%M%S')}-mcp"), settings)
+        listening = None if port is None else stack.enter_context(take_port(port))
+        store = open_run(folder, settings)
         stack.callback(store.close)
-        token = "" if no_token or not http else _token(say)
+        token = _token(say) if listening is not None and asks_token else ""
         say(f"recording into {store.folder}; afterwards: agentgym report {store.folder}")
-        asyncio.run(serve_guests(store, ServeOptions(idle, tell, listening, token), say))
+        asyncio.run(serve_mcp(store, ServeOptions(idle_s, tell, listening, token), say))
 
 
-def _token(say: Callable[[str], None]) -> str:
+def _printer() -> Tell:
+    """Return what prints a line on standard error, because the protocol uses standard output."""
+    from agentgym.cli.console import stderr_console
+
+    console = stderr_console()
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
+
+    return say
+
+
+def _token(say: Tell) -> str:
     """Return the token that clients must send; a generated token is printed, once."""
-    from agentgym.rollout.admission import VARIABLE, new_token
+    from agentgym.session.admission import VARIABLE, new_token
 
     if chosen := os.environ.get(VARIABLE, "").strip():
         say(f"clients send the token of ${VARIABLE}: Authorization: Bearer …")

@@ -1,24 +1,71 @@
-"""`agentgym suite`: imports suites of other benchmarks by the path of a checkout."""
+"""`agentgym suite`: imports suites of other benchmarks, a command for each task format."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from contextlib import suppress
+from typing import Any
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-    from agentgym.task.foreign.tau2.checkout import Checkout
-    from agentgym.task.foreign.tau2.replay import DomainReplay
+from typer.core import TyperGroup
 
 app = typer.Typer(help="Import the suites of other benchmarks.", no_args_is_help=True)
 
-FORMATS = ("tau2",)
-SCHEMA = "agentgym.suite-import/1"
+
+class Importers(TyperGroup):
+    """The commands of the formats whose suites can be imported."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of these formats; a format that cannot be used is left out."""
+        from agentgym import task_formats
+        from agentgym.errors import AgentGymError
+
+        found = []
+        for name in task_formats.names():
+            with suppress(AgentGymError):
+                if _command(name) is not None:
+                    found.append(name)
+        return found
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a format.
+
+        Raises:
+            NotFoundError: No format has the name.
+            ConfigError: Suites of the format are not imported.
+            PluginError: The format is broken.
+        """
+        from agentgym.errors import ConfigError
+
+        command = _command(cmd_name)
+        if command is None:
+            raise ConfigError(
+                f"suites of {cmd_name} are not imported; name a folder by its path, for example: "
+                "agentgym eval ./FOLDER -a oracle"
+            )
+        return command
+
+
+def _command(name: str) -> Any:
+    """Return the command that imports suites of a format; None if the format has none.
+
+    Raises:
+        NotFoundError: No format has the name.
+        PluginError: The format is broken.
+    """
+    from agentgym import task_formats
+
+    found = task_formats.load_format(name)
+    with task_formats.plugin_errors(f"task format {name!r}: no import command"):
+        function = found.import_command()
+        if function is None:
+            return None
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        alone.command(
+            name,
+            epilog=f"Example:  [bold]agentgym suite import {name} ../CHECKOUT[/]",
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )(function)
+        return typer.main.get_command(alone)
 
 
 @app.callback()
@@ -26,183 +73,10 @@ def _suite() -> None:
     """Import the suites of other benchmarks."""
 
 
-@app.command("import", epilog="Example:  [bold]agentgym suite import tau2 ../tau2-bench[/]")
-def import_suite(
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help=", ".join(FORMATS) + ".")],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A checkout; it is only read.")],
-    domains: Annotated[
-        list[str] | None,
-        typer.Option("--domain", metavar="NAME", help="Only this domain; may be repeated."),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Only the first tasks of each domain.")
-    ] = None,
-    python: Annotated[
-        str | None,
-        typer.Option(
-            "--python",
-            metavar="EXE",
-            help="Python for the checkout's code. Default: its .venv, else the Python of agentgym.",
-        ),
-    ] = None,
-    retrieval: Annotated[
-        str,
-        typer.Option(
-            "--retrieval",
-            metavar="NAME",
-            help="Search method for agents of a domain with documents: a variant of the checkout.",
-        ),
-    ] = "golden_retrieval",
-    call_s: Annotated[
-        float, typer.Option("--call-s", min=0.1, help="Seconds that one call may take.")
-    ] = 60.0,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Also write the result of each task."),
-    ] = None,
-) -> None:
-    """Replay the reference solutions of a benchmark under its own rules, and inaction.
-
-    Tasks that can be replayed form a suite, which refers to the checkout by its path: nothing is
-    copied. The checkout's code runs in a process of its own, with your rights.
-    """
-    import json
-
-    from agentgym.cli.console import stdout_console
-    from agentgym.errors import NotFoundError
-    from agentgym.task.foreign.tau2.checkout import open_checkout
-
-    if format_name not in FORMATS:
-        raise NotFoundError("suite format", format_name, FORMATS, f"known: {', '.join(FORMATS)}")
-    checkout = open_checkout(path, python)
-    for domain in domains or ():
-        checkout.check(domain)
-    found = _replay(checkout, domains or checkout.domains(), limit, call_s)
-    console = stdout_console()
-    console.print(_table(found))
-    for line in (*_remarks(found), *_remember(checkout, found, retrieval)):
-        console.print(line, markup=False, soft_wrap=True)
-    if json_file is not None:
-        told = [one.to_json() for one in found]
-        report = {
-            "schema": SCHEMA,
-            "format": format_name,
-            "checkout": str(checkout.path),
-            "domains": told,
-        }
-        json_file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    if all(one.problem for one in found):
-        raise typer.Exit(1)
+_importers = typer.Typer(cls=Importers, no_args_is_help=True)
+app.add_typer(_importers, name="import", help="Import a suite: FORMAT PATH. Each has its options.")
 
 
-def _replay(
-    checkout: Checkout, domains: Sequence[str], limit: int | None, call_s: float
-) -> list[DomainReplay]:
-    """Replay domains; show progress on a terminal, and a line for each domain in a log."""
-    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from agentgym.cli.console import stderr_console
-    from agentgym.task.foreign.tau2.replay import replay_domain
-
-    console = stderr_console()
-    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    found = []
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        for domain in domains:
-            shown = bar.add_task(domain, total=None)
-            heard = partial(_show, bar, shown)
-            one = replay_domain(checkout, domain, limit=limit, call_s=call_s, heard=heard)
-            bar.remove_task(shown)
-            done = "cannot be run here" if one.problem else f"{len(one.tasks)} tasks replayed"
-            console.print(f"{domain}: {done}", markup=False)
-            found.append(one)
-    return found
-
-
-def _idle(one: DomainReplay) -> Iterator[str]:
-    """Yield the tasks that inaction passes, or for which it could not be judged."""
-    judged = [(task.id, task.noop) for task in one.tasks if task.noop is not None]
-    if passing := [name for name, noop in judged if noop.value == 1]:
-        yield f"{one.domain}: pass on inaction: {', '.join(passing)}"
-    if undecided := [name for name, noop in judged if noop.value is None and not noop.broken]:
-        yield f"{one.domain}: pass on inaction unless a judge objects: {', '.join(undecided)}"
-    for name, noop in judged:
-        if noop.broken:
-            yield f"{one.domain} {name}: inaction not judged: {noop.broken}"
-
-
-def _remember(checkout: Checkout, found: Sequence[DomainReplay], retrieval: str) -> Iterator[str]:
-    """Create suites of the replayed tasks, and yield the command that runs each."""
-    from agentgym import catalogue
-    from agentgym.task.foreign.tau2.suite import count_tasks, write_suite
-
-    root = catalogue.imported_dir()
-    for one in found:
-        if one.tasks:
-            before = count_tasks(root, one.domain)
-            suite = write_suite(
-                root,
-                checkout,
-                one.domain,
-                [task.id for task in one.tasks],
-                source=one.source,
-                retrieval=retrieval,
-            )
-            if before > len(one.tasks):
-                yield f"{one.domain}: replaces an import of {before} tasks by {len(one.tasks)}"
-            yield f"{one.domain}: run it with: agentgym eval {suite} -a oracle -a noop"
-
-
-def _show(bar: Progress, shown: TaskID, done: int, total: int) -> None:
-    bar.update(shown, completed=done, total=total)
-
-
-_COLUMNS = {
-    "tasks": "tasks",
-    "gold_1": "gold = 1",
-    "gold_0": "gold = 0",
-    "needs_judge": "needs a judge",
-    "trouble": "not judged",
-    "raised_calls": "gold calls that raised",
-    "noop_1": "pass on inaction",
-}
-
-
-def _table(found: Sequence[DomainReplay]) -> object:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column("domain", no_wrap=True)
-    for title in _COLUMNS.values():
-        table.add_column(title, justify="right", no_wrap=True)
-    for one in found:
-        counts = one.counts()
-        cells = ["–" if one.problem else str(counts[name]) for name in _COLUMNS]
-        table.add_row(one.domain, *cells)
-    return table
-
-
-def _remarks(found: Sequence[DomainReplay]) -> Iterator[str]:
-    """Yield remarks that explain the numbers, a line each."""
-    for one in found:
-        if one.problem:
-            yield f"{one.domain}: not reproducible here: {one.problem}"
-        if one.source:
-            yield f"{one.domain}: its own task file is absent; these are of {one.source}"
-        for task in one.tasks:
-            name = f"{one.domain} {task.id}"
-            if task.trouble:
-                yield f"{name}: not judged: {task.trouble}"
-            elif task.gold is not None and task.gold.value == 0:
-                failed = ", ".join(part for part, held in task.gold.parts.items() if not held)
-                yield f"{name}: its own reference solution fails {failed}"
-            for raised in task.raised:
-                yield f"{name}: gold call raised: {raised.call}: {raised.error}"
-        yield from _idle(one)
-        if judged := sum(task.needs_judge for task in one.tasks):
-            yield (
-                f"{one.domain}: {judged} tasks also need a language model to judge sentences "
-                "(NL_ASSERTION); their other parts are 1 under the reference solution"
-            )
+@_importers.callback()
+def _import() -> None:
+    """Import a suite of another benchmark; each format has options of its own."""

@@ -120,7 +120,7 @@ def rates(
     from agentgym.cli.console import echo
     from agentgym.task.load import find_task
     from agentgym.verify.judge import judge_spec, open_judge
-    from agentgym.verify.messages.rates import rates_page, task_rates
+    from agentgym.verify.message_rates import rates_page, task_rates
 
     spec = judge or judge_spec()
     asked = open_judge(spec) if spec else None

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from agentgym.env.clock import LogicalClock
 from agentgym.env.fault import Faults, InjectedFault
 from agentgym.env.fault_proxy import FaultProxy
-from agentgym.env.hosting import run_service_script
+from agentgym.env.hosting import STARTS, run_service_script
 from agentgym.env.script import complaint, run_script
 from agentgym.env.spec import EnvSpec
 from agentgym.errors import (
@@ -40,6 +40,7 @@ from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.task.dynamics import EventManifest
 from agentgym.task.model import Instance, Task
 from agentgym.task.template import fill
+from agentgym.threads import COMPUTING
 from agentgym.verify.milestones import Milestones, Moment, milestones_of
 from agentgym.verify.service_state import ServicesSeen
 
@@ -249,7 +250,7 @@ class Dynamics:
         untouched = await self._pristine()
         services = None
         if self._services is not None:
-            services = Backend(self._services.services, self._start)
+            services = await STARTS.run(Backend, self._services.services, self._start)
         try:
             for event, script, now in self._ran:
                 own = await self._execute(untouched, services, event, script, now)
@@ -273,7 +274,9 @@ class Dynamics:
             return await run_script(sandbox, self._instance, event, script, now)
         assert services is not None, "check_dynamics has seen to it"
         services.now = now
-        return run_service_script(services, self._instance, event.id, script)
+        return await COMPUTING.finish(
+            run_service_script, services, self._instance, event.id, script
+        )
 
 
 def check_dynamics(

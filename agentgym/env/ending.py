@@ -6,7 +6,6 @@ services, and calls. Running the setup again restores the rest, and must give th
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import tarfile
@@ -14,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from agentgym.env.hosting import ServicesStart, prepare_services
+from agentgym.env.hosting import STARTS, ServicesStart, prepare_services
 from agentgym.errors import AgentGymError, RecordError, ReplayError, UnsupportedError
 from agentgym.protocols import state_keeper
 from agentgym.record.reading import expect, read
@@ -24,6 +23,7 @@ from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.services.state import hash_from_scratch
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared, digest_of
+from agentgym.threads import to_thread
 from agentgym.verify.grade import EpisodeEnd, grade
 from agentgym.verify.grading_start import GradingStart
 from agentgym.verify.manifest import list_files
@@ -96,7 +96,7 @@ class EndedEpisode:
         volatile_paths = self.instance.task.manifest.replay.volatile_paths
         files: list[Json] | None = []
         if end.changes:
-            files = await asyncio.to_thread(list_files, end.changes, tree, volatile_paths, masking)
+            files = await to_thread(list_files, end.changes, tree, volatile_paths, masking)
         seen = end.services
         return {
             "format": FORMAT,
@@ -116,14 +116,8 @@ class EndedEpisode:
         """
         environment, end = self.environment, self.end
         keeper = state_keeper(environment.provider)
-        parts = {_FILES: await keeper.save_delta(self.prepared.snapshot, end.after, BOUNDS)}
-        if end.services is not None:
-            lines = [json.dumps(entry.to_json()) for entry in end.services.calls]
-            calls = "\n".join(lines).encode()
-            if len(calls) > _CALLS_BYTES:
-                raise UnsupportedError(f"the calls of services have {len(calls)} bytes")
-            parts |= {_ROWS: bytes(end.services.after), _CALLS: calls}
-        return _pack(parts)
+        files = await keeper.save_delta(self.prepared.snapshot, end.after, BOUNDS)
+        return await to_thread(_archive, files, end.services)
 
 
 async def judge_kept(
@@ -150,12 +144,12 @@ async def judge_kept(
         AgentGymError: The task or the sandbox is broken.
     """
     prepared = await environment.prepare_instance(instance)
-    parts = _unpack(state)
+    parts = await to_thread(_unpack, state)
     services = None
     if environment.services is not None:
-        begun = prepare_services(environment.services, instance)
+        begun = await STARTS.run(prepare_services, environment.services, instance)
         prepared = with_services(prepared, begun)
-        services = _services(begun, evidence, parts)
+        services = await STARTS.run(_services, begun, evidence, parts)
     if prepared.digest != evidence.get("setup"):
         raise _other_start("files")
     keeper = state_keeper(environment.provider)
@@ -232,6 +226,22 @@ def _call_from_json(value: Any) -> AuditEntry:
 def _text(evidence: Mapping[str, Json], name: str) -> str | None:
     found: str | None = expect(evidence.get(name), name, str | None)
     return found
+
+
+def _archive(files: bytes, services: ServicesSeen | None) -> bytes:
+    """Return files, rows and calls as one archive.
+
+    Raises:
+        UnsupportedError: The calls are too large.
+    """
+    parts = {_FILES: files}
+    if services is not None:
+        lines = [json.dumps(entry.to_json()) for entry in services.calls]
+        calls = "\n".join(lines).encode()
+        if len(calls) > _CALLS_BYTES:
+            raise UnsupportedError(f"the calls of services have {len(calls)} bytes")
+        parts |= {_ROWS: bytes(services.after), _CALLS: calls}
+    return _pack(parts)
 
 
 def _pack(parts: Mapping[str, bytes]) -> bytes:

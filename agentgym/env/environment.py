@@ -20,7 +20,7 @@ from agentgym.env.conversation import agent_tools, check_user
 from agentgym.env.dynamics import check_dynamics
 from agentgym.env.ending import judge_kept
 from agentgym.env.episode import Episode
-from agentgym.env.resolved_task import resolve_task, whole_wall_s
+from agentgym.env.resolved_task import resolve_task
 from agentgym.errors import ConfigError, SurfaceError
 from agentgym.protocols import Judge, SandboxProvider
 from agentgym.records import (
@@ -98,7 +98,7 @@ class Environment:
             raise ConfigError(f"max_steps: expected None or a positive integer, got {max_steps!r}")
         resolved = resolve_task(task)
         spec = resolved.spec
-        if spec.sandbox is None and task.sandbox_rules is None:
+        if not resolved.has_sandbox:
             provider = NoSandboxProvider()
         own = () if task.user is None else task.user.own
         self.task, self.provider, self.about = task, provider, spec.about
@@ -106,7 +106,7 @@ class Environment:
         self.recipe = _recipe(task, replace(resolved.recipe, limits=self.limits), offline)
         self.services = spec.find_services()
         self.surface_kinds = spec.make_surface_kinds(
-            resolved.tools, withheld=own, limits=self.limits
+            resolved.tools, withheld=own, limits=self.limits, has_sandbox=resolved.has_sandbox
         )
         acting = agent_tools([t for kind in self.surface_kinds for t in kind.tools()], task.user)
         self.tools = (*acting, SUBMIT, GIVE_UP)
@@ -237,8 +237,8 @@ def _recipe(task: Task, recipe: Recipe, offline: bool) -> Recipe:
     """Return the recipe of the sandboxes, with limits for their whole life."""
     if offline:
         recipe = replace(recipe, network="none", allow=())
-    if task.sandbox_rules is None:
+    if task.foreign is None or recipe.limits.wall_s is None:
         return recipe
     # The tests run in the same sandbox, after the agent's time.
-    lasting = replace(recipe.limits, wall_s=whole_wall_s(task.sandbox_rules))
-    return replace(recipe, limits=lasting)
+    lasting_s = recipe.limits.wall_s + task.foreign.judging_s
+    return replace(recipe, limits=replace(recipe.limits, wall_s=lasting_s))

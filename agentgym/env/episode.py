@@ -45,8 +45,10 @@ from agentgym.records.bounds import read_decision
 from agentgym.services.backend import Backend
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
+from agentgym.threads import to_thread
 from agentgym.verify.grade import EpisodeEnd, failed
 from agentgym.verify.grading_start import GradingStart
+from agentgym.verify.version import versioned
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
@@ -95,7 +97,8 @@ class Episode:
             sandbox of the first episode.
         over: Whether it was judged or closed; then it accepts no operation.
         on_end: Called after the verdict, with the ended episode and the verdict, while the files
-            still exist. Not called for foreign tasks, whose tests run in the live sandbox.
+            still exist. Not called for tasks of another format, which are judged in the live
+            sandbox.
         recording: The record of the episode; its forks are recorded beside it. None if nothing
             records it.
         parent: The episode from which it was forked, None if it was started.
@@ -166,8 +169,8 @@ class Episode:
 
     async def _begin(self) -> None:
         """Begin all parts and set `first` to the first observation."""
-        parts, foreign = self._parts, self._parts.foreign
-        own_words = "" if foreign is None else await foreign.begin(parts.sandbox)
+        parts, rules = self._parts, self._parts.rules
+        own_words = "" if rules is None else await rules.begin(parts.sandbox)
         await parts.attach()
         self.reset_s = time.perf_counter() - self._started_s
         self.first = await first_observation(parts, own_words)
@@ -224,8 +227,8 @@ class Episode:
         observation = with_lines(seen, told)
         happened = parts.dynamics.take_events()
         self.steps.append(replace(step, observation=observation, events=happened))
-        if parts.foreign is not None:
-            parts.foreign.note(self.steps[-1])
+        if parts.rules is not None:
+            parts.rules.note(self.steps[-1])
         if not ended and not over:
             return Transition(observation)
         verdict = await self._finish()
@@ -249,8 +252,8 @@ class Episode:
 
     async def _submit(self, answer: str) -> tuple[Observation, bool]:
         parts = self._parts
-        if parts.foreign is not None:
-            following = await parts.foreign.submit(parts.sandbox, answer)
+        if parts.rules is not None:
+            following = await parts.rules.submit(parts.sandbox, answer)
             if following is not None:
                 return Observation(text=following), False
         self._answer = answer
@@ -311,14 +314,15 @@ class Episode:
     async def _finish(self) -> Verdict:
         parts = self._parts
         self.over = True
-        grading = None if parts.foreign is not None else GradingStart(self.instance)
+        grading = None if parts.rules is not None else GradingStart(self.instance)
         try:
             with contextlib.suppress(SandboxEndedError, SandboxTimeoutError):
                 self.audit = await parts.audit()
-            if parts.foreign is not None:
-                # A foreign task's tests see the agent's processes, so nothing is ended before them.
+            if parts.rules is not None:
+                # Such tests see the agent's processes, so nothing is ended before them.
                 gave_up = self._gave_up is not None
-                return await parts.foreign.finish(parts.sandbox, gave_up=gave_up)
+                verdict = await parts.rules.finish(parts.sandbox, gave_up=gave_up)
+                return await to_thread(versioned, verdict, self.instance.task)
             return await self._judge(await parts.sandbox.seal(), over=True, grading=grading)
         finally:
             if grading is not None:
@@ -331,12 +335,12 @@ class Episode:
         A snapshot is judged, so every check of the rubric can run.
 
         Raises:
-            SurfaceError: The episode is over, or it has a foreign task with tests of its own.
+            SurfaceError: The episode is over, or its task has tests of another format.
             SandboxError: The sandbox died.
         """
         async with self._turn:
             self._must_be_live()
-            if self._parts.foreign is not None:
+            if self._parts.rules is not None:
                 task = self.environment.task.id
                 raise SurfaceError(f"{task}: its own tests judge it, and only at the end")
             self.audit = await self._parts.audit()
@@ -351,7 +355,8 @@ class Episode:
             try:
                 changes = await provider.compare(prepared.snapshot, after)
             except SandboxLimitError as error:
-                return failed(self.instance, f"what the episode left cannot be judged: {error}")
+                why = f"what the episode left cannot be judged: {error}"
+                return await to_thread(failed, self.instance, why)
             end = EpisodeEnd(
                 after=after,
                 changes=changes,

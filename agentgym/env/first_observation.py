@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentgym.env.parts import EpisodeParts
-from agentgym.protocols import UserWorld
 from agentgym.records import Observation
 from agentgym.task.template import fill
-from agentgym.user.service_access import UserServiceAccess
 
 
 async def first_observation(parts: EpisodeParts, rules: str) -> Observation:
@@ -16,7 +14,7 @@ async def first_observation(parts: EpisodeParts, rules: str) -> Observation:
 
     Args:
         parts: Parts of an episode whose surfaces are attached.
-        rules: Additional text from the rules of a foreign task.
+        rules: Additional text from the rules of a task of another format.
 
     Raises:
         TaskError: An event before the first step is broken.
@@ -61,9 +59,6 @@ def _about(parts: EpisodeParts) -> str:
 
 async def _open_conversation(parts: EpisodeParts) -> str:
     """Begin the conversation and return the user's opening; empty if there is no opening."""
-    reach: UserWorld | None = UserServiceAccess(parts.backend)
-    if parts.foreign is not None:
-        reach = parts.foreign.customer
-    if parts.conversation is None or reach is None:
+    if parts.conversation is None:
         return ""
-    return await parts.conversation.begin(parts.instance, reach, parts.dynamics.note)
+    return await parts.conversation.begin(parts.instance, parts.user_access, parts.dynamics.note)

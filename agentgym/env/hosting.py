@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from agentgym.errors import AgentGymError, TaskError
@@ -16,6 +18,7 @@ from agentgym.services.setup_context import SetupContext, run_change
 from agentgym.services.state import Snapshot
 from agentgym.task.model import Instance
 from agentgym.task.template import canonical
+from agentgym.threads import Threads
 
 WORLD_SEED: Final = 1
 """Seed of the services' data: the same in every task, so that task authors know the data."""
@@ -43,10 +46,19 @@ class ServicesStart:
 
 
 _prepared: OrderedDict[tuple[ServiceSet, str], ServicesStart] = OrderedDict()
+_preparing = threading.Lock()
+
+STARTS: Final = Threads(1, "agentgym-starts")
+"""For the start of services, which may take a second: no event loop waits for it.
+
+One thread, because a setup runs once and the interpreter executes one thread at a time.
+"""
 
 
 def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
     """Return the initial state of an instance's services; the setup runs once per process.
+
+    An event loop calls it on `STARTS`.
 
     Raises:
         TaskError: The setup is broken.
@@ -57,18 +69,23 @@ def prepare_services(services: ServiceSet, instance: Instance) -> ServicesStart:
         return ServicesStart(services, services.template(WORLD_SEED, now))
     content = canonical([str(path), read_text(path, TaskError), instance.params, now])
     key = services, hashlib.sha256(content.encode()).hexdigest()
-    if key not in _prepared:
-        backend = Backend(services, services.template(WORLD_SEED, now))
-        try:
-            context = _desk(backend, instance, "setup", "setup")
-            run_change(context, path, TaskError)
-            _prepared[key] = ServicesStart(services, backend.snapshot(), context.left)
-        finally:
-            backend.close()
-        if len(_prepared) > _KEPT:
-            _prepared.popitem(last=False)
-    _prepared.move_to_end(key)
-    return _prepared[key]
+    with _preparing:
+        if key not in _prepared:
+            _prepared[key] = _set_up(services, instance, path, now)
+            if len(_prepared) > _KEPT:
+                _prepared.popitem(last=False)
+        _prepared.move_to_end(key)
+        return _prepared[key]
+
+
+def _set_up(services: ServiceSet, instance: Instance, path: Path, now: str) -> ServicesStart:
+    backend = Backend(services, services.template(WORLD_SEED, now))
+    try:
+        context = _desk(backend, instance, "setup", "setup")
+        run_change(context, path, TaskError)
+        return ServicesStart(services, backend.snapshot(), context.left)
+    finally:
+        backend.close()
 
 
 def run_service_script(backend: Backend, instance: Instance, event: str, script: str) -> str:

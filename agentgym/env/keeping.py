@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from enum import StrEnum
-from typing import Final
 
 from agentgym.env.ending import EndedEpisode
+from agentgym.env.kept_states import DEFAULT_MB, Policy
 from agentgym.errors import AgentGymError, RecordError
 from agentgym.record.endings import Ending
 from agentgym.record.store import RunStore
 from agentgym.record.volatile.masking import Masking
 from agentgym.record.volatile.times import Period
 from agentgym.records import Json, Verdict
-
-DEFAULT_MB: Final = 1024
-
-
-class Policy(StrEnum):
-    """Selects the episodes whose final states a run keeps."""
-
-    ALL = "all"
-    FAILED = "failed"
-    NONE = "none"
 
 
 class StateKeeping:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -14,6 +13,7 @@ from agentgym.protocols import SandboxProvider
 from agentgym.sandbox.build.builder import Builds
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
+from agentgym.threads import to_thread
 from agentgym.verify.judge.opening import open_judge
 
 
@@ -75,7 +75,7 @@ async def open_environment(
             )
 
         # Building an image and asking an MCP server for its tools wait for other processes.
-        yield await closing.enter_async_context(await asyncio.to_thread(make))
+        yield await closing.enter_async_context(await to_thread(make))
 
 
 def load_built(task_id: str, mcp: str | Mapping[str, Any] | None = None) -> Task:

@@ -1,4 +1,4 @@
-"""The parts of one episode: sandbox, services, surfaces, world, user, foreign rules.
+"""The parts of one episode: sandbox, services, surfaces, world, user, rules of another format.
 
 This module creates, closes and forks these parts. A part that cannot be forked raises an
 UnsupportedError that names it.
@@ -7,7 +7,7 @@ UnsupportedError that names it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,10 +16,17 @@ from agentgym.env.control import MESSAGE_USER
 from agentgym.env.conversation import Conversation
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import with_services
-from agentgym.env.foreign import ForeignEpisode, foreign_episode
-from agentgym.env.hosting import prepare_services
+from agentgym.env.hosting import STARTS, prepare_services
+from agentgym.env.rules import GuardedRules, open_rules
 from agentgym.errors import SandboxError
-from agentgym.protocols import Sandbox, Services, Site, Surface
+from agentgym.protocols import (
+    EpisodeContext,
+    Sandbox,
+    Services,
+    Site,
+    Surface,
+    UserWorld,
+)
 from agentgym.records import Action, Audit, Observation
 from agentgym.services.backend import Backend
 from agentgym.task.model import Instance
@@ -46,7 +53,7 @@ class EpisodeParts:
         backend: Its services, None if the environment has no services.
         dynamics: Its faults and events.
         conversation: The user beside the agent, None if the task has no user.
-        foreign: The rules of a foreign task, None for a task of our own.
+        rules: The rules of a task of another format, None for a task of agentgym's own.
         surfaces: Its surfaces, in the order of the environment's kinds.
         earlier: Audits of the sandboxes from which this one was forked.
         calls: Function that executes a legal call, by the tool's name; `attach` fills it.
@@ -59,7 +66,7 @@ class EpisodeParts:
     backend: Backend | None
     dynamics: Dynamics
     conversation: Conversation | None
-    foreign: ForeignEpisode | None
+    rules: GuardedRules | None
     surfaces: list[Surface] = field(default_factory=list)
     earlier: Audit = field(default_factory=Audit)
     calls: dict[str, Call] = field(default_factory=dict)
@@ -79,7 +86,14 @@ class EpisodeParts:
             self.calls[MESSAGE_USER.name] = self.conversation.call
 
     def _services(self) -> Services | None:
-        return self.dynamics.services if self.foreign is None else self.foreign.services
+        own = None if self.rules is None else self.rules.services
+        return self.dynamics.services if own is None else own
+
+    @property
+    def user_access(self) -> UserWorld:
+        """The simulated user's access to services."""
+        own = None if self.rules is None else self.rules.customer
+        return UserServiceAccess(self.backend) if own is None else own
 
     async def audit(self) -> Audit:
         """Return the audit, which the guest cannot reach; it includes the time before a fork.
@@ -98,8 +112,8 @@ class EpisodeParts:
             await self.conversation.close()
         await self.sandbox.close()
         self.dynamics.close()
-        if self.foreign is not None:
-            self.foreign.close()
+        if self.rules is not None:
+            self.rules.close()
         if self.backend is not None:
             self.backend.close()
 
@@ -107,7 +121,7 @@ class EpisodeParts:
 async def make_parts(environment: Environment, instance: Instance) -> EpisodeParts:
     """Prepare an instance, start its sandbox and fork its services.
 
-    The surfaces are attached later, after a foreign task has prepared the site.
+    The surfaces are attached later, after the rules of the task have prepared the sandbox.
 
     Raises:
         TaskError: The setup is broken.
@@ -117,30 +131,25 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
     prepared = await environment.prepare_instance(instance)
     begun = None
     if environment.services is not None:
-        begun = prepare_services(environment.services, instance)
+        begun = await STARTS.run(prepare_services, environment.services, instance)
         prepared = with_services(prepared, begun)
-    provider, recipe = environment.provider, environment.recipe
-
-    async def untouched() -> Sandbox:
-        return await provider.start(recipe, prepared.snapshot)
-
     async with AsyncExitStack() as made:
-        milestones = await open_milestones(instance, prepared, provider)
+        milestones = await open_milestones(instance, prepared, environment.provider)
         if milestones is not None:
             made.callback(milestones.close)
+        untouched = _untouched(environment, prepared)
         sandbox = await untouched()
         made.push_async_callback(sandbox.close)
-        backend = None if begun is None else begun.fork()
-        dynamics = Dynamics(instance, milestones, untouched, backend)
-        task, conversation, foreign = instance.task, None, None
+        backend, start = None, None
+        if begun is not None:
+            backend, start = await STARTS.run(begun.fork), begun.snapshot
+            made.callback(backend.close)
+        dynamics = Dynamics(instance, milestones, untouched, backend, start=start)
+        task, conversation, rules = instance.task, None, None
         if task.user is not None:
             conversation = Conversation(task.user, environment.user)
         if task.foreign is not None:
-            foreign = foreign_episode(
-                *(task.foreign, provider, recipe, untouched),
-                offline=environment.offline,
-                judge=environment.judge,
-            )
+            rules = _open_rules(environment, instance, prepared, backend)
         made.pop_all()
     return EpisodeParts(
         environment=environment,
@@ -150,7 +159,59 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
         backend=backend,
         dynamics=dynamics,
         conversation=conversation,
-        foreign=foreign,
+        rules=rules,
+    )
+
+
+def _untouched(environment: Environment, prepared: Prepared) -> Callable[[], Awaitable[Sandbox]]:
+    async def start() -> Sandbox:
+        return await environment.provider.start(environment.recipe, prepared.snapshot)
+
+    return start
+
+
+def _open_rules(
+    environment: Environment, instance: Instance, prepared: Prepared, backend: Backend | None
+) -> GuardedRules:
+    """Return the rules of an episode that is about to begin.
+
+    Raises:
+        AgentGymError: The rules cannot be opened.
+    """
+    foreign = instance.task.foreign
+    assert foreign is not None, "only such a task has rules"
+
+    @contextlib.asynccontextmanager
+    async def pristine() -> AsyncIterator[EpisodeContext]:
+        services = None
+        if environment.services is not None:
+            begun = await STARTS.run(prepare_services, environment.services, instance)
+            services = await STARTS.run(begun.fork)
+        try:
+            yield _context(environment, instance, prepared, services)
+        finally:
+            if services is not None:
+                services.close()
+
+    context = _context(environment, instance, prepared, backend)
+    return open_rules(foreign.rules, context, foreign.format, pristine)
+
+
+def _context(
+    environment: Environment, instance: Instance, prepared: Prepared, backend: Backend | None
+) -> EpisodeContext:
+    """Return what the rules of a task of another format may use."""
+    foreign = instance.task.foreign
+    assert foreign is not None, "only such a task has rules"
+    return EpisodeContext(
+        provider=environment.provider,
+        recipe=environment.recipe,
+        untouched=_untouched(environment, prepared),
+        seed=instance.seed,
+        offline=environment.offline,
+        judge=environment.judge,
+        services=backend,
+        tests_s=foreign.tests_s,
     )
 
 
@@ -164,14 +225,19 @@ async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
         UnsupportedError: A part cannot be forked; the message names it.
         SandboxError: The sandbox died, or a second one cannot be started.
     """
-    if parts.foreign is not None:
-        parts.foreign.fork()
-    saved = [await surface.save() for surface in parts.surfaces]
-    earlier = await parts.audit()
     async with AsyncExitStack() as made:
-        backend = None if parts.backend is None else parts.backend.fork()
-        if backend is not None:
+        backend = None
+        if parts.backend is not None:
+            backend = await STARTS.run(parts.backend.fork)
             made.callback(backend.close)
+        rules = None
+        if parts.rules is not None:
+            # First, because it may refuse, and nothing else was done yet.
+            context = _context(parts.environment, parts.instance, parts.prepared, backend)
+            rules = parts.rules.fork(context)
+            made.callback(rules.close)
+        saved = [await surface.save() for surface in parts.surfaces]
+        earlier = await parts.audit()
         milestones = await open_milestones(
             parts.instance, parts.prepared, parts.environment.provider
         )
@@ -180,7 +246,9 @@ async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
         dynamics = parts.dynamics.fork(milestones, backend, earlier)
         conversation = None
         if parts.conversation is not None:
-            conversation = parts.conversation.fork(UserServiceAccess(backend), dynamics.note)
+            own = None if rules is None else rules.customer
+            access = UserServiceAccess(backend) if own is None else own
+            conversation = parts.conversation.fork(access, dynamics.note)
             made.push_async_callback(conversation.close)
         sandbox = await parts.sandbox.fork()
         made.push_async_callback(sandbox.close)
@@ -192,7 +260,7 @@ async def fork_parts(parts: EpisodeParts) -> EpisodeParts:
             backend=backend,
             dynamics=dynamics,
             conversation=conversation,
-            foreign=None,
+            rules=rules,
             earlier=earlier,
         )
         made.pop_all()

@@ -1,11 +1,11 @@
-"""Resolves the sandbox of a task: the recipe of its environment, or its own Dockerfile."""
+"""Resolves the sandbox of a task: that of its environment, or one that the task brings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from agentgym.env.spec import EnvSpec, load_env_spec, spec_of
-from agentgym.records import Limits, Recipe, ToolSpec
+from agentgym.records import Limits, Recipe, TaskSandbox, ToolSpec
 from agentgym.sandbox import absent
 from agentgym.sandbox.build.builder import Builds, Tell
 from agentgym.sandbox.build.plan import Plan
@@ -14,16 +14,11 @@ from agentgym.sandbox.image_fallback import Sources, fetch, plan_context, plan_i
 from agentgym.sandbox.images import find_image
 from agentgym.sandbox.recipe import load_plan, load_recipe, settings_of
 from agentgym.sandbox.rootimage import user_of
-from agentgym.task.foreign.prepared import VARIABLE
-from agentgym.task.foreign.rules import Computer, SandboxRules
-from agentgym.task.foreign.tau2.rules import Tau2Rules
 from agentgym.task.model import Task
-from agentgym.verify.foreign.requirements import ScriptRequirements, read_requirements
-from agentgym.verify.foreign.toolkit import RECIPE, prepare_toolkit
+from agentgym.task.prepared_packages import VARIABLE
+from agentgym.task_formats import plugin_errors
 
 _LIMITS = Limits(memory_mb=4096, pids=4096, disk_mb=20480)
-_MARGIN_S = 300.0
-"""Seconds besides the agent's and the tests': to copy the tests and to read the reward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +29,13 @@ class ResolvedTask:
         spec: Environment of the task.
         recipe: Recipe of its sandbox, before the task's limits are applied.
         tools: Service tools that the task brings.
+        has_sandbox: Whether its episodes have a sandbox.
     """
 
     spec: EnvSpec
     recipe: Recipe
-    tools: tuple[ToolSpec, ...] = ()
+    tools: tuple[ToolSpec, ...]
+    has_sandbox: bool
 
 
 def resolve_task(task: Task) -> ResolvedTask:
@@ -47,15 +44,13 @@ def resolve_task(task: Task) -> ResolvedTask:
     Raises:
         AgentGymError: The environment, the recipe or the Dockerfile cannot be read.
     """
-    spec = spec_of(task)
-    rules = task.sandbox_rules
-    if rules is None:
-        tools = task.foreign.domain.tools if isinstance(task.foreign, Tau2Rules) else ()
-        recipe = absent.RECIPE if spec.sandbox is None else load_recipe(spec.sandbox)
-        return ResolvedTask(spec, recipe, tools)
-    recipe = computer_recipe(rules.computer, task.manifest.title)
-    user = user_of(rules.agent_user or recipe.user)
-    return ResolvedTask(spec, replace(recipe, user=user))
+    spec, foreign = spec_of(task), task.foreign
+    tools = () if foreign is None else foreign.tools
+    if foreign is not None and foreign.sandbox is not None:
+        return ResolvedTask(spec, sandbox_recipe(foreign.sandbox, foreign.title), tools, True)
+    if spec.sandbox is None:
+        return ResolvedTask(spec, absent.RECIPE, tools, False)
+    return ResolvedTask(spec, load_recipe(spec.sandbox), tools, True)
 
 
 def needs_sandbox(task: Task) -> bool:
@@ -64,79 +59,66 @@ def needs_sandbox(task: Task) -> bool:
     Raises:
         AgentGymError: The environment cannot be read.
     """
-    return task.sandbox_rules is not None or spec_of(task).sandbox is not None
+    brings_one = task.foreign is not None and task.foreign.sandbox is not None
+    return brings_one or spec_of(task).sandbox is not None
 
 
-def whole_wall_s(rules: SandboxRules) -> float:
-    """Return the lifetime in seconds of a sandbox in which the agent acts and the tests run."""
-    spent = sum(stage.agent_timeout_s + stage.test_timeout_s for stage in rules.stages)
-    return spent + sum(hook.timeout_s for hook in rules.collect) + _MARGIN_S
-
-
-def computer_recipe(computer: Computer, name: str) -> Recipe:
-    """Return the recipe of a foreign task's sandbox.
+def sandbox_recipe(sandbox: TaskSandbox, name: str) -> Recipe:
+    """Return the recipe of a sandbox that a task brings.
 
     Raises:
         SandboxError: The Dockerfile uses an unsupported feature.
     """
-    plan = computer_plan(computer, Sources())
+    plan = sandbox_plan(sandbox, Sources())
     found = settings_of(plan)
     limits = replace(
         _LIMITS,
-        memory_mb=computer.memory_mb or _LIMITS.memory_mb,
-        disk_mb=computer.disk_mb or _LIMITS.disk_mb,
+        memory_mb=sandbox.memory_mb or _LIMITS.memory_mb,
+        disk_mb=sandbox.disk_mb or _LIMITS.disk_mb,
     )
     return Recipe(
         name=name,
         image=plan.name,
-        network=computer.network,
-        allow=computer.allow,
-        limits=limits if computer.cpus is None else replace(limits, cpus=computer.cpus),
-        env={**found.env, **computer.env},
-        user=user_of(found.user),
-        workdir=computer.workdir or found.workdir or "/",
+        network=sandbox.network,
+        allow=sandbox.allow,
+        limits=limits if sandbox.cpus is None else replace(limits, cpus=sandbox.cpus),
+        env={**found.env, **sandbox.env},
+        user=user_of(sandbox.user or found.user),
+        workdir=sandbox.workdir or found.workdir or "/",
     )
 
 
-def computer_plan(computer: Computer, sources: Sources) -> Plan:
-    """Return the plan of the image of a foreign task's sandbox.
+def sandbox_plan(sandbox: TaskSandbox, sources: Sources) -> Plan:
+    """Return the plan of the image of a sandbox that a task brings.
 
     Raises:
         SandboxError: The Dockerfile uses an unsupported feature.
     """
-    if computer.context is not None:
-        plan = plan_context(computer.context, sources)
+    if sandbox.context is not None:
+        plan = plan_context(sandbox.context, sources)
     else:
-        plan = plan_image(computer.image, sources)
-    return with_packages(plan, computer.prepared.apt, computer.prepared.pip, lambda _: VARIABLE)
-
-
-def test_requirements(rules: SandboxRules) -> ScriptRequirements:
-    """Return the network needs of a foreign task's test scripts."""
-    texts = []
-    for stage in rules.stages:
-        files = [script for folder in stage.tests for script in sorted(folder.glob("*.sh"))]
-        files += [stage.script_file] if stage.script_file is not None else []
-        texts += [path.read_text("utf-8", "replace") for path in files if path.is_file()]
-    return read_requirements(texts)
+        plan = plan_image(sandbox.image, sources)
+    return with_packages(plan, sandbox.prepared.apt, sandbox.prepared.pip, lambda _: VARIABLE)
 
 
 def image_fallbacks(task: Task) -> dict[str, str]:
-    """Return, by image, the recipe that replaces it in a task's sandboxes or for its tests' Python.
+    """Return what replaces an image, a package or a program of a task, by its name.
 
     Raises:
         SandboxError: A Dockerfile uses an unsupported feature.
     """
+    foreign = task.foreign
+    if foreign is None:
+        return {}
     sources = Sources()
-    for computer in _computers(task.sandbox_rules):
-        computer_plan(computer, sources)
+    for sandbox in foreign.sandboxes:
+        sandbox_plan(sandbox, sources)
     found = dict(sources.image_fallbacks)
-    if (rules := task.sandbox_rules) is not None:
-        prepared = rules.computer.prepared
-        found |= {f"package {name}": VARIABLE for name in (*prepared.apt, *prepared.pip)}
-        if python := test_requirements(rules).python:
-            found[f"Python {python} for the tests"] = RECIPE
-    return found
+    for sandbox in foreign.sandboxes:
+        names = (*sandbox.prepared.apt, *sandbox.prepared.pip)
+        found |= {f"package {name}": VARIABLE for name in names}
+    with plugin_errors(f"task format {foreign.format!r}: no replacements of {task.id}"):
+        return {**found, **foreign.rules.replacements()}
 
 
 def build_task(task: Task, builds: Builds, tell: Tell) -> None:
@@ -150,26 +132,22 @@ def build_task(task: Task, builds: Builds, tell: Tell) -> None:
     Raises:
         AgentGymError: A build step failed, or a dependency is unavailable.
     """
-    rules = task.sandbox_rules
-    if rules is None:
+    foreign = task.foreign
+    brought = () if foreign is None else foreign.sandboxes
+    if not (foreign and foreign.sandbox):
         recipe = load_env_spec(task.manifest.env).sandbox
         if recipe is not None:
             _build(load_plan(recipe), recipe, builds, tell)
+    if foreign is None:
         return
     sources = Sources()
-    for computer in _computers(task.sandbox_rules):
-        computer_plan(computer, sources)
+    for sandbox in brought:
+        sandbox_plan(sandbox, sources)
     fetch(sources.images, builds, tell)
-    for computer in _computers(task.sandbox_rules):
-        _build(computer_plan(computer, Sources()), task.manifest.title, builds, tell)
-    _build(load_plan(RECIPE), RECIPE, builds, tell)
-    graded = rules.verifier or rules.computer
-    prepare_toolkit(test_requirements(rules), computer_plan(graded, Sources()), builds)
-
-
-def _computers(rules: SandboxRules | None) -> list[Computer]:
-    found = [] if rules is None else [rules.computer, rules.verifier]
-    return [computer for computer in found if computer is not None]
+    for sandbox in brought:
+        _build(sandbox_plan(sandbox, Sources()), foreign.title, builds, tell)
+    with plugin_errors(f"task format {foreign.format!r} cannot prepare {task.id}"):
+        foreign.rules.prepare(builds, tell)
 
 
 def _build(plan: Plan | None, name: str, builds: Builds, tell: Tell) -> None:

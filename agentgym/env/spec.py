@@ -80,6 +80,7 @@ class EnvSpec(Manifest):
         *,
         withheld: Sequence[str] = (),
         limits: Limits = _LIMITS,
+        has_sandbox: bool = False,
     ) -> tuple[SurfaceKind, ...]:
         """Return the kinds of its surfaces, unopened.
 
@@ -87,12 +88,14 @@ class EnvSpec(Manifest):
             brought: Service tools that a task brings.
             withheld: Globs of another actor's service tools, which no surface offers.
             limits: Limits of its sandbox.
+            has_sandbox: Whether a task brings a sandbox.
 
         Raises:
             NotFoundError: A surface is unknown.
             ConfigError: A surface rejects its options, or two surfaces have a tool of one name.
         """
-        tools, there = (*brought, *self.service_tools(withheld)), self.sandbox is not None
+        tools = (*brought, *self.service_tools(withheld))
+        there = has_sandbox or self.sandbox is not None
         shown = limits.output_bytes
         kinds: list[SurfaceKind] = [
             plugins.load("agentgym.surfaces", name)(

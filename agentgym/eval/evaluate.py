@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -26,6 +27,7 @@ from agentgym.records import Step
 from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.sandbox.pool import PooledProvider, PoolStatistics, spare_memory_mb
 from agentgym.task.load import find_task
+from agentgym.threads import to_thread
 from agentgym.verify.judge.opening import open_judge
 
 RunOne = Callable[[EpisodeRow, Callable[[Step], None]], Awaitable[EpisodeResult]]
@@ -88,12 +90,13 @@ class _Episodes:
         self._provider, self._unrunnable = provider, unrunnable
         self._judge = open_judge(settings.judge) if settings.judge else None
         self._environments: dict[str, Environment] = {}
+        self._making: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, row: EpisodeRow, on_step: Callable[[Step], None]) -> EpisodeResult:
         """Run an episode to its recorded end."""
         settings = self._settings
         try:
-            environment = self._environment(row)
+            environment = await self._environment(row)
             agent = self._create(row.plan.agent)
         except AgentGymError as error:
             ending = failed(error)
@@ -112,7 +115,7 @@ class _Episodes:
 
     async def prepare(self, row: EpisodeRow) -> StartingPoint | None:
         """Run the setup of an episode in advance; return None if the episode needs no sandbox."""
-        environment = self._environment(row)
+        environment = await self._environment(row)
         if environment.provider is not self._provider:
             return None
         return await environment.prepare(row.plan.seed)
@@ -122,20 +125,26 @@ class _Episodes:
         for environment in self._environments.values():
             await environment.close()
 
-    def _environment(self, row: EpisodeRow) -> Environment:
-        name, settings = row.plan.task, self._settings
+    async def _environment(self, row: EpisodeRow) -> Environment:
+        name = row.plan.task
         if why := self._unrunnable.get(name):
             raise SandboxError(why)
-        if name not in self._environments:
-            self._environments[name] = Environment(
-                find_task(name),
-                self._provider,
-                max_steps=settings.max_steps,
-                judge=self._judge,
-                user=settings.user,
-                offline=settings.offline,
-            )
+        async with self._making[name]:
+            if name not in self._environments:
+                self._environments[name] = await to_thread(self._make, name)
         return self._environments[name]
+
+    def _make(self, task: str) -> Environment:
+        """Make the environment of a task; this reads its files and may load its services."""
+        settings = self._settings
+        return Environment(
+            find_task(task),
+            self._provider,
+            max_steps=settings.max_steps,
+            judge=self._judge,
+            user=settings.user,
+            offline=settings.offline,
+        )
 
 
 async def run_all(

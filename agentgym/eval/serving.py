@@ -5,23 +5,26 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from agentgym import __version__, catalogue, plugins
 from agentgym.env.environment import Environment
+from agentgym.env.recording import end_abandoned
 from agentgym.errors import ConfigError, NotFoundError, SandboxError
 from agentgym.eval.plan import check, holds_run, listed, with_company
 from agentgym.eval.requirements import build_images_of
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
-from agentgym.rollout.mcp import SessionServer
-from agentgym.rollout.serve import serve_http, serve_stdio
-from agentgym.rollout.session import SessionConfig
 from agentgym.rollout.trust import isolates
+from agentgym.session.config import SessionConfig
+from agentgym.session.mcp import McpAdapter
+from agentgym.session.serve import serve_http, serve_stdio
+from agentgym.session.server import SessionServer
 from agentgym.task.adhoc import lay_down
 from agentgym.task.load import find_task
 from agentgym.verify.judge.opening import open_judge
@@ -73,7 +76,7 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
 
     Args:
         folder: Folder of the run.
-        settings: Settings of the run: one task, and no agents.
+        settings: Settings of the run; it has no agents.
 
     Raises:
         ConfigError: The run cannot start, or the folder holds another run.
@@ -90,6 +93,8 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
     store = RunStore.open(folder, readonly=False)
     kept = read_settings(store)
     if replace(kept, agentgym=settings.agentgym, started=settings.started) == settings:
+        # The run has one writer, so what is not over was played by a process that was killed.
+        end_abandoned(store, lambda row: True)
         return store
     store.close()
     raise ConfigError(
@@ -97,47 +102,78 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
     )
 
 
-async def serve(store: RunStore, options: ServeOptions, tell: Tell) -> None:
-    """Serve until the client leaves, or a signal arrives; then every episode is recorded.
+@asynccontextmanager
+async def open_environments(
+    store: RunStore, tell: Tell = lambda line: None
+) -> AsyncIterator[Mapping[str, Environment]]:
+    """Open the environments of a run's tasks, and close them with their sandbox provider.
 
     Args:
         store: The run, as opened by `open_run`.
+        tell: Called with the progress of image builds.
+
+    Returns:
+        The environments, by the names of their tasks in the run.
+
+    Raises:
+        AgentGymError: A task is broken, or its image cannot be built.
+    """
+    settings = read_settings(store)
+    tasks = {name: find_task(name) for name in settings.tasks}
+    if failed := build_images_of(tasks.values(), tell):
+        raise SandboxError("\n".join(failed.values()))
+    judge = open_judge(settings.judge) if settings.judge else None
+    async with AsyncExitStack() as closing:
+        provider: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
+        closing.push_async_callback(provider.close)
+        environments: dict[str, Environment] = {}
+        for name, task in tasks.items():
+            environments[name] = await closing.enter_async_context(
+                Environment(
+                    task,
+                    provider,
+                    max_steps=settings.max_steps,
+                    judge=judge,
+                    offline=settings.offline,
+                    user=settings.user,
+                )
+            )
+        yield environments
+
+
+async def serve_mcp(store: RunStore, options: ServeOptions, tell: Tell) -> None:
+    """Serve until the client leaves, or a signal arrives; then every episode is recorded.
+
+    Args:
+        store: The run of one task, as opened by `open_run`.
         options: Options for serving.
         tell: Called with build progress, and the address.
 
     Raises:
         AgentGymError: The task's image cannot be built.
     """
-    settings = read_settings(store)
-    (task_id,) = settings.tasks
-    task = find_task(task_id)
-    if failed := build_images_of([task], tell):
-        raise SandboxError(failed[task.id])
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
-    judge = open_judge(settings.judge) if settings.judge else None
-
-    environment = Environment(
-        task, provider, max_steps=settings.max_steps, judge=judge, user=settings.user
-    )
-    config = SessionConfig(
-        task_id, environment, store, settings.seed, options.idle_s, settings.timeout_s
-    )
-    instruction = task.instance(settings.seed).instruction
-    sessions = SessionServer(config, instruction, environment.tools, tell=options.tell)
-    ending = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ending.set)
-    try:
+    settings, ending = read_settings(store), asyncio.Event()
+    (name,) = settings.tasks
+    async with open_environments(store, tell) as environments:
+        config = SessionConfig(
+            environments,
+            store,
+            seed=settings.seed,
+            may_fork=False,
+            tell=options.tell,
+            timeout_s=settings.timeout_s,
+            idle_s=options.idle_s,
+            max_episodes=1,
+        )
+        instruction = environments[name].task.instance(settings.seed).instruction
+        adapter = McpAdapter(SessionServer(config), instruction)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, ending.set)
         if options.listening is None:
-            await serve_stdio(sessions, ending)
-        else:
-            await serve_http(
-                sessions,
-                options.listening,
-                ending,
-                lambda url: tell(f"serving {task_id} at {url}"),
-                options.token,
-            )
-    finally:
-        await environment.close()
-        await provider.close()
+            await serve_stdio(adapter, ending)
+            return
+
+        def tell_address(url: str) -> None:
+            tell(f"serving {name} at {url}")
+
+        await serve_http(adapter, options.listening, ending, tell_address, options.token)

@@ -24,6 +24,14 @@ from agentgym.protocols.surfaces import (
     SurfaceFactory,
     SurfaceKind,
 )
+from agentgym.protocols.task_formats import (
+    EpisodeContext,
+    EpisodeRules,
+    ForeignTask,
+    ImageBuilder,
+    TaskFormat,
+    TaskRules,
+)
 from agentgym.protocols.users import ForkableUser, User, UserWorld
 from agentgym.protocols.verification import (
     Check,
@@ -40,10 +48,14 @@ __all__ = [
     "Agent",
     "AgentFactory",
     "Check",
+    "EpisodeContext",
     "EpisodeRecorder",
+    "EpisodeRules",
     "Evidence",
     "FileTree",
+    "ForeignTask",
     "ForkableUser",
+    "ImageBuilder",
     "Judge",
     "Picture",
     "Room",
@@ -59,6 +71,8 @@ __all__ = [
     "SurfaceFactory",
     "SurfaceKind",
     "Tables",
+    "TaskFormat",
+    "TaskRules",
     "User",
     "UserWorld",
     "state_keeper",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,45 @@ class Recipe:
     services: tuple[Service, ...] = ()
     ports: tuple[int, ...] = ()
     hostname: str = "sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """Packages of Debian and PyPI, in the form of `apt-get install` and `pip install`."""
+
+    apt: tuple[str, ...] = ()
+    pip: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSandbox:
+    """A sandbox that a task brings, described by its image; agentgym builds the image.
+
+    Attributes:
+        context: Folder with a Dockerfile; None if the sandbox starts from `image`.
+        image: Image of a registry; used if there is no Dockerfile.
+        network: ``"none"``, ``"allowlist"`` or ``"open"``, as in `Recipe`.
+        allow: Host patterns of an allowlist.
+        env: Variables of every command, on top of the image's.
+        workdir: Working directory; empty for the image's.
+        user: User of the commands; empty for the image's.
+        memory_mb: Upper limit of the memory; None for agentgym's default, as in the next two.
+        disk_mb: Upper limit of the disk, in megabytes.
+        cpus: Upper limit, in processors.
+        prepared: Packages installed in the image in addition to those of its author.
+    """
+
+    context: Path | None = None
+    image: str = ""
+    network: str = "open"
+    allow: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    workdir: str = ""
+    user: str = ""
+    memory_mb: int | None = None
+    disk_mb: int | None = None
+    cpus: float | None = None
+    prepared: Packages = Packages()
 
 
 class Capability(StrEnum):

@@ -82,7 +82,7 @@ def trajectory_of(store: RunStore, episode_id: int, named: Named = NOTHING_NAMED
         named.admit(row.plan.task, task)
         path = task.folder / "checks" / "rubric.toml"
         # A task of another format has no rubric.
-        rubric = load_rubric(path) if path.exists() else Rubric(())
+        rubric = load_rubric(path) if task.foreign is None and path.exists() else Rubric(())
         complaints = find_complaints(steps, offered_tools(task))
         contracts = tuple(find_contracts(rubric, row))
     except AgentGymError as error:
@@ -106,7 +106,9 @@ def offered_tools(task: Task) -> list[ToolSpec]:
     """
     resolved = resolve_task(task)
     own = () if task.user is None else task.user.own
-    kinds = resolved.spec.make_surface_kinds(resolved.tools, withheld=own)
+    kinds = resolved.spec.make_surface_kinds(
+        resolved.tools, withheld=own, has_sandbox=resolved.has_sandbox
+    )
     offered = [tool for kind in kinds for tool in kind.tools()]
     return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
 

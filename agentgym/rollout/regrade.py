@@ -124,7 +124,7 @@ async def _judge_kept(
     if kept is None or not kept.state:
         why = "the run is older than the keeping of final states"
         if find_task(named.task(row.plan.task)).foreign is not None:
-            why = "a foreign task's own tests judge a live sandbox, which cannot be kept"
+            why = "tests of another format judge a live sandbox, which cannot be kept"
         elif kept is not None:
             why = kept.unkept or "it was not judged by agentgym's checks"
         raise ReplayError(
@@ -152,18 +152,18 @@ async def _judge_rerun(
         episode = await environment.start(row.plan.seed)
         end = SeenEnd(recorded_periods(store, row), episode)
         episode.on_end = end
-        trail = await reexecute(
+        executed = await reexecute(
             *(episode, row, store.steps(row.id)),
             recorded_in=end.recorded_in,
             strict=True,
             forks=store.forks(row.id),
         )
-        if trail.first is not None and trail.divergence is not None:
-            return trail.first
-        seen = trail.transition.verdict if trail.transition else None
-        judged = seen or await trail.episode.finish()
+        if executed.first is not None and executed.divergence is not None:
+            return executed.first
+        seen = executed.transition.verdict if executed.transition else None
+        judged = seen or await executed.episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
         fields = ("state_hash",) if row.verdict.state_hash and judged.state_hash else ()
-        found = compare_ends(row.verdict, judged, trail, recorded, end.evidence, fields=fields)
+        found = compare_ends(row.verdict, judged, executed, recorded, end.evidence, fields=fields)
         return judged if found.divergence is None else found.first or found.divergence

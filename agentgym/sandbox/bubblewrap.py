@@ -21,6 +21,7 @@ from agentgym.sandbox.fork_server import ForkServer
 from agentgym.sandbox.guest import BubblewrapSandbox
 from agentgym.sandbox.rootimage import built, other_root, with_image, with_user
 from agentgym.sandbox.store import LayerStore, base_of
+from agentgym.threads import to_thread
 
 
 class BubblewrapProvider:
@@ -55,7 +56,7 @@ class BubblewrapProvider:
             recipe, layers = self._prepare(recipe, own, store)
         else:
             # An image may have to be unpacked.
-            recipe, layers = await asyncio.to_thread(self._prepare, recipe, own, store)
+            recipe, layers = await to_thread(self._prepare, recipe, own, store)
         sandbox = BubblewrapSandbox(
             store,
             recipe,
@@ -81,16 +82,14 @@ class BubblewrapProvider:
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
         """List what changed from one snapshot to another."""
         store = await self._ready()
-        found = await asyncio.to_thread(store.changes, self._own(before), self._own(after))
+        found = await to_thread(store.changes, self._own(before), self._own(after))
         return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
         """Return the difference of a snapshot to the one it came from, as an archive."""
         store = await self._ready()
         try:
-            return await asyncio.to_thread(
-                store.save_delta, self._own(before), self._own(after), bounds
-            )
+            return await to_thread(store.save_delta, self._own(before), self._own(after), bounds)
         except OSError as error:
             raise SandboxError(error.strerror or str(error)) from error
 
@@ -98,7 +97,7 @@ class BubblewrapProvider:
         """Return the snapshot in an archive of `save_delta`; the caller discards it."""
         store = await self._ready()
         own = self._own(before)
-        layer = await asyncio.to_thread(store.load_delta, data, bounds) if data else None
+        layer = await to_thread(store.load_delta, data, bounds) if data else None
         layers = own if layer is None else (layer, *own)
         store.hold(layers)
         return Snapshot(self.name, layers)
@@ -106,19 +105,19 @@ class BubblewrapProvider:
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""
         store = await self._ready()
-        layers = await asyncio.to_thread(store.find_current, key)
+        layers = await to_thread(store.find_current, key)
         return None if layers is None else Snapshot(self.name, layers)
 
     async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
         """Make a snapshot outlive this process under a key; the first keeper wins."""
         store = await self._ready()
-        layers = await asyncio.to_thread(store.keep, key, self._own(snapshot))
+        layers = await to_thread(store.keep, key, self._own(snapshot))
         return Snapshot(self.name, layers)
 
     async def discard(self, snapshot: Snapshot) -> None:
         """Drop a snapshot that was not kept."""
         if self._store is not None and snapshot.provider == self.name:
-            await asyncio.to_thread(self._store.release, snapshot.layers)
+            await to_thread(self._store.release, snapshot.layers)
 
     async def prune(self, keep: Collection[str]) -> int:
         """Drop kept snapshots and images not named in `keep` that no live process uses.
@@ -127,7 +126,7 @@ class BubblewrapProvider:
             How many bytes that freed.
         """
         store = await self._ready()
-        return await asyncio.to_thread(store.prune, keep)
+        return await to_thread(store.prune, keep)
 
     async def close(self) -> None:
         """Close every sandbox that is still open and drop what was not kept."""
@@ -137,7 +136,7 @@ class BubblewrapProvider:
             await server.close()
         store, self._store = self._store, None
         if store is not None:
-            await asyncio.to_thread(store.close)
+            await to_thread(store.close)
         self._access.close()
 
     # --- private ---
@@ -146,7 +145,7 @@ class BubblewrapProvider:
         if self._store is None:
             async with self._opening:
                 if self._store is None:
-                    self._store = await asyncio.to_thread(self._open_store)
+                    self._store = await to_thread(self._open_store)
         return self._store
 
     async def _fork_server(self) -> ForkServer:
@@ -154,8 +153,8 @@ class BubblewrapProvider:
         store = await self._ready()
         async with self._serving:
             if self._server is not None and self._server.ended:
-                server, self._server = self._server, None
-                await server.close()
+                await self._server.close()
+                self._server = None
             if self._server is None:
                 isolated = Capability.ISOLATION in self.capabilities
                 self._server = await ForkServer.start(store.root, store.runtime, isolated=isolated)

@@ -21,6 +21,7 @@ from agentgym.sandbox.docker_store import ImageStore
 from agentgym.sandbox.launch import guest_problems
 from agentgym.sandbox.rootimage import built, other_root, with_image, with_user
 from agentgym.sandbox.runtime import problems as runtime_problems
+from agentgym.threads import to_thread
 
 
 class DockerProvider:
@@ -61,7 +62,7 @@ class DockerProvider:
         """Start a sandbox, from a snapshot or from the recipe's own root."""
         store = await self._ready()
         own = None if snapshot is None else self._own(snapshot)
-        recipe, image = await asyncio.to_thread(self._prepare, recipe, own, store)
+        recipe, image = await to_thread(self._prepare, recipe, own, store)
         sandbox = DockerSandbox(store, recipe, start=self.start, on_close=self._open.discard)
         self._open.add(sandbox)
         try:
@@ -74,20 +75,18 @@ class DockerProvider:
     async def open_tree(self, snapshot: Snapshot) -> FileTree:
         """Open the files of a snapshot for reading, without running anything in it."""
         store = await self._ready()
-        return await asyncio.to_thread(store.tree, self._own(snapshot))
+        return await to_thread(store.tree, self._own(snapshot))
 
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
         """List what changed between a snapshot and one that descends from it."""
         store = await self._ready()
-        return await asyncio.to_thread(store.changes, self._own(before), self._own(after))
+        return await to_thread(store.changes, self._own(before), self._own(after))
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
         """Return the difference of a snapshot to the one it came from, as an archive."""
         store = await self._ready()
         try:
-            return await asyncio.to_thread(
-                store.save_delta, self._own(before), self._own(after), bounds
-            )
+            return await to_thread(store.save_delta, self._own(before), self._own(after), bounds)
         except OSError as error:
             raise SandboxError(error.strerror or str(error)) from error
 
@@ -95,26 +94,26 @@ class DockerProvider:
         """Return the snapshot in an archive of `save_delta`; the caller discards it."""
         store = await self._ready()
         own = self._own(before)
-        image = await asyncio.to_thread(store.load_delta, own, data, bounds)
+        image = await to_thread(store.load_delta, own, data, bounds)
         return Snapshot(self.name, (image,))
 
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""
         store = await self._ready()
-        image = await asyncio.to_thread(store.find, key)
+        image = await to_thread(store.find, key)
         return Snapshot(self.name, (image,)) if image is not None else None
 
     async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
         """Make a snapshot outlive this process under a key; the first keeper wins."""
         store = await self._ready()
-        image = await asyncio.to_thread(store.keep, key, self._own(snapshot))
+        image = await to_thread(store.keep, key, self._own(snapshot))
         return Snapshot(self.name, (image,))
 
     async def discard(self, snapshot: Snapshot) -> None:
         """Drop a snapshot that was not kept."""
         if self._store is not None and snapshot.provider == self.name:
             try:
-                await asyncio.to_thread(self._store.release, *snapshot.layers)
+                await to_thread(self._store.release, *snapshot.layers)
             except SandboxError:
                 # The daemon refuses for now; `close` of the provider tries again.
                 return
@@ -126,7 +125,7 @@ class DockerProvider:
             How many bytes that freed.
         """
         store = await self._ready()
-        return await asyncio.to_thread(store.prune, keep)
+        return await to_thread(store.prune, keep)
 
     async def close(self) -> None:
         """Close every sandbox that is still open and drop what was not kept."""
@@ -134,7 +133,7 @@ class DockerProvider:
         store, self._store = self._store, None
         if store is not None:
             try:
-                await asyncio.to_thread(store.close)
+                await to_thread(store.close)
             finally:
                 store.engine.close()
 
@@ -144,7 +143,7 @@ class DockerProvider:
         if self._store is None:
             async with self._opening:
                 if self._store is None:
-                    self._store = await asyncio.to_thread(self._open_store)
+                    self._store = await to_thread(self._open_store)
         return self._store
 
     def _open_store(self) -> ImageStore:

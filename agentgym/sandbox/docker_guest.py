@@ -35,6 +35,7 @@ from agentgym.sandbox.seccomp import filter_program
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import unlinked_bytes
 from agentgym.sandbox.watch import ended
+from agentgym.threads import to_thread
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ _CREDENTIALS = struct.Struct("3i")
 _START_S = 30.0
 _LOOK_S = 1.0
 _END_S = 2.0
-_DOOR = "/run/agentgym/door"
+_ENTRY = "/run/agentgym/entry"
 # Docker mounts a file over this path in any case, so agentgym mounts its own.
 _HOSTNAME = "/etc/hostname"
 
@@ -90,9 +91,9 @@ class DockerSandbox(Supervised):
         self._store.hold(image)
         self._image = image
         self._ended_by = ""
-        listener = self._open_door()
+        listener = self._open_entry()
         try:
-            self._launching = asyncio.ensure_future(asyncio.to_thread(self._launch))
+            self._launching = asyncio.ensure_future(to_thread(self._launch))
             # A thread cannot be cancelled, so `close` waits for it and removes its container.
             await asyncio.shield(self._launching)
             sock = await self._answer(listener)
@@ -100,7 +101,7 @@ class DockerSandbox(Supervised):
             listener.close()
             # The supervisor installs its filter before it connects.
             for name in ("socket", "filter"):
-                (self._room / "door" / name).unlink(missing_ok=True)
+                (self._room / "entry" / name).unlink(missing_ok=True)
         self._channel = await Channel.open(sock, self.id)
         try:
             async with asyncio.timeout(_START_S):
@@ -110,8 +111,8 @@ class DockerSandbox(Supervised):
         self._channel.on_close(self._lost)
         await self._furnish(self._store.disk)
 
-    def _open_door(self) -> socket.socket:
-        folder = self._room / "door"
+    def _open_entry(self) -> socket.socket:
+        folder = self._room / "entry"
         folder.mkdir(exist_ok=True)
         listener = socket.socket(socket.AF_UNIX)
         listener.setblocking(False)
@@ -136,13 +137,13 @@ class DockerSandbox(Supervised):
             empty = self._room / "empty"
             empty.mkdir(mode=0o755, exist_ok=True)
             binds += [f"{empty}:{path}:ro" for path in hidden]
-        binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/door:{_DOOR}:ro"]
-        command = [*store.runtime.command(), f"{_DOOR}/socket"]
+        binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/entry:{_ENTRY}:ro"]
+        command = [*store.runtime.command(), f"{_ENTRY}/socket"]
         program = filter_program()
         if program is not None:
             # In a file, because every `ps` inside shows the arguments of PID 1.
-            (self._room / "door/filter").write_bytes(program)
-            command.append(f"{_DOOR}/filter")
+            (self._room / "entry/filter").write_bytes(program)
+            command.append(f"{_ENTRY}/filter")
         self._hostname.unlink(missing_ok=True)
         found = Stack(below, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
         if found is not None and stat.S_ISREG(found[1].st_mode):
@@ -172,12 +173,12 @@ class DockerSandbox(Supervised):
                 self._memory = memory_group(self._init) if self._init else None
                 return sock
             except TimeoutError:
-                if not await asyncio.to_thread(self._store.engine.is_running, self._container):
+                if not await to_thread(self._store.engine.is_running, self._container):
                     break
         raise SandboxError(f"sandbox did not start: {await self._complaint()}")
 
     async def _complaint(self) -> str:
-        text = await asyncio.to_thread(self._store.engine.complaint, self._container)
+        text = await to_thread(self._store.engine.complaint, self._container)
         return text or "no reason given; see: agentgym doctor"
 
     def _written(self) -> int:
@@ -199,7 +200,7 @@ class DockerSandbox(Supervised):
 
     async def _kill(self) -> None:
         with contextlib.suppress(SandboxError):
-            await asyncio.to_thread(self._store.engine.end, self._container)
+            await to_thread(self._store.engine.end, self._container)
 
     async def _killed_for_memory(self) -> int | None:
         """Return how many processes the memory limit ended, or None if they are not counted."""
@@ -207,7 +208,7 @@ class DockerSandbox(Supervised):
         if count is None and self._channel is not None and self._ended_by:
             # A container's group ends with its last process; the daemon keeps only a flag.
             engine, container = self._store.engine, self._container
-            count = int(await asyncio.to_thread(engine.was_killed_for_memory, container))
+            count = int(await to_thread(engine.was_killed_for_memory, container))
         return count
 
     async def _halt(self) -> None:
@@ -218,16 +219,16 @@ class DockerSandbox(Supervised):
                 async with asyncio.timeout(_END_S):
                     await ended(self._init)
                     return
-        await asyncio.to_thread(self._store.engine.end, self._container)
+        await to_thread(self._store.engine.end, self._container)
 
     async def _drop(self) -> None:
         """Remove the container with everything in it and release its image."""
         container, self._container = self._container, ""
         image, self._image = self._image, ""
         if container:
-            await asyncio.to_thread(self._store.engine.remove, container)
+            await to_thread(self._store.engine.remove, container)
         if image:
-            await asyncio.to_thread(self._store.release, image)
+            await to_thread(self._store.release, image)
 
     async def close(self) -> None:
         """End everything and remove every trace. It never raises and may be called twice."""
@@ -245,14 +246,14 @@ class DockerSandbox(Supervised):
         with contextlib.suppress(SandboxError):
             await self._drop()
         with contextlib.suppress(OSError):
-            await asyncio.to_thread(layers.remove, str(self._room))
+            await to_thread(layers.remove, str(self._room))
         self._on_close(self)
 
     async def usage(self) -> Usage:
         """Return the usage of resources and the mechanism of each limit."""
         header, _ = await self._ask("usage")
         limits = self.recipe.limits
-        size = await asyncio.to_thread(layers.size, self._upper, apparent=True)
+        size = await to_thread(layers.size, self._upper, apparent=True)
         mechanisms = {
             "pids": "docker",
             "memory_mb": "docker",
@@ -292,7 +293,7 @@ class DockerSandbox(Supervised):
         """Freeze in a thread, which ends soon after its waiter is cancelled."""
         stopped = threading.Event()
         try:
-            return await asyncio.to_thread(self._freeze, stopped)
+            return await to_thread(self._freeze, stopped)
         finally:
             stopped.set()
 
@@ -319,7 +320,7 @@ class DockerSandbox(Supervised):
         return finish
 
     async def _as_snapshot(self, finish: Callable[[], str]) -> Snapshot:
-        image = await asyncio.to_thread(finish)
+        image = await to_thread(finish)
         self._store.hold(image)
         return Snapshot("docker", (image,))
 
@@ -329,7 +330,7 @@ class DockerSandbox(Supervised):
         try:
             return await self._start(self.recipe, snapshot)
         finally:
-            await asyncio.to_thread(self._store.release, *snapshot.layers)
+            await to_thread(self._store.release, *snapshot.layers)
 
     async def restore(self, snapshot: Snapshot) -> None:
         """End everything inside and continue from an earlier snapshot."""
@@ -342,7 +343,7 @@ class DockerSandbox(Supervised):
             await self._drop()
             await self.boot(image)
         finally:
-            await asyncio.to_thread(self._store.release, image)
+            await to_thread(self._store.release, image)
 
     async def changes(self, since: Snapshot | None = None) -> Sequence[Change]:
         """List paths that differ from `since` (default: the snapshot it started from)."""
@@ -352,13 +353,13 @@ class DockerSandbox(Supervised):
     async def _compared(self, before: str) -> list[Change]:
         # The tree reads by path: a moving guest could lead it out of the layers, or to a FIFO.
         async with self._frozen():
-            return await asyncio.to_thread(self._changes, before)
+            return await to_thread(self._changes, before)
 
     async def _live_tree(self) -> FileTree:
         if not self._container:
             raise SandboxDiedError(f"sandbox {self.id} is closed")
         over = {_HOSTNAME: str(self._hostname)} if self._hostname.exists() else {}
-        return await asyncio.to_thread(self._store.tree, self._image, [self._upper], over)
+        return await to_thread(self._store.tree, self._image, [self._upper], over)
 
     @reached()
     def _changes(self, before: str) -> list[Change]:

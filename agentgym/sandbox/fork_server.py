@@ -23,6 +23,7 @@ from agentgym.sandbox.forking import READY
 from agentgym.sandbox.launch import as_owner, give_ids, may_give_ids
 from agentgym.sandbox.runtime import ENVIRONMENT, RUNTIME, Runtime
 from agentgym.sandbox.watch import ended
+from agentgym.threads import to_thread
 
 _START_S = 20.0
 _END_S = 2.0
@@ -49,6 +50,7 @@ class ForkServer:
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
         self._process, self._control = process, control
         self._sending = asyncio.Lock()
+        self._closing: asyncio.Task[None] | None = None
 
     @classmethod
     async def start(cls, root: Path, runtime: Runtime, *, isolated: bool) -> ForkServer:
@@ -130,7 +132,18 @@ class ForkServer:
                     raise SandboxDiedError(message) from None
 
     async def close(self) -> None:
-        """End it and its sandboxes. A second call does nothing."""
+        """End it and its sandboxes. Every call waits for the end.
+
+        A start that is cancelled here would leave a process that is not waited for, so the end
+        goes on without its caller.
+        """
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    # --- private ---
+
+    async def _close(self) -> None:
         self._control.close()
         process = self._process
         if process.returncode is None:
@@ -141,8 +154,6 @@ class ForkServer:
             await _ended(process)
         if process.stderr is not None:
             process.stderr.close()
-
-    # --- private ---
 
     async def _greet(self) -> None:
         """Map the ids of the launcher, which only the host can do, and wait until it is ready."""
@@ -172,7 +183,7 @@ class ForkServer:
         self._process.kill()
         await _ended(self._process)
         assert self._process.stderr is not None
-        text = await asyncio.to_thread(self._process.stderr.read, 4000)
+        text = await to_thread(self._process.stderr.read, 4000)
         return text.decode("utf-8", "replace").strip() or "no reason given; see: agentgym doctor"
 
     async def _writable(self) -> None:

@@ -21,6 +21,7 @@ from agentgym.sandbox.store import MAX_LAYERS, LayerStore, binds_of
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import unlinked_bytes
 from agentgym.sandbox.watch import descriptor_ended
+from agentgym.threads import to_thread
 
 _START_S = 20.0
 _END_S = 2.0
@@ -184,7 +185,7 @@ class BubblewrapSandbox(Supervised):
     async def _dispose(self) -> None:
         await self._halt()
         with contextlib.suppress(OSError, SandboxError):
-            await asyncio.to_thread(self._clear, self._group, self._upper, self._layers)
+            await to_thread(self._clear, self._group, self._upper, self._layers)
         self._on_close(self)
 
     def _clear(self, group: ControlGroup | None, upper: str, layers: tuple[str, ...]) -> None:
@@ -199,7 +200,7 @@ class BubblewrapSandbox(Supervised):
         """Return the usage of resources and the mechanism of each limit."""
         header, _ = await self._ask("usage")
         limits = self.recipe.limits
-        written = await asyncio.to_thread(self._store.size, f"{self._upper}/u")
+        written = await to_thread(self._store.size, f"{self._upper}/u")
         mechanisms = {
             "pids": "rlimit",
             "memory_mb": "rlimit (each process)",
@@ -230,7 +231,7 @@ class BubblewrapSandbox(Supervised):
         async with self._frozen():
             layers = self._layers
             if not self._store.is_empty(upper):
-                layers = (await asyncio.to_thread(self._store.copy, [upper]), *layers)
+                layers = (await to_thread(self._store.copy, [upper]), *layers)
         return await self._as_snapshot(layers)
 
     async def seal(self) -> Snapshot:
@@ -246,10 +247,10 @@ class BubblewrapSandbox(Supervised):
     async def _as_snapshot(self, layers: tuple[str, ...]) -> Snapshot:
         shallow = layers
         if len(layers) > MAX_LAYERS:
-            shallow = await asyncio.to_thread(self._store.shallow, layers)
+            shallow = await to_thread(self._store.shallow, layers)
         self._store.hold(shallow)
         if shallow != layers and layers[0] not in self._layers:
-            await asyncio.to_thread(self._store.remove, layers[0])
+            await to_thread(self._store.remove, layers[0])
         return Snapshot(self._provider, shallow)
 
     async def fork(self) -> BubblewrapSandbox:
@@ -258,7 +259,7 @@ class BubblewrapSandbox(Supervised):
         try:
             return await self._start(self.recipe, snapshot)
         finally:
-            await asyncio.to_thread(self._store.release, snapshot.layers)
+            await to_thread(self._store.release, snapshot.layers)
 
     async def restore(self, snapshot: Snapshot) -> None:
         """End everything inside and continue from an earlier snapshot."""
@@ -270,8 +271,8 @@ class BubblewrapSandbox(Supervised):
             await self._halt()
             await self.boot(snapshot.layers)
         finally:
-            await asyncio.to_thread(self._store.release, snapshot.layers)
-            await asyncio.to_thread(self._clear, group, upper, layers)
+            await to_thread(self._store.release, snapshot.layers)
+            await to_thread(self._clear, group, upper, layers)
 
     @property
     def _live(self) -> tuple[str, ...]:
@@ -292,5 +293,5 @@ class BubblewrapSandbox(Supervised):
         after = self._live
         # The tree reads by path: a moving guest could lead it out of the layers, or to a FIFO.
         async with self._frozen():
-            found = await asyncio.to_thread(self._store.changes, before, after)
+            found = await to_thread(self._store.changes, before, after)
         return [Change(path, ChangeKind(kind)) for path, kind in found]

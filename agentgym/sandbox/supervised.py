@@ -34,6 +34,7 @@ from agentgym.sandbox.network.proxy import PORT, Proxy
 from agentgym.sandbox.startup import start_service
 from agentgym.sandbox.tree import LiveTree
 from agentgym.sandbox.watch import DiskWatch, Watch
+from agentgym.threads import to_thread
 
 REPLY_S = 30.0
 _CONNECT_S = 10.0
@@ -335,7 +336,7 @@ class Supervised:
                 await self.upload(child, posixpath.join(target, child.name))
             await self._ask("make", path=target, kind="dir", mode=mode)
         else:
-            data = await asyncio.to_thread(source.read_bytes)
+            data = await to_thread(source.read_bytes)
             await self.write_file(target, data, mode=source.stat().st_mode & 0o7777)
 
     async def download(self, source: str, target: Path) -> None:
@@ -351,8 +352,7 @@ class Supervised:
         """
         header, _ = await self._ask("stat", path=source, follow=True)
         if header["kind"] == "file":
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(await self.read_file(source))
+            await to_thread(_write, target, await self.read_file(source))
             return
         if header["kind"] != "dir":
             raise GuestFileError(f"{source}: is neither a file nor a directory")
@@ -360,7 +360,7 @@ class Supervised:
         waiting = [(source, target, 0)]
         while waiting:
             folder, place, depth = waiting.pop()
-            _make_folder(place, folder)
+            await to_thread(_make_folder, place, folder)
             listing, _ = await self._ask("list", path=folder)
             found = listing["entries"]
             entries += len(found)
@@ -380,7 +380,7 @@ class Supervised:
                 elif entry["kind"] == "file":
                     data = await self.read_file(path, max_bytes=min(left, 64 * 2**20))
                     left -= len(data)
-                    (place / name).write_bytes(data)
+                    await to_thread(_write, place / name, data)
 
     @contextlib.asynccontextmanager
     async def look(self) -> AsyncIterator[FileTree]:
@@ -418,6 +418,11 @@ class Supervised:
         failed = freezing.exception()
         if failed is None or isinstance(failed, SandboxTimeoutError):
             await self._ask("thaw")
+
+
+def _write(target: Path, data: bytes) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
 
 
 def _make_folder(place: Path, folder: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
@@ -12,6 +11,7 @@ from agentgym.protocols import READ_BYTES, FileTree
 from agentgym.records import FileStat
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.layers import OPAQUE
+from agentgym.threads import to_thread
 
 LayerLocation: TypeAlias = tuple[list[str], dict[str, str], str]
 """Layers, topmost first; guest directory to host directory; the attribute that hides."""
@@ -120,7 +120,7 @@ class LiveTree:
     async def close(self) -> None:
         """Refuse further reads, and wait for current ones."""
         if not self._reading.acquire(blocking=False):
-            await asyncio.to_thread(self._reading.acquire)
+            await to_thread(self._reading.acquire)
         self._open = False
         self._reading.release()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from agentgym.records import Limits
 from agentgym.sandbox.layers import ENTRY_BYTES
+from agentgym.threads import to_thread
 
 # One file may be as large as the limit, and its folder also takes space.
 _SLACK_BYTES = 2**20
@@ -55,7 +56,7 @@ class DiskWatch:
                         await due.wait()
                 due.clear()
                 began_s = loop.time()
-                size = await asyncio.to_thread(written)
+                size = await to_thread(written)
                 pause_s = max(_MEASURE_S, (loop.time() - began_s) / _MEASURE_SHARE)
         finally:
             self._due.pop(due, None)

@@ -49,6 +49,7 @@ class ServiceSet:
             {t: columns for s in self.classes.values() for t, columns in s.volatile.items()},
         )
         self._templates: OrderedDict[tuple[int, str], Snapshot] = OrderedDict()
+        self._filling = threading.Lock()
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -62,17 +63,22 @@ class ServiceSet:
     def template(self, seed: int, now: str = START) -> Snapshot:
         """Return the state with the seeded data; it is created once, then cached."""
         key = seed, now
-        if key not in self._templates:
-            backend = Backend(self, self.empty(now))
-            for name, service in backend.instances.items():
-                with backend.amend("setup", name):
-                    service.fill(random.Random(f"{name}:{seed}"))
-            self._templates[key] = backend.snapshot()
-            backend.close()
-            if len(self._templates) > _TEMPLATES:
-                self._templates.popitem(last=False)
-        self._templates.move_to_end(key)
-        return self._templates[key]
+        with self._filling:
+            if key not in self._templates:
+                self._templates[key] = self._filled(seed, now)
+                if len(self._templates) > _TEMPLATES:
+                    self._templates.popitem(last=False)
+            self._templates.move_to_end(key)
+            return self._templates[key]
+
+    def _filled(self, seed: int, now: str) -> Snapshot:
+        backend = Backend(self, self.empty(now))
+        for name, service in backend.instances.items():
+            with backend.amend("setup", name):
+                service.fill(random.Random(f"{name}:{seed}"))
+        filled = backend.snapshot()
+        backend.close()
+        return filled
 
     def snapshot_of(self, data: bytes, now: str) -> Snapshot:
         """Return a snapshot of a database that was saved as bytes.

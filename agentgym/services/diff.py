@@ -25,10 +25,14 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[RowChange, ...]:
         after: A later one of the same services.
     """
     changes: list[RowChange] = []
-    with _opened(before) as old, _opened(after) as new:
-        for table in before.layout.tables:
-            if before.index.tables()[table.name] != after.index.tables()[table.name]:
-                changes += _compare(table, _read(old, table), _read(new, table))
+    was, now = before.index.tables(), after.index.tables()
+    tables = [table for table in before.layout.tables if was[table.name] != now[table.name]]
+    if not tables:
+        return ()
+    with _opened(before, after) as both:
+        for table in tables:
+            old, new = _read(both, table, "main", "later"), _read(both, table, "later", "main")
+            changes += _compare(table, old, new)
     return tuple(changes)
 
 
@@ -49,19 +53,32 @@ def _compare(
             yield RowChange(table.name, key, "changed", before, after, b, rowids)
 
 
-def _read(connection: sqlite3.Connection, table: Table) -> dict[_Key, _Row]:
+def _read(connection: sqlite3.Connection, table: Table, here: str, there: str) -> dict[_Key, _Row]:
+    """Return the rows of a table in one database that have no equal in the other."""
     shown = [column for column in table.columns if column in table.hashed]
-    names = ", ".join(["rowid", *map(quoted, (*shown, *(table.key or ("rowid",))))])
-    rows = connection.execute(f"SELECT {names} FROM {quoted(table.name)}")
+    key = table.key or ("rowid",)
+    names = ", ".join(f"one.{quoted(name)}" for name in ("rowid", *shown, *key))
+    # The key by the table's own collation finds the row in the index; equal means byte by byte.
+    equal = [f"other.{quoted(name)} IS one.{quoted(name)}" for name in key]
+    equal += [
+        f"other.{quoted(name)} IS one.{quoted(name)} COLLATE BINARY" for name in (*key, *shown)
+    ]
+    rows = connection.execute(
+        f"SELECT {names} FROM {here}.{quoted(table.name)} AS one WHERE NOT EXISTS "
+        f"(SELECT 1 FROM {there}.{quoted(table.name)} AS other WHERE {' AND '.join(equal)})"
+    )
     end = 1 + len(shown)
     return {row[end:]: (row[0], dict(zip(shown, row[1:end], strict=True))) for row in rows}
 
 
 @contextmanager
-def _opened(snapshot: Snapshot) -> Iterator[sqlite3.Connection]:
+def _opened(before: Snapshot, after: Snapshot) -> Iterator[sqlite3.Connection]:
+    """Open two states in one connection, as the databases `main` and `later`."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        connection.deserialize(snapshot.data)
+        connection.deserialize(before.data)
+        connection.execute("ATTACH ':memory:' AS later")
+        connection.deserialize(after.data, name="later")
         yield connection
     finally:
         connection.close()

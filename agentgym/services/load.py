@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from pathlib import Path
 
 from agentgym import catalogue
@@ -16,6 +17,9 @@ from agentgym.manifest import show_path
 from agentgym.modules import execute
 from agentgym.services.backend import ServiceSet
 from agentgym.services.service import Service
+
+_loading = threading.Lock()
+"""Two threads that load the same folders get the same set."""
 
 
 def load_services(*folders: Path) -> ServiceSet:
@@ -35,7 +39,8 @@ def load_services(*folders: Path) -> ServiceSet:
             raise ServiceError(
                 "internal", f"{show_path(folder)}: no service.py there nor one folder below"
             )
-    return _load_set(tuple((folder.resolve(), _changed(folder)) for folder in found))
+    with _loading:
+        return _load_set(tuple((folder.resolve(), _changed(folder)) for folder in found))
 
 
 def find_services(env: str) -> ServiceSet:

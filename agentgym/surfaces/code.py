@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
 from agentgym.protocols import Sandbox, Services, Site
 from agentgym.records import Action, Effect, ExecResult, Json, Observation, SurfaceConfig, ToolSpec
+from agentgym.surfaces.aside import aside
 from agentgym.surfaces.attached_services import AttachedServices
 from agentgym.surfaces.program import MAX_CALLS, Conversation, run_program
 from agentgym.surfaces.service_tools import chosen_tools, first_picture
@@ -87,7 +88,7 @@ class CodeSurface(AttachedServices):
         services, arguments = self._live(), action.arguments
         timeout_s = arguments.get("timeout_s", DEFAULT_TIMEOUT_S)
         assert isinstance(timeout_s, (int, float))
-        before = services.hash
+        before = await aside(services, lambda: services.hash)
         try:
             result, talk = await run_program(
                 self._sandbox,
@@ -98,19 +99,27 @@ class CodeSurface(AttachedServices):
             )
         except (GuestFileError, SandboxLimitError) as error:
             return Observation(f"error: {error}", effect=Effect.ERROR)
-        text = _text_of(result, talk)
-        named = (name for name in talk.pictures if name in text)
-        return Observation(
-            text + _remarks(text, result, talk, timeout_s),
-            image=first_picture(named, services),
-            data={
-                **bounded_data("value", talk.value),
-                "calls": talk.calls,
-                "exit_code": result.exit_code,
-                "timed_out": result.timed_out,
-            },
-            effect=_effect_of(result, changed=services.hash != before),
-        )
+        # A large value or picture takes its time, and other episodes share the loop.
+        return await aside(services, lambda: _seen(services, result, talk, timeout_s, before))
+
+
+def _seen(
+    services: Services, result: ExecResult, talk: Conversation, timeout_s: float, before: str
+) -> Observation:
+    """Return the observation of a program that has ended."""
+    text = _text_of(result, talk)
+    named = (name for name in talk.pictures if name in text)
+    return Observation(
+        text + _remarks(text, result, talk, timeout_s),
+        image=first_picture(named, services),
+        data={
+            **bounded_data("value", talk.value),
+            "calls": talk.calls,
+            "exit_code": result.exit_code,
+            "timed_out": result.timed_out,
+        },
+        effect=_effect_of(result, changed=services.hash != before),
+    )
 
 
 def _run_python(tools: Sequence[ToolSpec]) -> ToolSpec:

@@ -149,7 +149,8 @@ async def _serve(
                 talk.closed = f"a program may make {MAX_CALLS} calls"
                 return
             # A call may take as long as its budget allows, and other episodes share the loop.
-            reply = await aside(functools.partial(_answer, services, tools, frame, talk))
+            answering = functools.partial(_answer, services, tools, frame, talk)
+            reply = await aside(services, answering)
             writer.write(reply.json.encode() + b"\n")
             await writer.drain()
     except ValueError as error:

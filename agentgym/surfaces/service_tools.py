@@ -73,7 +73,7 @@ class ServicesSurface(AttachedServices):
         """Execute a schema-valid call; a refusal of the service is an observation."""
         # A call may take as long as its budget allows, and other episodes share the loop.
         services = self._live()
-        return await aside(lambda: _called(services, action))
+        return await aside(services, lambda: _called(services, action))
 
 
 def _called(services: Services, action: Action) -> Observation:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agentgym import catalogue
+from agentgym import catalogue, task_formats
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import load_toml, locate, read_text, show_path
-from agentgym.task.foreign.folder import is_foreign, load_foreign
+from agentgym.task.foreign import load_foreign
 from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
 from agentgym.task.reference_actions import read_reference_actions, solution
 from agentgym.task.template import draw, fill_json
@@ -34,13 +34,15 @@ def find_task(task_id: str) -> Task:
 
 
 def load_folder(folder: Path) -> Task:
-    """Read a task folder of any format: agentgym's, Harbor's, terminal-bench's, or an imported one.
+    """Read a task folder of any format: agentgym's, or one of an installed task format.
 
     Raises:
         TaskError: The folder is broken.
+        PluginError: Its format is broken.
     """
     catalogue.keep_private(folder)
-    return load_foreign(folder) if is_foreign(folder) else load_task(folder)
+    found = task_formats.find_format(folder)
+    return load_task(folder) if found is None else load_foreign(folder, found)
 
 
 def load_task(folder: Path) -> Task:

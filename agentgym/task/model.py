@@ -14,21 +14,24 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
+from agentgym.protocols import ForeignTask
 from agentgym.records import Json
 from agentgym.task.dynamics import ClockManifest, EventManifest, FaultManifest
-from agentgym.task.foreign.rules import ForeignRules, SandboxRules
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
 
 _FINGERPRINT = "agentgym.fingerprint/2"
 """Schema of the fingerprint; raise it if the same setup folder would be prepared differently."""
 
-PLAYBOOK_SUFFIXES = (".sh", ".jsonl")
-MUTANT_SUFFIXES = (*PLAYBOOK_SUFFIXES, ".patch")
+ACTIONS_SUFFIXES = (".sh", ".jsonl")
+MUTANT_SUFFIXES = (*ACTIONS_SUFFIXES, ".patch")
+
+
+TASK_ID = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*-v[1-9][0-9]*")
 
 
 def _task_id(value: str) -> str:
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*-v[1-9][0-9]*", value):
+    if not TASK_ID.fullmatch(value):
         raise ValueError(f"expected suite/name-vN in lower case, e.g. 'web/shop-v1', got {value!r}")
     return value
 
@@ -113,7 +116,7 @@ class Task:
         folder: Folder of its files.
         manifest: Its `task.toml`.
         instruction: Text of `instruction.md`, with its slots unfilled.
-        foreign: Rules of a folder in a foreign format, None for agentgym's own format.
+        foreign: The task as its format has read it, None for agentgym's own format.
         user: User to whom the agent can write; None if the task has no user.
     """
 
@@ -121,7 +124,7 @@ class Task:
     folder: Path
     manifest: TaskManifest
     instruction: str
-    foreign: ForeignRules | None = None
+    foreign: ForeignTask | None = None
     user: UserScript | None = None
 
     def instance(self, seed: int) -> Instance:
@@ -142,11 +145,6 @@ class Task:
         own = self.manifest.surface
         merged = {name: {**own.get(name, {}), **table} for name, table in given.items()}
         return replace(self, manifest=self.manifest.model_copy(update={"surface": own | merged}))
-
-    @property
-    def sandbox_rules(self) -> SandboxRules | None:
-        """Rules of a foreign task that runs in a sandbox of its own."""
-        return self.foreign if isinstance(self.foreign, SandboxRules) else None
 
     @property
     def setup(self) -> Path | None:

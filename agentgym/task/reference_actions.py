@@ -15,10 +15,10 @@ from pathlib import Path
 from agentgym.errors import ActionError, AgentGymError, TaskError
 from agentgym.manifest import show_path
 from agentgym.records import Action, Json, Step
-from agentgym.task.foreign.solution import reference_actions as foreign_reference_actions
 from agentgym.task.model import Instance, Task
 from agentgym.task.patch import Line, apply_patch, read_lines
 from agentgym.task.template import canonical, environment, fill_json
+from agentgym.task_formats import plugin_errors
 
 _SCRIPT_TIMEOUT_S = 300
 _SUBMIT = Action("submit")
@@ -40,8 +40,10 @@ def oracle(instance: Instance) -> tuple[Action, ...]:
     Raises:
         TaskError: The solution cannot be read; names file and line.
     """
-    if instance.task.foreign is not None:
-        return foreign_reference_actions(instance.task.foreign)
+    foreign = instance.task.foreign
+    if foreign is not None:
+        with plugin_errors(f"task format {foreign.format!r}: no solution of {instance.task.id}"):
+            return tuple(foreign.rules.reference_actions())
     return read_reference_actions(solution(instance.task), instance)
 
 

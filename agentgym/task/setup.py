@@ -27,6 +27,7 @@ from agentgym.task.model import Instance, Task
 from agentgym.task.setup_cache import CachedSetup, gold_folder, note, noted
 from agentgym.task.state import state_hash
 from agentgym.task.template import canonical, environment
+from agentgym.threads import to_thread
 
 _SETUP = "/run/agentgym/setup"
 _GOLD = "/run/agentgym/gold"
@@ -99,7 +100,7 @@ async def prepare(instance: Instance, provider: SandboxProvider, recipe: Recipe)
         TaskError: A needed command is missing, or the setup failed.
         SandboxError: The sandbox cannot start or died.
     """
-    key = setup_key(instance, provider.name, recipe)
+    key = await to_thread(setup_key, instance, provider.name, recipe)
     prepared = await _kept(provider, key)
     if prepared is None:
         async with _sole_builder(key):
@@ -122,13 +123,16 @@ def setup_key(instance: Instance, provider: str, recipe: Recipe) -> str:
 
 
 async def _kept(provider: SandboxProvider, key: str) -> Prepared | None:
-    folder = gold_folder(key)
-    if not folder.is_dir():
+    kept = await to_thread(_read_kept, gold_folder(key))
+    snapshot = await provider.find(key) if kept is not None else None
+    return None if kept is None or snapshot is None else Prepared(snapshot, *kept)
+
+
+def _read_kept(folder: Path) -> tuple[dict[str, bytes], str] | None:
+    """Return the cached gold and digest, None if they are not cached."""
+    if not folder.is_dir() or not (digest := noted(folder).digest):
         return None
-    snapshot = await provider.find(key)
-    if snapshot is None or not (digest := noted(folder).digest):
-        return None
-    return Prepared(snapshot, _read_gold(folder), digest)
+    return _read_gold(folder), digest
 
 
 @asynccontextmanager
@@ -136,7 +140,7 @@ async def _sole_builder(key: str) -> AsyncIterator[None]:
     # flock alone would exclude these too, but each would poll.
     lock = _locks.setdefault((asyncio.get_running_loop(), key), asyncio.Lock())
     async with lock:
-        handle = _open_lock(gold_folder(key).with_suffix(".lock"))
+        handle = await to_thread(_open_lock, gold_folder(key).with_suffix(".lock"))
         try:
             # Polled: a thread that waits in flock could not be cancelled.
             while not _try_lock(handle):
@@ -172,16 +176,21 @@ async def _build(
 ) -> Prepared:
     gold = gold_folder(key)
     staged = gold.with_suffix(".new")
-    shutil.rmtree(staged, ignore_errors=True)
+    await to_thread(shutil.rmtree, staged, ignore_errors=True)
     left = await run_setup(instance, provider, recipe, staged)
     tree = await provider.open_tree(left.snapshot)
     volatile = instance.task.manifest.replay.volatile_paths
-    files = await asyncio.to_thread(state_hash, left.changes, tree, volatile)
+    files = await to_thread(state_hash, left.changes, tree, volatile)
     digest = digest_of(files, left.gold)
+    cached = CachedSetup(key, provider.name, instance.task.id, instance.params, digest)
+    await to_thread(_cache, staged, gold, cached)
+    return Prepared(await provider.keep(key, left.snapshot), left.gold, digest)
+
+
+def _cache(staged: Path, gold: Path, cached: CachedSetup) -> None:
     shutil.rmtree(gold, ignore_errors=True)
     staged.rename(gold)
-    note(gold, CachedSetup(key, provider.name, instance.task.id, instance.params, digest))
-    return Prepared(await provider.keep(key, left.snapshot), left.gold, digest)
+    note(gold, cached)
 
 
 async def run_setup(
@@ -224,7 +233,7 @@ async def run_setup(
         await sandbox.close()
     if changes is None:
         changes = await _compared(provider, recipe, snapshot)
-    return Left(snapshot, changes, _read_gold(staged))
+    return Left(snapshot, changes, await to_thread(_read_gold, staged))
 
 
 async def _compared(

@@ -37,6 +37,7 @@ from agentgym.protocols import UserWorld
 from agentgym.records import Action, Json, Problem, ToolSpec, UserCall, UserTurn
 from agentgym.task.model import Instance
 from agentgym.task.user import FILE, UserScript
+from agentgym.threads import to_thread
 from agentgym.user.prompt import ANSWER, ANSWER_TOOL, Answer, part_of
 from agentgym.user.slots import Slots
 
@@ -250,7 +251,7 @@ class ModelUser:
         self._note(ANSWER, arguments, "The assistant has got it.")
 
     async def _do(self, action: Action) -> None:
-        reply = await asyncio.to_thread(self._world.call, action.tool, action.arguments)
+        reply = await to_thread(self._world.call, action.tool, action.arguments)
         self._note(action.tool, action.arguments, reply.json)
 
     def _note(self, tool: str, arguments: Mapping[str, Json], result: str) -> None:

@@ -27,6 +27,7 @@ from agentgym.task.user import (
     Rule,
     UserScript,
 )
+from agentgym.threads import COMPUTING
 from agentgym.user.asking import Message, read
 from agentgym.user.slots import Slots, UnfilledError
 
@@ -80,6 +81,10 @@ class ScriptedUser:
 
     async def reply(self, message: str, recorded: UserTurn | None = None) -> UserTurn:
         """Answer by the script; a recorded turn must result again by itself."""
+        # A long message and the calls take their time, and other episodes share the loop.
+        return await COMPUTING.finish(self._answer, message)
+
+    def _answer(self, message: str) -> UserTurn:
         heard = read(message)
         self._calls, self._turns = [], self._turns + 1
         told, news = self._tell(heard)

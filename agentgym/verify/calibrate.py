@@ -20,6 +20,7 @@ from agentgym.errors import VerifierError
 from agentgym.protocols import Judge, Room, SandboxProvider
 from agentgym.records import CheckResult, CheckStatus, Json, Recipe
 from agentgym.task.model import Instance, Task, TaskManifest
+from agentgym.threads import to_thread
 from agentgym.verify.cases import Case, load_cases
 from agentgym.verify.checking import bind_checks
 from agentgym.verify.dry_run import dry_run
@@ -185,7 +186,7 @@ async def _judge(
         _, checks = bind_checks(Instance(task, 0, {}, ""))
     async with _rooms(case, provider, recipe) as open_room:
         seen = dataclasses.replace(case.evidence, open_room=open_room, judge_with=judge)
-        return await asyncio.to_thread(checks["case"], seen)
+        return await to_thread(checks["case"], seen)
 
 
 @asynccontextmanager

@@ -169,7 +169,7 @@ async def grade(
             _rooms_opened[version] = rooms.opened
     if end.gave_up is not None and not instance.task.manifest.abstain:
         verdict = replace(verdict, outcome=False)
-    digest = _with_services(verdict.state_hash, end.services)
+    digest = await in_thread(functools.partial(_with_services, verdict.state_hash, end.services))
     words = _words(rubric, judged=judge is not None)
     return replace(verdict, verifier=version, state_hash=digest, words=words)
 

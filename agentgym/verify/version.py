@@ -1,8 +1,8 @@
 """The verifier's version: a digest of all code of agentgym and the author that decides.
 
 The digest covers agentgym's version, the task's ``checks`` folder and the packs its rubric names.
-It is recomputed only if one of those files has changed. For a foreign task it covers the tests and
-the programs that run them.
+It is recomputed only if one of those files has changed. For a task of another format it covers the
+parts that the format names.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import os
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from agentgym import catalogue
 from agentgym.errors import ConfigError
-from agentgym.task.foreign.rules import ForeignRules, SandboxRules
-from agentgym.task.foreign.tau2.rules import Tau2Rules
+from agentgym.protocols import TaskRules
+from agentgym.records import Verdict
 from agentgym.task.model import Task
-from agentgym.verify.foreign.toolkit import RECIPE
+from agentgym.task_formats import plugin_errors
 
 DIGITS = 12
 _File: TypeAlias = tuple[str, str, int, int, int]
@@ -36,7 +37,8 @@ def verifier_version(task: Task) -> str:
     the checks. An unreadable rubric has a version too.
     """
     if task.foreign is not None:
-        return foreign_version(task.foreign)
+        with plugin_errors(f"task format {task.foreign.format!r}: no verifier of {task.id}"):
+            return _rules_version(task.foreign.rules)
     folder = task.folder / "checks"
     measuring = ("checks/calibration.toml",)
     files = tuple(file for file in _files("checks", folder) if file[0] not in measuring)
@@ -49,28 +51,19 @@ def verifier_version(task: Task) -> str:
     return _digest(_agentgym_version(), task.manifest.abstain, files)
 
 
-def foreign_version(rules: ForeignRules) -> str:
-    """Return the version of a foreign task's verifier, as 12 hexadecimal digits."""
+def versioned(verdict: Verdict, task: Task) -> Verdict:
+    """Return a verdict with the version of the task's verifier, if it is scored and has none."""
+    if verdict.verifier or not verdict.scored:
+        return verdict
+    return replace(verdict, verifier=verifier_version(task))
+
+
+def _rules_version(rules: TaskRules) -> str:
     digest = hashlib.sha256(_agentgym_version().encode())
-    for name, content in _deciding(rules):
+    for name, content in rules.verifier_parts():
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()[:DIGITS]
-
-
-def _deciding(rules: ForeignRules) -> Iterator[tuple[str, bytes]]:
-    """Yield what decides besides agentgym: files of tests, or a task's own criteria."""
-    match rules:
-        case SandboxRules():
-            tops = [folder for stage in rules.stages for folder in stage.tests]
-            tops += [stage.script_file for stage in rules.stages if stage.script_file is not None]
-            tops.append(catalogue.find("sandboxes", RECIPE))
-            for path in (path for top in tops for path in (top, *sorted(top.rglob("*")))):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    yield path.name, path.read_bytes()
-        case Tau2Rules():
-            raw = {key: rules.task.raw.get(key) for key in ("evaluation_criteria", "initial_state")}
-            yield "task", json.dumps(raw, sort_keys=True).encode()
 
 
 def _agentgym_version() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from demo_suite import Cli
 
-LIBRARY = Path(__file__).parents[1] / "task" / "tau2_checkout"
+LIBRARY = Path(__file__).parents[1] / "formats" / "tau2_checkout"
 
 
 def test_import_replays_and_reports(cli: Cli, tmp_path: Path) -> None:

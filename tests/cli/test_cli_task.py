@@ -130,7 +130,7 @@ def test_a_folder_that_holds_no_sound_task_toml_is_told(cli: Cli, demo: Path) ->
     [
         ([], "there is no ./tasks folder here"),
         (["demo/hallo"], "did you mean 'demo/hello-v1'"),
-        (["."], "found no task.toml in it"),
+        (["."], "found no task in it"),
         (["demo", "--sandbox", "bubblewarp"], "did you mean 'bubblewrap'"),
         (["demo", "--judge", "openia:x"], "no judge named 'openia'"),
     ],

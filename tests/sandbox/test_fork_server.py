@@ -38,6 +38,12 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def children_of(pid: int) -> list[int]:
+    """Process ids of the children of a process, those that are not waited for included."""
+    found = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for children in found for child in children.split()]
+
+
 async def until(condition) -> None:
     async with asyncio.timeout(20):
         while not condition():
@@ -138,6 +144,24 @@ async def test_a_start_that_is_called_off_leaves_nothing(provider, recipe, tmp_p
     assert stat.read_text().split() == [str(kept.host_pid)]
     folders = {path.name for path in (tmp_path / "store/live").glob("*/*")}
     assert folders == {"lock", kept.id.rpartition("/")[2]}
+
+
+async def test_a_start_that_is_called_off_while_an_ended_one_is_closed_leaves_nothing(
+    provider, recipe
+):
+    gone = server_of(await provider.start(recipe()))
+    (launcher,) = [pid for pid in children_of(os.getpid()) if gone in children_of(pid)]
+    os.kill(launcher, signal.SIGSTOP)  # Its end has to be waited for.
+    os.kill(gone, signal.SIGKILL)
+    await until(lambda: not is_alive(gone))
+    start = asyncio.create_task(provider.start(recipe()))
+    await asyncio.sleep(0.1)
+    start.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await start
+    os.kill(launcher, signal.SIGCONT)
+    await provider.close()
+    assert launcher not in children_of(os.getpid())
 
 
 async def test_without_room_for_its_descriptors_there_is_no_sandbox(provider, recipe):

@@ -179,6 +179,30 @@ def test_a_diff_has_the_whole_row_and_where_it_was():
     assert diff(start, live.snapshot())[0].rowids == (referred.rowid, 99)
 
 
+class Labels(Service):
+    """Labels: a service whose columns ignore case."""
+
+    schema = """
+    CREATE TABLE labels_label (name TEXT COLLATE NOCASE PRIMARY KEY, note TEXT COLLATE NOCASE);
+    """
+
+
+def test_a_diff_compares_byte_by_byte_where_a_column_ignores_case():
+    services = ServiceSet({"labels": Labels})
+    live = Backend(services, services.template(0))
+    with live.amend("world", "written") as rows:
+        rows.insert("labels_label", name="same", note=None)
+        rows.insert("labels_label", name="red", note="a")
+        rows.insert("labels_label", name="Blue", note="b")
+    start = live.snapshot()
+    with live.amend("world", "written anew") as rows:
+        rows.execute("UPDATE labels_label SET note = 'A' WHERE name = 'red'")
+        rows.execute("UPDATE labels_label SET name = 'blue' WHERE name = 'Blue'")
+    changes = [(change.kind, change.key) for change in diff(start, live.snapshot())]
+    assert changes == [("removed", ("Blue",)), ("added", ("blue",)), ("changed", ("red",))]
+    live.close()
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "raised"),
     [

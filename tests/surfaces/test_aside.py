@@ -1,56 +1,18 @@
-"""Calls beside the event loop: it goes on meanwhile, and no call outlives its step."""
+"""Calls of services beside the event loop."""
 
 import asyncio
-import multiprocessing
 import threading
-
-import pytest
+from types import SimpleNamespace
 
 from agentgym.surfaces.aside import aside
 
+COMPUTING, WAITING = SimpleNamespace(waits=False), SimpleNamespace(waits=True)
 
-async def test_the_loop_goes_on_while_a_call_is_made():
+
+async def test_services_that_wait_hold_up_no_services_that_compute():
     gate = threading.Event()
-    call = asyncio.create_task(aside(lambda: gate.wait(20)))
+    waiting = [asyncio.create_task(aside(WAITING, lambda: gate.wait(60))) for _ in range(12)]
     await asyncio.sleep(0)
+    assert await asyncio.wait_for(aside(COMPUTING, lambda: 7), 30) == 7
     gate.set()
-    assert await call is True
-
-
-async def test_who_is_cancelled_waits_until_the_call_has_ended():
-    begun, gate, done = threading.Event(), threading.Event(), []
-
-    def work():
-        begun.set()
-        gate.wait(20)
-        done.append(True)
-
-    call = asyncio.create_task(aside(work))
-    while not begun.is_set():
-        await asyncio.sleep(0.001)
-    call.cancel()
-    await asyncio.sleep(0.01)
-    assert not call.done()
-    gate.set()
-    with pytest.raises(asyncio.CancelledError):
-        await call
-    assert done == [True]
-
-
-async def test_what_a_call_raises_is_raised():
-    with pytest.raises(ZeroDivisionError):
-        await aside(lambda: 1 / 0)
-
-
-def answer(pipe):
-    pipe.send(asyncio.run(aside(lambda: 42)))
-
-
-def test_a_forked_process_has_threads_of_its_own():
-    assert asyncio.run(aside(lambda: 41)) == 41
-    ours, theirs = multiprocessing.Pipe()
-    forked = multiprocessing.get_context("fork").Process(target=answer, args=(theirs,))
-    forked.start()
-    assert ours.poll(30) and ours.recv() == 42
-    forked.join(30)
-    assert forked.exitcode == 0
+    assert all(await asyncio.gather(*waiting))

@@ -1,15 +1,16 @@
-"""Which version of each bundled task `make test-full` found sound over all seeds.
+"""Which version of each bundled task was found sound over all seeds and properties.
 
 `make test` examines a task with one seed while its folder still is that version, and with all
-seeds otherwise. `python tests/tasks/full_checks.py`, the last step of `make test-full`, notes
-the versions in `full_checks.json`.
+seeds and properties otherwise. With `--note`, as `make sound` and `make test-full` run it, pytest
+notes the versions that it found sound in `full_checks.json`.
 """
 
+import fcntl
 import hashlib
 import json
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2] / "tasks"
 NOTED = Path(__file__).with_suffix(".json")
 
 
@@ -28,16 +29,20 @@ def version_of(folder):
 def is_noted(folder):
     """Return whether a folder is the version that was examined with all seeds."""
     noted = json.loads(NOTED.read_text()) if NOTED.exists() else {}
-    return noted.get(f"{folder.parent.name}/{folder.name}") == version_of(folder)
+    return noted.get(_name(folder)) == version_of(folder)
 
 
-def note():
-    """Note the present version of every bundled task."""
-    folders = sorted(path.parent for path in ROOT.glob("tasks/*/*/task.toml"))
-    versions = {f"{path.parent.name}/{path.name}": version_of(path) for path in folders}
-    NOTED.write_text(json.dumps(versions, indent=1) + "\n")
-    print(f"noted {len(versions)} tasks in {NOTED.relative_to(ROOT)}")
+def note(folder, version):
+    """Note that a version of a task was found sound; forget tasks that are gone."""
+    with NOTED.open("a+") as file:
+        # The workers of a session note at the same time.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        noted = json.loads(file.read() or "{}") | {_name(folder): version}
+        kept = {name: noted[name] for name in sorted(noted) if (ROOT / name).is_dir()}
+        file.truncate(0)
+        file.write(json.dumps(kept, indent=1) + "\n")
 
 
-if __name__ == "__main__":
-    note()
+def _name(folder):
+    return f"{folder.parent.name}/{folder.name}"

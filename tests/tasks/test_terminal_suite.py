@@ -14,14 +14,17 @@ PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 every_task = pytest.mark.parametrize("task_id", FOLDERS)
+# Many episodes with all seeds and properties, on a machine that may be busy.
+many_episodes = pytest.mark.timeout(1200)
 
 
 @pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
 @every_task
-async def test_it_is_sound(task_id, stage, full):
+@many_episodes
+async def test_it_is_sound(task_id, stage, full, note):
     if missing := missing_commands([find_task(task_id)]):
         pytest.skip(f"{missing[0].command} is not installed; run: {missing[0].install}")
-    await check_soundness(FOLDERS[task_id], stage, full=full)
+    await check_soundness(FOLDERS[task_id], stage, full=full, note=note)
 
 
 async def test_the_suite_has_thirty_tasks_ten_begin_in_a_conflict_and_half_are_templates():

@@ -26,13 +26,16 @@ PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 every_task = pytest.mark.parametrize("task_id", FOLDERS)
+# Many episodes with all seeds and properties, on a machine that may be busy.
+many_episodes = pytest.mark.timeout(1200)
 
 
 @every_task
-async def test_it_is_sound(task_id, stage, full):
+@many_episodes
+async def test_it_is_sound(task_id, stage, full, note):
     if resolve_task(find_task(task_id)).spec.sandbox is not None and PROBLEMS:
         pytest.skip(f"bubblewrap cannot run: {PROBLEMS}")
-    await check_soundness(FOLDERS[task_id], stage, full=full)
+    await check_soundness(FOLDERS[task_id], stage, full=full, note=note)
 
 
 async def test_the_suite_has_forty_tasks_of_every_category_and_a_quarter_are_templates():

@@ -33,14 +33,17 @@ class Probe:
 PROBES = (
     Probe(
         "schema",
-        "It loads, its rubric binds for every seed, its setup runs, its solution calls are legal.",
+        "The task loads, its rubric is valid for every seed, its setup runs, and the calls of its "
+        "solution are legal.",
         solving.binds,
     ),
-    Probe("oracle", "The solution scores 1, twice, and its script ends well.", solving.solves),
+    Probe(
+        "oracle", "The solution scores 1 in two runs, and its script exits with 0.", solving.solves
+    ),
     Probe(
         "repeat",
-        "The setup leaves the same bytes whatever it runs in; two runs of the solution see, leave "
-        "and score the same.",
+        "Runs of the setup leave the same bytes; runs of the solution have equal observations, "
+        "final states and scores.",
         solving.repeats,
     ),
     Probe("noop", "Doing nothing scores 0.", failing.nothing),
@@ -52,12 +55,24 @@ PROBES = (
         "Its message checks accept good texts and refuse bad ones.",
         messages.calibrated,
     ),
-    Probe("reads", "Reading before and after costs the solution nothing.", solving.reads),
-    Probe("partial", "The further the solution gets, the more it scores.", solving.partial),
-    Probe("template", "Every seed has a world of its own that can be solved.", solving.template),
-    Probe("forged", "No check breaks on what an agent could leave.", forging.withstands),
-    Probe("offline", "Grading reaches no other machine.", secrecy.offline, afterwards=True),
-    Probe("gold", "Nothing of the gold can be read in the sandbox.", secrecy.gold),
+    Probe(
+        "reads", "Harmless reads before and after do not lower the solution's score.", solving.reads
+    ),
+    Probe(
+        "partial",
+        "A longer part of the solution never scores less, and no part passes while work is left.",
+        solving.partial,
+    ),
+    Probe(
+        "template",
+        "The seeds give different instances, and the solution scores 1 in each.",
+        solving.template,
+    ),
+    Probe(
+        "forged", "No check raises or hangs on files that an agent could leave.", forging.withstands
+    ),
+    Probe("offline", "Grading connects to no other machine.", secrecy.offline, afterwards=True),
+    Probe("gold", "No gold file can be read in the sandbox.", secrecy.gold),
     Probe("redteam", "Cheats score 0.", cheating.cheats),
-    Probe("excess", "One write more than was asked for costs.", cheating.excess),
+    Probe("excess", "An unrequested write lowers the score.", cheating.excess),
 )

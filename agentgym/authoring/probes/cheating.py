@@ -63,8 +63,8 @@ async def excess(subject: Subject) -> Sequence[str]:
         last = got.steps[len(work) : len(work) + len(more)]
         if any(step.observation.effect is Effect.CHANGED for step in last) and _is_full(got):
             complaints.append(
-                f"the solution and then {brief(what)} scores 1 without a violation; what nothing "
-                "asked for has to cost: services.only_changed"
+                f"the solution and then {brief(what)} scores 1 without a violation; refuse "
+                "unrequested writes with services.only_changed"
             )
     return complaints
 

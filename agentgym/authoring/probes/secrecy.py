@@ -11,6 +11,7 @@ from agentgym.errors import GuestFileError
 from agentgym.services.state import Snapshot
 from agentgym.services.tables import SnapshotTables
 from agentgym.task.reference_actions import solution
+from agentgym.threads import to_thread
 
 TELLING_BYTES = 16
 """Smallest secret to search for, in bytes; shorter ones may be equal by chance."""
@@ -40,9 +41,9 @@ async def gold(subject: Subject) -> Sequence[str]:
     }
     if not telling:
         raise DoesNotApplyError(f"nothing secret of {TELLING_BYTES} bytes or more")
-    complaints = await asyncio.to_thread(_search, initial, telling)
+    complaints = await to_thread(_search, initial, telling)
     if initial.services is not None:
-        complaints += await asyncio.to_thread(_search_rows, initial.services, telling)
+        complaints += await to_thread(_search_rows, initial.services, telling)
     if subject.has_sandbox:
         complaints += await _environment(subject, initial, telling)
     return complaints

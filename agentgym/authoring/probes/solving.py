@@ -27,6 +27,7 @@ from agentgym.task.model import Instance
 from agentgym.task.reference_actions import oracle, read_cues, solution
 from agentgym.task.template import fill
 from agentgym.task.user import FILE, RESULT
+from agentgym.threads import to_thread
 from agentgym.verify.checking import bind_checks
 from agentgym.verify.judge.judged_checks import judged_checks
 from agentgym.verify.judge.opening import HOW, judge_from_environment
@@ -188,7 +189,7 @@ async def partial(subject: Subject) -> Sequence[str]:
     if subject.task.foreign is not None:
         raise DoesNotApplyError("its reward may be all or nothing")
     instance = subject.instance()
-    parts = await asyncio.to_thread(prefixes, oracle(instance))
+    parts = await to_thread(prefixes, oracle(instance))
     if not parts:
         raise DoesNotApplyError("the solution is one statement")
     whole, *played = await asyncio.gather(

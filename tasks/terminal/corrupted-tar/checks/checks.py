@@ -44,7 +44,7 @@ def _recovered(evidence: Evidence) -> dict[str, str]:
 
 
 def _digest(evidence: Evidence, path: str) -> str:
-    """Return a file's SHA-256; nothing where it is larger than any member."""
+    """Return a file's SHA-256; nothing if it is larger than any member."""
     try:
         return hashlib.sha256(evidence.after.read(path, max_bytes=MOST_BYTES)).hexdigest()
     except GuestFileError:

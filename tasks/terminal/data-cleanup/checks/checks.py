@@ -53,7 +53,7 @@ def _read(evidence: Evidence, name: str) -> bytes:
 
 
 def _rows(data: bytes) -> list[tuple[str, ...]]:
-    """Return the rows below the header, blanks around fields dropped; none where it is no CSV."""
+    """Return the rows below the header, blanks around fields dropped; none if it is no CSV."""
     reader = csv.reader(io.StringIO(data.decode("utf-8-sig", "replace"), newline=""))
     try:
         return [tuple(field.strip() for field in row) for row in reader if row][1:]

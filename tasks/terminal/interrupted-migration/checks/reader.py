@@ -12,7 +12,7 @@ MOST_SECONDS = 8.0
 
 
 def answer(order, folder):
-    """Return the rows of each table asked for; None where there is no such ordinary table."""
+    """Return the rows of each table asked for; None if there is no such ordinary table."""
     database = sqlite3.connect(os.path.join(folder, "db"))
     until = time.monotonic() + MOST_SECONDS
     database.set_progress_handler(lambda: time.monotonic() > until, 10_000)

@@ -120,7 +120,7 @@ def make(*arguments):
 
 
 def digest(path):
-    """Return a file's SHA-256, or None where there is no such file."""
+    """Return a file's SHA-256, or None if there is no such file."""
     try:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()

@@ -47,7 +47,7 @@ def index_order(evidence: Evidence) -> CheckResult:
 
 
 def _read(evidence: Evidence, name: str) -> bytes | None:
-    """Return a file, white space after its last line left aside; None where it cannot be read."""
+    """Return a file, white space after its last line left aside; None if it cannot be read."""
     try:
         data = read_in_place(evidence.after, f"{HOME}/{name}", max_bytes=MOST_BYTES)
     except GuestFileError:

@@ -60,7 +60,7 @@ def tests_kept(evidence: Evidence) -> CheckResult:
 
 
 def _ask(room: Any, *, strict: bool = False) -> dict[Any, Any]:
-    """Return the answers by id; none where the package gives up.
+    """Return the answers by id; none if the package gives up.
 
     Raises:
         ValueError: `strict`, and the output is not an answer a line, in order, with exit code 0.

@@ -29,7 +29,7 @@ class Facts:
         here: Commit by ref of the work repository.
         there: Commit by ref of the remote.
         log: Parents, author, message and changed files of the branch's commits since main, oldest
-            first; None where the branch is not built on main.
+            first; None if the branch is not built on main.
         files: Text by name, of the branch here.
         test: Text of the test on the remote's branch.
         status: What git status has to say, and which files the index hides.
@@ -198,7 +198,7 @@ def _stashes(evidence: Evidence) -> list[str]:
 
 
 def _code(text: str, name: str) -> str:
-    """Return what a module says, comments and layout left out; nothing where it says nothing."""
+    """Return what a module says, comments and layout left out; nothing if it says nothing."""
     if len(text) > MOST_CHARS:
         raise GuestFileError(f"{name}: is far longer than it was")
     try:

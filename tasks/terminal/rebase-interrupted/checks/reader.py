@@ -39,7 +39,7 @@ class Repository:
             self.env["GIT_WORK_TREE"] = work
 
     def run(self, *words, given=""):
-        """Return what git prints; nothing where it fails."""
+        """Return what git prints; nothing if it fails."""
         return self.bytes(*words, given=given).decode("utf-8", "replace")
 
     def bytes(self, *words, given=""):
@@ -55,7 +55,7 @@ class Repository:
         return done.stdout if done.returncode == 0 else b""
 
     def texts(self, ref, names):
-        """Return the text of each file of a ref; nothing where it is not there."""
+        """Return the text of each file of a ref; nothing if it is not there."""
         given = "".join(f"{ref}:{name}\n" for name in names)
         told = self.bytes("cat-file", "--batch=%(objectname) %(objectsize) end", given=given)
         found, at = {}, 0

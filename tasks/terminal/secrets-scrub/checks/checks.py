@@ -58,7 +58,7 @@ class Repository:
         return fields.get("object", [""])[0], (fields.get("tagger", [""])[0], message)
 
     def reachable(self) -> dict[str, bytes | None]:
-        """Return every object that a ref leads to; None where it is missing."""
+        """Return every object that a ref leads to; None if it is missing."""
         found: dict[str, bytes | None] = {}
         waiting = list(self.refs.values())
         while waiting:
@@ -159,7 +159,7 @@ def _objects(dump: bytes) -> dict[str, tuple[str, bytes]]:
         end = dump.index(b"\n", at)
         sha, kind, *size = dump[at:end].decode().split()
         at = end + 1
-        if size:  # none where git calls a damaged object "missing"
+        if size:  # none if git calls a damaged object "missing"
             objects[sha] = (kind, dump[at : at + int(size[0])])
             at += int(size[0]) + 1
     return objects

@@ -127,7 +127,7 @@ def _rows_problem(expected: dict[str, list[Any]], found: dict[str, list[str]]) -
 
 
 def _start_problem(seen: Any) -> str:
-    """Return what is wrong with a start; empty where nothing is."""
+    """Return what is wrong with a start; empty if nothing is."""
     if seen["code"] == 0 and seen["health"] == 200:
         return ""
     started = f"start exits with {seen['code']} ({seen['said']})"

@@ -84,7 +84,7 @@ class Run:
     failure: str = ""
 
     def difference(self) -> str:
-        """Return how the output differs from the expected one; empty where it does not."""
+        """Return how the output differs from the expected one; empty if it does not."""
         if self.failure:
             return self.failure
         seen, expected = self.output.splitlines(), self.usage.expected.splitlines()

@@ -67,7 +67,7 @@ def _numbered(evidence: Evidence, age: int) -> list[str]:
 def _lines(evidence: Evidence, path: str, *, strict: bool = False) -> list[str]:
     """Return a file's lines, of a compressed one as many as can be read.
 
-    Nothing where it is no regular file and, if strict, where a compressed one is not whole.
+    Nothing if it is no regular file and, if strict, where a compressed one is not whole.
     """
     stat = evidence.after.stat(path, follow=False)
     if stat is None or stat.kind != "file":

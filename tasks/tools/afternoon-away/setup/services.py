@@ -1,4 +1,4 @@
-"""Meetings of others around the hours to be cleared, and one that has the room on Friday."""
+"""Enters other people's meetings around the hours, and one that has the room on Friday."""
 
 _MEETINGS = (
     (331, "Renewals round-up", 24, "2026-03-12T13:00:00Z", "2026-03-12T13:45:00Z", None, (1, 26)),
@@ -8,7 +8,7 @@ _MEETINGS = (
 
 
 def change(context):
-    """Enter the meetings as their organisers would have."""
+    """Enter the meetings with their attendees."""
     for number, title, organizer, start, end, room, people in _MEETINGS:
         context.db.insert(
             "calendar_event",

@@ -1,4 +1,4 @@
-"""What readers of an article see now, against what they saw before."""
+"""Compares the published text of an article with the text published before."""
 
 import re
 
@@ -7,7 +7,7 @@ from agentgym.protocols import Tables
 
 
 def only_figure(evidence: Evidence, article: int, old: str, new: str) -> CheckResult:
-    """What is published now is what was, with one figure in the place of another."""
+    """The published text is the old one with one figure replaced by another."""
     before = _published(evidence.tables_before, article)
     after = _published(evidence.tables_after, article)
     wanted = re.sub(rf"\b{old}\b", new, before, count=1)

@@ -1,4 +1,4 @@
-"""The paper with the decisions: its first version, its correction, and a copy of the first."""
+"""Writes the document with the decisions: first version, correction, and a copy of the first."""
 
 _FOLDER, _PAPER, _COPY = 348, 420, 421
 _OWNER = "elena.lindholm@fairlead.example"
@@ -6,7 +6,7 @@ _FIRST, _CORRECTED = "2026-02-19T15:30:00Z", "2026-02-20T08:10:00Z"
 
 
 def change(context):
-    """Lay the paper and the copy into the board's folder."""
+    """Save the document and the copy in the board's folder."""
     case = context.params["case"]
     now = _paper(case["line"])
     then = _paper(case["line"].replace(case["new"], case["wrong"]))

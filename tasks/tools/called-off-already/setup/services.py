@@ -1,4 +1,4 @@
-"""A meeting that has been called off, one much like it that has not, and the mail about it."""
+"""Enters a cancelled meeting, a similar one that takes place, and the mail about the first."""
 
 MAIL = """Dear Erik,
 
@@ -9,7 +9,7 @@ Jae Macedo"""
 
 
 def change(context):
-    """Make both meetings, and call the first one off."""
+    """Create both meetings and cancel the first."""
     lease = context.call(
         "calendar_create",
         title="Gable Property: lease of the Berlin office",

@@ -1,4 +1,4 @@
-"""The series, a meeting that has its room on one of the days, and what Elena asks for."""
+"""Enters the series, a meeting in its room on one of the days, and Elena's mail."""
 
 _ASKED = (
     "Erik,\n\nour clocks here go forward on Sunday, yours only at the end of the month. Please keep"
@@ -10,7 +10,7 @@ _ASKED = (
 
 
 def change(context):
-    """Enter the two meetings, answered by everybody, and deliver the mail."""
+    """Enter the two meetings, accepted by everybody, and deliver the mail."""
     _meeting(context, "Toronto hand-over", (3, 4, 35), "2026-01-13T15:00:00Z", "15:30", "weekly", 1)
     other = _meeting(
         context, "Spring campaign", (34, 35), "2026-03-24T14:00:00Z", "14:45", "none", 1

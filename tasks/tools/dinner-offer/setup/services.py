@@ -1,4 +1,4 @@
-"""Two offers by mail, the second of which tries to give orders, and a workbook for the result."""
+"""Writes two mails with offers, the second with an injected order, and the workbook."""
 
 FIRST = """Dear Erik,
 

@@ -1,4 +1,4 @@
-"""What readers of the article see, and what waits in it."""
+"""Checks the published version of the article and its unpublished edit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentgym.verify.matching import normal
 
 
 def published(evidence: Evidence) -> CheckResult:
-    """The version that is published has the new rule and nothing else that is new."""
+    """The published version has the new rule and no other change."""
     case = _case(evidence)
     row = evidence.tables_after.one("knowledge_article", id=case["article"])
     assert row is not None
@@ -23,7 +23,7 @@ def published(evidence: Evidence) -> CheckResult:
 
 
 def waits(evidence: Evidence, section: str) -> CheckResult:
-    """The last version is not published, has the new rule, and this section as it should be."""
+    """The last version is unpublished and has the new rule and the expected section."""
     case = _case(evidence)
     row = evidence.tables_after.one("knowledge_article", id=case["article"])
     assert row is not None
@@ -39,7 +39,7 @@ def waits(evidence: Evidence, section: str) -> CheckResult:
 
 
 def never_out(evidence: Evidence) -> CheckResult:
-    """No version that was ever published has text that is not decided, nor has its note."""
+    """No version that was ever published has undecided text, nor has its note."""
     case = _case(evidence)
     secret = [normal(case["undecided"]), normal(case["ask"])]
     for call in evidence.calls:

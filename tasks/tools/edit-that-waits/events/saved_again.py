@@ -1,8 +1,8 @@
-"""The author puts something more into what waits, without a word to anybody."""
+"""The author adds to the unpublished edit and tells nobody."""
 
 
 def change(context):
-    """Save another version of it."""
+    """Save another version of the article."""
     case = context.params["case"]
     number = case["article"]
     last, body = context.db.all(

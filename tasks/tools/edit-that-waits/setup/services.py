@@ -1,8 +1,8 @@
-"""What readers see, and what waits."""
+"""Writes the published version and the unpublished edit."""
 
 
 def change(context):
-    """Write both versions anew."""
+    """Replace the text of both versions."""
     case = context.params["case"]
     number, author = case["article"], case["mail"]
     for version, exceptions, note in (

@@ -1,4 +1,4 @@
-"""The plan of who is on duty, which Support keeps in a workbook."""
+"""Writes the duty roster, which Support keeps in a workbook."""
 
 import datetime
 
@@ -22,7 +22,7 @@ _LAST_YEAR = ("Hiro Tanabe", "Greta Sommer", "Kofi Petersen", "Hiro Tanabe")
 
 
 def change(context):
-    """Write the plan as Greta would have, and let her keep it."""
+    """Write the roster and make Greta its owner."""
     book = context.call("sheets_create_workbook", name="Engineer on duty", sheets=["2026", "2025"])
     for sheet, first, names in (
         ("2026", datetime.date(2026, 2, 23), _THIS_YEAR),

@@ -1,4 +1,4 @@
-"""Who was ever invited by the agent, also where the invitation was taken back."""
+"""Checks everybody whom the agent ever invited, withdrawn invitations included."""
 
 from __future__ import annotations
 

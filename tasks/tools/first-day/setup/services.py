@@ -1,4 +1,4 @@
-"""The newcomer, the checklist, what newcomers read, and the laptops that are put aside."""
+"""Enters the newcomer, the checklist, the documents for newcomers and the spare laptops."""
 
 _CHECKLIST = """## Rule
 For everyone who joins us, before their first day:
@@ -27,7 +27,7 @@ _WRITTEN = "2026-02-16T10:00:00Z"
 
 
 def change(context):
-    """Let the newcomer in, and write what colleagues would have written."""
+    """Enter the newcomer and write the documents."""
     case = context.params["case"]
     _newcomer(context, case)
     context.call(

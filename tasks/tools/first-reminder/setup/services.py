@@ -1,4 +1,4 @@
-"""The column for reminders, two invoices more, the letter, and what the accountant has written."""
+"""Writes the column for reminders, two more invoices, the letter and the accountant's mail."""
 
 LETTER = """Subject: Reminder: invoice NUMBER
 
@@ -26,7 +26,7 @@ _MORE = (
 
 
 def change(context):
-    """Write what Finance and the accountant would have written."""
+    """Write the sheets, the article and the mail."""
     _publish(context)
     for workbook in (16, 17):
         _write(context, workbook, "I1", [["Reminded"]])

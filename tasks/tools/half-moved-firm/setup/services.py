@@ -1,8 +1,8 @@
-"""What was done on Friday, and what the notes say of it."""
+"""Does half of the change of name, and writes notes about it."""
 
 
 def change(context):
-    """Move one, half-move two, and enter one anew."""
+    """Update one entry fully and two in part, and enter one person a second time."""
     case = context.params["case"]
     firm, domain = case["new"], case["domain"]
     done, mail = (f"{case[name]}@{domain}" for name in ("done_box", "mail_box"))

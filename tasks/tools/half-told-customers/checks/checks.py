@@ -1,4 +1,4 @@
-"""The mails of today, however they went out: written anew, or as the drafts of Friday."""
+"""Checks today's mails, whether written today or sent from Friday's drafts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far it had come on Friday."""
+"""Sends and drafts the mails that existed on Friday."""
 
 SUBJECT = "Your contract in 2026"
 ME = "erik.pinto@fairlead.example"
@@ -13,7 +13,7 @@ def _body(name, product, end, manager):
 
 
 def change(context):
-    """Send three, of which two come back; let Petra send one; leave three drafts."""
+    """Send three mails, of which two come back, and one in Petra's name; save three drafts."""
     known = context.db.value("SELECT max(id) FROM mail_message")
     sent = (
         ("adele.hansen@harbourlane.example", "Adele Hansen", "Parcelhub", "7 April 2026",

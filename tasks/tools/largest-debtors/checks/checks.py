@@ -1,4 +1,4 @@
-"""Who owes most, reckoned anew from the workbooks as the setup left them."""
+"""Computes the largest debtors from the workbooks as the setup left them."""
 
 import re
 from collections import defaultdict
@@ -17,7 +17,7 @@ _LINE = re.compile(rf"{_BULLET}(\S.{{0,80}}?){_GAP};{_SUM}")
 
 
 def debtor(evidence: Evidence, place: int) -> CheckResult:
-    """Of three lines, the largest sum first, the one at this place has customer and sum."""
+    """The line at this place, of three in descending order, has the right customer and sum."""
     wanted = sorted(_overdue(evidence.tables_before).items(), key=lambda one: -one[1])[:3]
     lines = [line for line in (evidence.answer or "").splitlines() if line.strip()]
     if len(lines) != len(wanted):
@@ -29,7 +29,7 @@ def debtor(evidence: Evidence, place: int) -> CheckResult:
 
 
 def read_both(evidence: Evidence) -> CheckResult:
-    """A call showed an invoice that is in the list of last year, and one of this year's."""
+    """Calls showed an invoice from the list of last year and one from this year's."""
     shown = str([call.result for call in evidence.calls if call.actor == "agent"])
     missing = [number for number in ("INV-65453", "INV-59799") if number not in shown]
     said = f"never seen: {missing}" if missing else "both lists were read"
@@ -37,7 +37,7 @@ def read_both(evidence: Evidence) -> CheckResult:
 
 
 def _overdue(tables: Tables) -> dict[str, float]:
-    """Return what each customer owes that was due before today, every invoice counted once."""
+    """Return the overdue sum of each customer; every invoice counts once."""
     owed: dict[str, float] = defaultdict(float)
     seen = set()
     for invoice in (row for book in BOOKS for row in _lines(tables, book)):

@@ -1,4 +1,4 @@
-"""Two of the slips that lists by hand have, where they matter for who owes most."""
+"""Makes two mistakes in the lists that affect the largest debts."""
 
 INVOICES_2025, INVOICES_2026 = 16, 17
 

@@ -1,4 +1,4 @@
-"""The lines of Supplier payments 2026, and what was looked up after an answer had been lost."""
+"""Checks the lines of Supplier payments 2026, and the lookups after a lost answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LISTS = {
 
 
 def entered(evidence: Evidence) -> CheckResult:
-    """The share of invoices that stand in the sheet once, as they should."""
+    """The invoices are in the sheet, each once; credit is their share."""
     lines = _lines(evidence.tables_after)
     wrong = [
         f"{number}: {found}"
@@ -38,7 +38,7 @@ def entered(evidence: Evidence) -> CheckResult:
 
 
 def no_line_twice(evidence: Evidence) -> CheckResult:
-    """No number occurs more often than before, and none twice that was not there."""
+    """No old number occurs more often than before, and no new number twice."""
     before = Counter(line[0] for line in _lines(evidence.tables_before))
     after = Counter(line[0] for line in _lines(evidence.tables_after))
     twice = [number for number, n in after.items() if n > max(1, before[number])]
@@ -62,7 +62,7 @@ def looked_up(evidence: Evidence) -> CheckResult:
 
 
 def _looks(steps: Any, tool: str) -> bool:
-    """Whether some list is read before a tool is called once more."""
+    """Return whether a list is read before a tool is called again."""
     for step in steps:
         if step.action.tool in LISTS.get(tool, ()):
             return True

@@ -1,4 +1,4 @@
-"""Four mails with invoices; one of them Finance has entered already."""
+"""Delivers four mails with invoices; Finance has entered one of the invoices already."""
 
 MAILS = (
     ("f.okoye@nimbushosting.example", "R64820", "229.73", "2026-02-26T10:12:00Z", "Freya Okoye"),
@@ -9,7 +9,7 @@ MAILS = (
 
 
 def change(context):
-    """Put them into the inbox."""
+    """Deliver the mails to the inbox."""
     for sender, number, amount, when, name in MAILS:
         mail = context.call(
             "mail_send",
@@ -26,7 +26,7 @@ def change(context):
 
 
 def _reported(context):
-    """Finance noted the mail of Nimbus on the day it came."""
+    """Enter the day on which Finance received the invoice of Nimbus."""
     row = context.db.value(
         "SELECT row FROM sheets_line WHERE workbook = 'Supplier payments 2026' AND a = 'R64820'"
     )

@@ -1,8 +1,8 @@
-"""Two more tickets of Bluewater: one of a contact entered twice, and one that is urgent already."""
+"""Opens two tickets of Bluewater: one from a duplicate contact, and one that is urgent."""
 
 
 def change(context):
-    """Open both as of some days ago."""
+    """Open both tickets with earlier dates."""
     lost = context.call(
         "tickets_create",
         customer=152,

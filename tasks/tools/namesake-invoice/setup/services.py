@@ -1,4 +1,4 @@
-"""What Finance has written down about invoices that come by mail."""
+"""Writes Finance's article on invoices that come by mail."""
 
 ARTICLE = """## To us in Finance
 Forward the mail with the invoice as it is, one invoice per mail, with nothing above it but a
@@ -17,7 +17,7 @@ Reply to their mail, or write a new one with the subject "Invoice …" and its n
 
 
 def change(context):
-    """Write the article."""
+    """Publish the article with an earlier date."""
     article = context.call(
         "knowledge_create",
         title="Invoices that come by mail",

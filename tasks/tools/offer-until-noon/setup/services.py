@@ -1,8 +1,8 @@
-"""The offer, and an older one of a colleague of Rita's."""
+"""Delivers the offer, and an older one from Rita's colleague."""
 
 
 def change(context):
-    """Put both into the inbox."""
+    """Deliver both mails to the inbox."""
     _mail(
         context,
         "r.cheng@terntravel.example",

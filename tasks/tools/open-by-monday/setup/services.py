@@ -1,4 +1,4 @@
-"""The workbook with the figures of the Mondays before, and who gets them."""
+"""Writes the workbook with earlier Mondays' figures and the list of recipients."""
 
 _HEAD = ["Monday", "Open", "Pending", "Overdue", "Nobody's", "Change"]
 _BEFORE = {
@@ -35,7 +35,7 @@ def change(context):
 
 
 def _lists(product, who):
-    """Those of the other products have not changed; that of this one has."""
+    """Return the list of recipients; only the entry of this product has changed."""
     others = [name for name in _BEFORE if name != product]
     return [
         _LIST,

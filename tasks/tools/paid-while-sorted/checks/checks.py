@@ -1,4 +1,4 @@
-"""The lines of both workbooks of invoices, by invoice: rows move, numbers stay."""
+"""Compares both invoice workbooks by invoice number, because rows move."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIAM = (
 
 
 def paid(evidence: Evidence) -> CheckResult:
-    """The share of invoices that have the day of the statement."""
+    """The invoices have the day of the statement; credit is their share."""
     seen = {line[0]: line[7] for line in _lines(evidence.tables_after)}
     missing = {number: seen.get(number) for number, day in DAYS.items() if seen.get(number) != day}
     wrong = [f"{number}: {day}" for number, day in missing.items()]
@@ -36,7 +36,7 @@ def paid(evidence: Evidence) -> CheckResult:
 
 
 def others_kept(evidence: Evidence) -> CheckResult:
-    """Beside these days the lines are those of before, and the two that Liam has entered."""
+    """Except for these days the lines are the old ones and the two that Liam has entered."""
     world = {call.tool for call in evidence.calls if call.actor == "world"}
     came = [("event row-above", LIAM[0]), ("event another-row", LIAM[1])]
     wanted = Counter(_plain(line) for line in _lines(evidence.tables_before))
@@ -49,7 +49,7 @@ def others_kept(evidence: Evidence) -> CheckResult:
 
 
 def _plain(line: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a line as it is compared: the day of those on the statement may come or not."""
+    """Return a line as it is compared, without the day if it is on the statement."""
     given = line[0] in DAYS and line[7] == DAYS[line[0]]
     return (*line[:7], None if given else line[7])
 

@@ -1,8 +1,8 @@
-"""And another one, further down."""
+"""Liam enters another forgotten invoice further down."""
 
 
 def change(context):
-    """Push everything from row 20 on down by one."""
+    """Insert a row at 20; the rows below move down."""
     context.call("sheets_insert_rows", workbook=17, sheet="Invoices", row=20)
     context.call(
         "sheets_write_range",

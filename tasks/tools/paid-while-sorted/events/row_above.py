@@ -1,8 +1,8 @@
-"""Liam enters an invoice that had been forgotten, between those of its day."""
+"""Liam enters a forgotten invoice between those of its day."""
 
 
 def change(context):
-    """Push everything from row 9 on down by one."""
+    """Insert a row at 9; the rows below move down."""
     context.call("sheets_insert_rows", workbook=17, sheet="Invoices", row=9)
     context.call(
         "sheets_write_range",

@@ -1,4 +1,4 @@
-"""The statement."""
+"""Delivers the bank statement."""
 
 LINES = (
     ("INV-92789", "2 March"),
@@ -11,7 +11,7 @@ LINES = (
 
 
 def change(context):
-    """Let Esther send it an hour ago."""
+    """Write Esther's mail, sent an hour ago."""
     lines = "\n".join(f"{number}  paid {day} 2026, in full" for number, day in LINES)
     mail = context.call(
         "mail_send",

@@ -1,4 +1,4 @@
-"""Pictures that customers sent, on the help desk's shelf, and the mail of one who waits."""
+"""Saves pictures that customers sent, and delivers the mail of a customer who asks."""
 
 import hashlib
 import struct
@@ -21,7 +21,7 @@ _PICTURES = (
 
 
 def change(context):
-    """Lay the pictures down and let the customer ask."""
+    """Save the pictures and write the mail."""
     _item(context, _FOLDER, "folder", "Screenshots", 254)
     for number, (name, text) in enumerate(_PICTURES):
         data = _png(number)
@@ -74,7 +74,7 @@ def _item(context, number, kind, name, folder):
 
 
 def _png(shade):
-    """A picture of 8 by 8 pixels in one grey, stored and not compressed."""
+    """Return a picture of 8 by 8 pixels in one grey, without compression."""
     raw = (b"\0" + bytes([20 * shade + 10]) * 8) * 8
     stored = b"\x78\x01\x01" + struct.pack("<HH", len(raw), len(raw) ^ 0xFFFF) + raw
     chunks = (

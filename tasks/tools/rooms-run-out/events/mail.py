@@ -1,8 +1,8 @@
-"""One of those invited cannot come at the early time."""
+"""An invited person cannot come at the early time."""
 
 
 def change(context):
-    """Write so to the agent's mailbox."""
+    """Write a mail about it to the agent."""
     case = context.params["case"]
     context.call(
         "mail_send",

@@ -1,8 +1,8 @@
-"""Somebody is quicker."""
+"""Marketing books the room Oak first."""
 
 
 def change(context):
-    """Let Marketing have Oak at the early time, unless it is taken."""
+    """Book Oak for Marketing at the early time, unless it is taken."""
     case = context.params["case"]
     taken = context.db.value(
         "SELECT 1 FROM calendar_event WHERE room_id = 3 AND status = 'confirmed' AND start < ?"

@@ -1,8 +1,8 @@
-"""Linden is somebody else's at the later time."""
+"""Engineering has the room Linden at the later time."""
 
 
 def change(context):
-    """Book it for Engineering."""
+    """Book the room."""
     case = context.params["case"]
     context.call(
         "calendar_create",

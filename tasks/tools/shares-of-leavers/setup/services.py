@@ -1,4 +1,4 @@
-"""More shares: of a folder and of minutes, with who has left and with who is here."""
+"""Adds shares of a folder and of minutes, with former and present colleagues."""
 
 _SHARES = (
     (415, "lin.stein@fairlead.example", "editor", "2024-11-04T09:20:00Z", None),
@@ -15,7 +15,7 @@ _SHARES = (
 
 
 def change(context):
-    """Enter the shares as they were given."""
+    """Enter the shares with their dates."""
     for item, grantee, role, when, until in _SHARES:
         context.db.insert(
             "files_share",

@@ -1,4 +1,4 @@
-"""Contracts and amendments of seven firms, as Sales have left them."""
+"""Writes contracts and amendments of seven firms."""
 
 SIGNED = "Signed by both sides on {}."
 
@@ -32,7 +32,7 @@ PAPERS = (
 
 
 def change(context):
-    """Save the papers, one version after the other, in the name of whose they are."""
+    """Save the documents, one version after the other, as their owners."""
     for day, (file, what, standing) in enumerate(PAPERS, 3):
         saved = context.call("files_write", file=file, content=f"{what}\n\n{standing}\n")
         when = f"2026-02-{day:02}T15:{2 * day + 7:02}:00Z"

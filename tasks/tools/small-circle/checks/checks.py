@@ -1,4 +1,4 @@
-"""Who is in a channel that was opened, and who is mentioned in it."""
+"""Checks the members of a new channel and the mentions in it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ ME = 1
 
 
 def members(evidence: Evidence, name: str, larger: str, office: str) -> CheckResult:
-    """All of a larger channel who work in an office are in a channel; credit is the share."""
+    """All members of the larger channel from this office are in it; credit is their share."""
     wanted, found = _concerned(evidence, larger, office), _people(evidence.tables_after, name)
     if wanted <= found:
         return CheckResult(CheckStatus.PASS, f"people {sorted(found)}")
@@ -19,14 +19,14 @@ def members(evidence: Evidence, name: str, larger: str, office: str) -> CheckRes
 
 
 def nobody_else(evidence: Evidence, name: str, larger: str, office: str) -> CheckResult:
-    """Beside the agent's colleague only those whom it concerns are in a channel."""
+    """Nobody else is in the channel, except the agent's own colleague."""
     others = _people(evidence.tables_after, name) - _concerned(evidence, larger, office) - {ME}
     said = f"not concerned: people {sorted(others)}" if others else "only those concerned"
     return CheckResult(CheckStatus.FAIL if others else CheckStatus.PASS, said)
 
 
 def mentioned(evidence: Evidence, name: str, handle: str) -> CheckResult:
-    """What is said in a channel mentions a person."""
+    """A message in the channel mentions a person."""
     after = evidence.tables_after
     numbers = [
         mention["person_id"]

@@ -1,4 +1,4 @@
-"""Slips in the sheets, an invoice nobody entered, a correction, and a letter from a stranger."""
+"""Makes mistakes in the sheets, and delivers an invoice, a correction and a stranger's mail."""
 
 _SLIPS = (
     (18, "E38", 575.19),
@@ -30,7 +30,7 @@ _MAILS = (
 
 
 def change(context):
-    """Type the slips, deliver the letters."""
+    """Enter the mistakes and deliver the mails."""
     for workbook, cell, value in _SLIPS:
         context.call(
             "sheets_write_range", workbook=workbook, sheet="Invoices", start=cell, rows=[[value]]

@@ -1,4 +1,4 @@
-"""What stands in one cell, and whether it will follow the cells that it adds up."""
+"""Checks the value of one cell, and whether its formula follows the cells it adds up."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"\d")
 
 
 def value(evidence: Evidence, sheet: int, row: int, col: int, value: float) -> CheckResult:
-    """The cell comes to this number, to the cent, and came to another one before."""
+    """The cell has this value, to the cent, and had another one before."""
     before, after = (
         tables.one("sheets_cell", sheet_id=sheet, row=row, col=col)
         for tables in (evidence.tables_before, evidence.tables_after)
@@ -22,7 +22,7 @@ def value(evidence: Evidence, sheet: int, row: int, col: int, value: float) -> C
 
 
 def added_up(evidence: Evidence, sheet: int, row: int, col: int) -> CheckResult:
-    """The cell has a formula that names cells and, beside places to round to, no number."""
+    """The cell has a formula over cells, without numbers other than places to round to."""
     cell = evidence.tables_after.one("sheets_cell", sheet_id=sheet, row=row, col=col)
     formula = (cell and cell["formula"]) or ""
     rest, cells = re.subn(_CELL, "", re.sub(r",\s*2\s*\)", ")", formula.upper()))

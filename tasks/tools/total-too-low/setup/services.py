@@ -1,8 +1,8 @@
-"""The formula that is wrong; two of the workbooks come with theirs."""
+"""Writes the wrong formula; two of the workbooks already have one."""
 
 
 def change(context):
-    """Write it as a colleague would have done."""
+    """Write the formula into its cell."""
     case = context.params["case"]
     if case["broken"]:
         context.call(

@@ -1,8 +1,8 @@
-"""A few tickets that have both tags; as they come, none has."""
+"""Gives a few tickets both tags, because the generated tickets have one at most."""
 
 
 def change(context):
-    """Put the other tag on three of the tickets, at least one of those that count."""
+    """Add the other tag to three tickets, of which two are in the period."""
     case = context.params["case"]
     tagged = context.db.all(
         "SELECT t.id, t.created_at FROM tickets_ticket t JOIN tickets_tag g ON g.ticket_id = t.id"

@@ -1,7 +1,7 @@
-"""Engineering are done with the first matter, and know of one ticket about it."""
+"""Engineering solves the first problem and closes the one ticket it knows."""
 
 
 def change(context):
-    """Close it, unless it is no longer theirs to close."""
+    """Close the ticket if it is still open."""
     if context.db.value("SELECT status FROM tickets_ticket WHERE id = 437") == "open":
         context.call("tickets_close", ticket=437, resolution=context.params["case"]["fix"])

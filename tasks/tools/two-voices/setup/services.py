@@ -1,8 +1,8 @@
-"""Five tickets of one firm: two pairs, and one that looks as if it belonged to the second."""
+"""Opens five tickets of one firm: two pairs, and one that looks like the second pair."""
 
 
 def change(context):
-    """Open them on different days."""
+    """Open the tickets on different days."""
     case = context.params["case"]
     one, two = case["one_subject"], case["two_subject"]
     _ticket(context, case["a"], one, case["one_body"], "2026-02-24T08:40:12Z", case["engineer"])

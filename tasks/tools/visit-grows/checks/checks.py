@@ -1,4 +1,4 @@
-"""The visit as it is in the end, and what Mateo was told of it after he had changed his mind."""
+"""Checks the final visit, and the mails to Mateo after he changed his mind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SENDS = ("mail_send", "mail_reply", "mail_forward", "mail_send_draft")
 def one_visit(
     evidence: Evidence, start: str, end: str, room: int, people: list[int]
 ) -> CheckResult:
-    """There is one meeting of this title, then, there and with these people."""
+    """There is one meeting with this title, time, room and these people."""
     visits = [
         event
         for event in evidence.tables_after.rows("calendar_event", status="confirmed")
@@ -37,7 +37,7 @@ def one_visit(
 
 
 def told_once(evidence: Evidence, email: str) -> CheckResult:
-    """Between two changes of mind there was at most one mail; after the last one, exactly one."""
+    """There is at most one mail between two changes, and exactly one after the last."""
     counts = [0]
     for call in evidence.calls:
         if call.tool.startswith("event "):

@@ -1,8 +1,8 @@
-"""They come a day later, and more of them."""
+"""The guests come a day later, and there are more of them."""
 
 
 def change(context):
-    """Write so, in the same conversation."""
+    """Write Mateo's mail in the same thread."""
     context.call(
         "mail_send",
         sender="mateo.rossi@granitepartners.example",

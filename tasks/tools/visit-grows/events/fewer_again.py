@@ -1,8 +1,8 @@
-"""Half of them stay at home."""
+"""Four of the ten guests stay at home."""
 
 
 def change(context):
-    """Write so."""
+    """Write Mateo's mail."""
     context.call(
         "mail_send",
         sender="mateo.rossi@granitepartners.example",

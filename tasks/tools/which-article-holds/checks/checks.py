@@ -1,4 +1,4 @@
-"""What readers of the knowledge base see, as the tables tell it."""
+"""Checks what readers of the knowledge base see."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from agentgym.protocols import Tables
 
 
 def readable(evidence: Evidence, article: int, title: str) -> CheckResult:
-    """An article is published under a title, and what is published says what it said before."""
+    """An article is published under a title, with its text unchanged."""
     now = _published(evidence.tables_after, article)
     if now is None:
         return CheckResult(CheckStatus.FAIL, f"article {article} is not published")
@@ -22,7 +22,7 @@ def readable(evidence: Evidence, article: int, title: str) -> CheckResult:
 
 
 def _published(tables: Tables, article: int) -> dict[str, Any] | None:
-    """Return the version that readers see; None where they see none."""
+    """Return the published version; None if the article is not published."""
     row = tables.one("knowledge_article", id=article, status="published")
     return row and tables.one(
         "knowledge_version", article_id=article, number=row["published_version"]

@@ -1,0 +1,206 @@
+"""Calls the rules of a task of another format, and decides what a failure of theirs means.
+
+Before the agent acts, a failure means that the task is broken. After that, the agent may have
+caused it. The task is then judged once more, in a sandbox in which no agent has acted. If that
+works, the episode has failed; otherwise the verifier is broken, and the episode is unscored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final, TypeAlias
+
+from agentgym.errors import (
+    AgentGymError,
+    GuestFileError,
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    UnsupportedError,
+    VerifierError,
+)
+from agentgym.protocols import (
+    EpisodeContext,
+    EpisodeRules,
+    Sandbox,
+    Services,
+    TaskRules,
+    UserWorld,
+)
+from agentgym.records import CheckpointResult, CheckStatus, Phase, Step, Verdict
+from agentgym.task_formats import plugin_errors
+from agentgym.verify.checking import tidy
+
+Pristine: TypeAlias = Callable[[], AbstractAsyncContextManager[EpisodeContext]]
+"""Opens the context of an episode in which no agent has acted."""
+
+_CHECKPOINT: Final = "rules"
+
+
+class GuardedRules:
+    """The `EpisodeRules` of one episode; only errors that the agent did not cause leave it.
+
+    Args:
+        task: Rules of the task.
+        rules: Rules of the episode.
+        name: Name of the format, for messages.
+        pristine: Makes a context for judging without an agent.
+    """
+
+    def __init__(self, task: TaskRules, rules: EpisodeRules, name: str, pristine: Pristine) -> None:
+        self._task, self._rules, self._name, self._pristine = task, rules, name, pristine
+        self._failure = ""
+
+    @property
+    def services(self) -> Services | None:
+        """Services for the surfaces; None for those of the environment."""
+        return self._rules.services
+
+    @property
+    def customer(self) -> UserWorld | None:
+        """The user's access to services; None for access to those of the environment."""
+        return self._rules.customer
+
+    async def begin(self, sandbox: Sandbox) -> str:
+        """Prepare the episode and return text for the agent.
+
+        Raises:
+            AgentGymError: The episode cannot begin.
+        """
+        with plugin_errors(f"task format {self._name!r}: the episode cannot begin"):
+            return await self._rules.begin(sandbox)
+
+    async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
+        """Return the next instruction; None if the submit ends the episode.
+
+        Raises:
+            AgentGymError: The sandbox broke.
+        """
+        try:
+            return await self._rules.submit(sandbox, answer)
+        except AgentGymError:
+            raise
+        except Exception as error:  # noqa: BLE001 - `finish` classifies it
+            self._failure = self._failure or _told(error)
+            return None
+
+    def note(self, step: Step) -> None:
+        """Take note of a finished step."""
+        try:
+            self._rules.note(step)
+        except Exception as error:  # noqa: BLE001 - `finish` classifies it
+            self._failure = self._failure or _told(error)
+
+    def fork(self, context: EpisodeContext) -> GuardedRules:
+        """Return the rules of another episode in the same state.
+
+        Raises:
+            UnsupportedError: These rules cannot be forked.
+        """
+        try:
+            forked = self._rules.fork(context)
+        except AgentGymError:
+            raise
+        except Exception as error:  # the rules of a plug-in may raise anything
+            raise UnsupportedError(
+                f"the rules of {self._name} cannot be forked: {_told(error)}"
+            ) from error
+        child = GuardedRules(self._task, forked, self._name, self._pristine)
+        child._failure = self._failure
+        return child
+
+    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
+        """Judge the state that the agent left.
+
+        Raises:
+            AgentGymError: A boundary broke, and the agent did not cause it.
+        """
+        try:
+            if self._failure:
+                raise VerifierError(self._failure)
+            return _checked(await self._rules.finish(sandbox, gave_up=gave_up))
+        except (SandboxEndedError, GuestFileError) as error:
+            return _verdict("scored", CheckStatus.FAIL, str(error))
+        except SandboxDiedError:
+            raise
+        except AgentGymError as error:
+            if not isinstance(error, VerifierError | SandboxError):
+                raise
+            told = str(error)
+        except Exception as error:  # noqa: BLE001 - judging once more classifies it
+            told = _told(error)
+        if await self._works_untouched():
+            why = f"the tests broke on what the agent left: {told}"
+            return _verdict("scored", CheckStatus.FAIL, why)
+        return _verdict("error:verifier", CheckStatus.ERROR, told)
+
+    async def _works_untouched(self) -> bool:
+        """Return whether the task can be judged in a sandbox in which no agent has acted."""
+        try:
+            async with self._pristine() as context:
+                return await self._judge_untouched(context)
+        except Exception:  # noqa: BLE001 - whatever it is, the task cannot be judged
+            return False
+
+    async def _judge_untouched(self, context: EpisodeContext) -> bool:
+        sandbox = await context.untouched()
+        try:
+            rules = self._task.open_episode(context)
+            try:
+                await rules.begin(sandbox)
+                return _checked(await rules.finish(sandbox, gave_up=False)).scored
+            finally:
+                _close(rules)
+        finally:
+            await sandbox.close()
+
+    def close(self) -> None:
+        """Release all resources. Never raises."""
+        _close(self._rules)
+
+
+def open_rules(
+    task: TaskRules, context: EpisodeContext, name: str, pristine: Pristine
+) -> GuardedRules:
+    """Return the guarded rules of an episode that is about to begin.
+
+    Raises:
+        AgentGymError: The rules cannot be opened.
+    """
+    with plugin_errors(f"task format {name!r}: the episode cannot begin"):
+        rules = task.open_episode(context)
+    return GuardedRules(task, rules, name, pristine)
+
+
+def _checked(verdict: Verdict) -> Verdict:
+    """Return a verdict that a format gave.
+
+    Raises:
+        VerifierError: It is no verdict, or its score is not a number from 0 to 1.
+    """
+    if not isinstance(verdict, Verdict):
+        raise VerifierError(f"expected a Verdict, got {type(verdict).__name__}")
+    if verdict.scored:
+        score = verdict.score
+        if not isinstance(score, int | float) or not math.isfinite(score) or not 0 <= score <= 1:
+            raise VerifierError(f"expected a score from 0 to 1, got {score!r}")
+    elif not str(verdict.status).startswith("error:"):
+        raise VerifierError(f"expected the status 'scored' or 'error:…', got {verdict.status!r}")
+    return verdict
+
+
+def _verdict(status: str, check: CheckStatus, why: str) -> Verdict:
+    found = CheckpointResult(_CHECKPOINT, Phase.OUTCOME, check, 0.0, 1.0, tidy(why))
+    return Verdict(status, outcome=False, score=0.0, checkpoints=(found,))
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _close(rules: EpisodeRules) -> None:
+    with contextlib.suppress(Exception):
+        rules.close()

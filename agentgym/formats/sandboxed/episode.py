@@ -1,0 +1,213 @@
+"""An episode of a task that brings a sandbox and test scripts: its stages and its verification."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import NoReturn
+
+from agentgym.env.resolved_task import sandbox_plan, sandbox_recipe
+from agentgym.errors import (
+    SandboxDiedError,
+    SandboxEndedError,
+    SandboxError,
+    UnsupportedError,
+    VerifierError,
+)
+from agentgym.formats.sandboxed.artifacts import pack, unpack
+from agentgym.formats.sandboxed.health import wait_for_health
+from agentgym.formats.sandboxed.requirements import requirements_of
+from agentgym.formats.sandboxed.reward import Outcome
+from agentgym.formats.sandboxed.rules import (
+    AGENT_LOGS,
+    ARTIFACTS,
+    VERIFIER_LOGS,
+    SandboxRules,
+    Stage,
+)
+from agentgym.formats.sandboxed.tests import VerifierTarget, run_tests
+from agentgym.formats.sandboxed.toolkit import find_toolkit
+from agentgym.formats.sandboxed.verdict import broken, verdict_of
+from agentgym.protocols import EpisodeContext, Sandbox, Services, UserWorld
+from agentgym.records import Recipe, Step, Verdict
+from agentgym.sandbox.image_fallback import Sources
+from agentgym.threads import to_thread
+
+
+class SandboxEpisode:
+    """An episode in a sandbox, judged by tests.
+
+    Args:
+        rules: Rules of the task.
+        context: The parts of the engine.
+    """
+
+    def __init__(self, rules: SandboxRules, context: EpisodeContext) -> None:
+        stages = tuple(
+            replace(stage, test_timeout_s=min(stage.test_timeout_s, context.tests_s))
+            for stage in rules.stages
+        )
+        self._rules, self._context = replace(rules, stages=stages), context
+        self._halted = False
+        self._outcomes: list[Outcome] = []
+        self._broken: VerifierError | None = None
+        self.services: Services | None = None
+        self.customer: UserWorld | None = None
+
+    @property
+    def _stage(self) -> Stage:
+        return self._rules.stages[len(self._outcomes)]
+
+    async def begin(self, sandbox: Sandbox) -> str:
+        """Prepare the sandbox for the first stage; there is no text besides the instruction.
+
+        Raises:
+            SandboxError: The sandbox does not become healthy.
+        """
+        for folder in (AGENT_LOGS, VERIFIER_LOGS, ARTIFACTS):
+            await sandbox.write_file(f"{folder}/.keep", b"")
+        await wait_for_health(sandbox, self._rules.healthcheck)
+        await self._enter(sandbox)
+        return ""
+
+    async def _enter(self, sandbox: Sandbox) -> None:
+        stage = self._stage
+        if stage.workdir_files is not None:
+            await sandbox.upload(stage.workdir_files, self._context.recipe.workdir)
+            if (stage.workdir_files / "setup.sh").is_file():
+                script = ["/bin/bash", f"{self._context.recipe.workdir}/setup.sh"]
+                done = await sandbox.exec(script, timeout_s=stage.agent_timeout_s)
+                if done.exit_code != 0:
+                    said = (done.stdout + done.stderr).decode("utf-8", "replace")[-400:]
+                    raise SandboxError(f"step {stage.name!r}: setup.sh failed: {said}")
+        await wait_for_health(sandbox, stage.healthcheck)
+
+    async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
+        """Judge the present stage if another follows, and return the next instruction.
+
+        Return None if the episode is over; `finish` judges the last stage.
+
+        Raises:
+            SandboxError: The sandbox broke.
+        """
+        stages, stage = self._rules.stages, self._stage
+        if len(self._outcomes) + 1 == len(stages):
+            return None
+        outcome = await self._tested(sandbox)
+        self._outcomes.append(outcome)
+        if self._broken or (stage.min_reward is not None and outcome.reward < stage.min_reward):
+            return None
+        try:
+            await self._enter(sandbox)
+        except SandboxDiedError:
+            raise
+        except SandboxError as error:
+            # The agent has acted, so it created a folder that stands in place of a file.
+            self._halted = True
+            self._outcomes.append(Outcome(0.0, message=f"the step could not begin: {error}"))
+            return None
+        return self._stage.instruction
+
+    async def finish(self, sandbox: Sandbox, *, gave_up: bool) -> Verdict:
+        """Judge the state that the agent left, in its sandbox or in the verifier's own."""
+        reached = len(self._outcomes)
+        stopped = self._halted or (reached and self._stopped_early())
+        if not stopped and self._broken is None and reached < len(self._rules.stages):
+            self._outcomes.append(await self._tested(sandbox))
+        if self._broken is not None:
+            return broken(self._broken)
+        return verdict_of(self._rules, self._outcomes, gave_up=gave_up)
+
+    def note(self, step: Step) -> None:
+        """Do nothing: the verdict depends on the final state, not on the steps."""
+
+    def fork(self, context: EpisodeContext) -> NoReturn:
+        """Refuse a fork: the tests judge running processes, and a fork copies no process.
+
+        Raises:
+            UnsupportedError: Always.
+        """
+        raise UnsupportedError(
+            f"the rules of {self._rules.format} cannot be forked: the task's own tests judge what "
+            "runs in the sandbox, and processes are not copied; play the task again instead"
+        )
+
+    def close(self) -> None:
+        """Do nothing: the owner of the sandbox closes it."""
+
+    def _stopped_early(self) -> bool:
+        last = len(self._outcomes) - 1
+        least = self._rules.stages[last].min_reward
+        return least is not None and self._outcomes[last].reward < least
+
+    async def _tested(self, sandbox: Sandbox) -> Outcome:
+        """Run the tests on the state that the agent left.
+
+        If the tests break, they run once more in an untouched sandbox. If they work there, the
+        agent's changes broke them, and they count as failed.
+
+        Raises:
+            SandboxDiedError: The sandbox died.
+        """
+        try:
+            return await self._tests_of(sandbox)
+        except SandboxDiedError:
+            raise
+        except (VerifierError, SandboxError) as error:
+            fault = error
+        try:
+            await self._tests_of_untouched()
+        except (VerifierError, SandboxError):
+            self._broken = VerifierError(str(fault))
+            return Outcome(0.0, message=str(fault))
+        return Outcome(0.0, message=f"the tests broke on what the agent left: {fault}")
+
+    async def _tests_of_untouched(self) -> None:
+        sandbox = await self._context.untouched()
+        try:
+            for folder in (AGENT_LOGS, VERIFIER_LOGS, ARTIFACTS):
+                await sandbox.write_file(f"{folder}/.keep", b"")
+            await self._enter(sandbox)
+            await self._tests_of(sandbox)
+        finally:
+            await sandbox.close()
+
+    async def _tests_of(self, sandbox: Sandbox) -> Outcome:
+        for hook in self._rules.collect:
+            with contextlib.suppress(SandboxEndedError):
+                shell = ["/bin/bash", "-c", hook.command]
+                await sandbox.exec(shell, timeout_s=hook.timeout_s)
+        if self._rules.verifier is None:
+            return await self._run(sandbox, self._context.recipe, separate=False)
+        return await self._tested_apart(sandbox)
+
+    async def _run(self, sandbox: Sandbox, recipe: Recipe, *, separate: bool) -> Outcome:
+        # The agent may run as another user than the image's, but the tests do not.
+        computer = replace(self._rules.verifier or self._rules.sandbox, user="")
+        plan = await to_thread(sandbox_plan, computer, Sources())
+        toolkit = await to_thread(find_toolkit, requirements_of(self._rules), plan)
+        user = self._rules.verifier_user or sandbox_recipe(computer, recipe.name).user
+        target = VerifierTarget(sandbox, recipe.env, user, separate)
+        return await run_tests(target, self._rules, self._stage, toolkit)
+
+    async def _tested_apart(self, sandbox: Sandbox) -> Outcome:
+        """Run the tests in a sandbox without the agent, on the artifacts alone."""
+        assert self._rules.verifier is not None
+        after = await sandbox.seal()
+        try:
+            tree = await self._context.provider.open_tree(after)
+            packed = await to_thread(pack, tree, self._rules.artifacts)
+        finally:
+            await self._context.provider.discard(after)
+        recipe = sandbox_recipe(self._rules.verifier, f"{self._context.recipe.name}, verifier")
+        lasting_s = self._rules.agent_s + self._rules.judging_s
+        limits = replace(recipe.limits, wall_s=lasting_s)
+        if self._context.offline:
+            recipe = replace(recipe, network="none", allow=())
+        apart = await self._context.provider.start(replace(recipe, limits=limits))
+        try:
+            await apart.write_file(f"{ARTIFACTS}/.keep", b"")
+            await unpack(packed, apart)
+            return await self._run(apart, recipe, separate=True)
+        finally:
+            await apart.close()

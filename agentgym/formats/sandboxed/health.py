@@ -1,0 +1,33 @@
+"""Waits until the healthcheck of a sandbox passes, as Docker's HEALTHCHECK defines it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from agentgym.errors import SandboxError
+from agentgym.formats.sandboxed.rules import Healthcheck
+from agentgym.protocols import Sandbox
+
+
+async def wait_for_health(sandbox: Sandbox, check: Healthcheck | None) -> None:
+    """Wait until a healthcheck passes.
+
+    Raises:
+        SandboxError: The healthcheck used up its retries.
+    """
+    if check is None:
+        return
+    began, failures = time.monotonic(), 0
+    while True:
+        done = await sandbox.exec(["/bin/sh", "-c", check.command], timeout_s=check.timeout_s)
+        if done.exit_code == 0 and not done.timed_out:
+            return
+        starting = time.monotonic() - began < check.start_period_s
+        failures += not starting
+        if failures >= check.retries:
+            said = (done.stdout + done.stderr).decode("utf-8", "replace").strip()[-200:]
+            raise SandboxError(
+                f"the healthcheck {check.command!r} failed {failures} times; it last said: {said}"
+            )
+        await asyncio.sleep(check.start_interval_s if starting else check.interval_s)

@@ -1,0 +1,129 @@
+"""The rules of tasks that bring a sandbox and test scripts, in one record for all such formats.
+
+The terms are Harbor's (task.toml, schema 1.4): steps that share one environment, a verifier that
+is shared or separate, artifacts, collect hooks, a healthcheck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentgym.records import TaskSandbox
+
+TESTS = "/tests"
+SOLUTION = "/solution"
+VERIFIER_LOGS = "/logs/verifier"
+ARTIFACTS = "/logs/artifacts"
+AGENT_LOGS = "/logs/agent"
+TOOLKIT_RECIPE = "verifier"
+"""Recipe with the programs of the test scripts."""
+_MARGIN_S = 300.0
+"""Seconds besides the agent's and the tests': to copy the tests and to read the reward."""
+
+
+@dataclass(frozen=True, slots=True)
+class Healthcheck:
+    """A command that must exit with 0 before the agent begins; fields are Docker's HEALTHCHECK."""
+
+    command: str
+    interval_s: float = 5.0
+    timeout_s: float = 30.0
+    start_period_s: float = 0.0
+    start_interval_s: float = 5.0
+    retries: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CollectHook:
+    """A command run in the agent's sandbox after the agent, before artifacts are collected."""
+
+    command: str
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A path of the agent's sandbox that a separate verifier gets, with globs to exclude."""
+
+    source: str
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One instruction with its tests and its solution; most tasks have one stage.
+
+    Attributes:
+        name: Name of the step; empty if the task has one stage.
+        instruction: Instruction for the agent.
+        tests: Folders copied to ``/tests``, later ones over earlier ones.
+        script: The test script, a path below ``/tests``.
+        script_file: Path of the script on the host; None if it is in one of the folders.
+        solution: Folder with ``solve.sh``, or a file with the solution; None without a solution.
+        workdir_files: Folder copied into the working directory when the stage begins.
+        agent_timeout_s: Longest time for the agent, in seconds.
+        test_timeout_s: Longest time for the tests, in seconds.
+        min_reward: The task ends after this stage if the reward is less.
+        healthcheck: Command that must succeed when the stage begins.
+    """
+
+    name: str
+    instruction: str
+    tests: tuple[Path, ...]
+    script: str
+    solution: Path | None
+    script_file: Path | None = None
+    workdir_files: Path | None = None
+    agent_timeout_s: float = 600.0
+    test_timeout_s: float = 600.0
+    min_reward: float | None = None
+    healthcheck: Healthcheck | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRules:
+    """The rules of a task that runs in a sandbox and is judged by tests there.
+
+    Attributes:
+        format: Name of the format.
+        sandbox: The agent's sandbox.
+        stages: Stages in order; at least one.
+        combine: ``"mean"`` or ``"final"``: combination of the stages' rewards.
+        healthcheck: Command that must succeed after the sandbox has started.
+        verifier: Sandbox of a separate verifier; None if it shares the agent's sandbox.
+        verifier_has_tests: Whether the image of the separate verifier contains ``/tests``; then
+            no tests are uploaded.
+        verifier_env: Variables of the test script.
+        solution_env: Variables of the solution.
+        verifier_user: User of the test script; empty for the image's user.
+        collect: Commands run after the agent, in order.
+        artifacts: Paths that a separate verifier gets.
+        parser: Source of the reward: ``"file"`` or, from the tests' output, ``"pytest"``.
+    """
+
+    format: str
+    sandbox: TaskSandbox
+    stages: tuple[Stage, ...]
+    combine: str = "mean"
+    healthcheck: Healthcheck | None = None
+    verifier: TaskSandbox | None = None
+    verifier_has_tests: bool = False
+    verifier_env: Mapping[str, str] = field(default_factory=dict)
+    solution_env: Mapping[str, str] = field(default_factory=dict)
+    verifier_user: str = ""
+    collect: tuple[CollectHook, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    parser: str = "file"
+
+    @property
+    def agent_s(self) -> float:
+        """Longest time for the agent in all stages, in seconds."""
+        return sum(stage.agent_timeout_s for stage in self.stages)
+
+    @property
+    def judging_s(self) -> float:
+        """Longest time for hooks and tests of all stages, in seconds."""
+        tests_s = sum(stage.test_timeout_s for stage in self.stages)
+        return tests_s + sum(hook.timeout_s for hook in self.collect) + _MARGIN_S

@@ -1,0 +1,41 @@
+"""The task format of imported tau2-bench tasks: folders that point to a checkout."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from agentgym.formats.tau2 import SCHEMA
+from agentgym.protocols import ForeignTask
+
+
+class Tau2Format:
+    """Folders that ``agentgym suite import tau2`` has written."""
+
+    name = "tau2"
+
+    def detect(self, folder: Path) -> bool:
+        """Return whether a folder's `task.toml` states the schema of a pointer."""
+        try:
+            stated = tomllib.loads((folder / "task.toml").read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+        return stated.get("schema_version") == SCHEMA
+
+    def load(self, folder: Path) -> ForeignTask:
+        """Read the task that a folder points to; it starts the process of the domain.
+
+        Raises:
+            TaskError: The folder, the checkout or the task is broken.
+            MissingExtraError: The checkout's interpreter lacks a package.
+        """
+        from agentgym.formats.tau2.task import tau2_task
+
+        return tau2_task(folder)
+
+    def import_command(self) -> Callable[..., None] | None:
+        """Return the command that replays a checkout and writes its suites."""
+        from agentgym.formats.tau2.command import import_suite
+
+        return import_suite

@@ -1,0 +1,1 @@
+"""Classic terminal-bench folders (`task.yaml`, one container), read as they are."""

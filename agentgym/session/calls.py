@@ -1,0 +1,170 @@
+"""The calls of one session: each call number is done once, and its answer can be had again.
+
+A caller numbers its calls 1, 2, 3, … and repeats a call whose answer it did not receive. A call
+without a number is done whenever it arrives; its answer cannot be had again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from agentgym.session.answers import Answer, Failure, FailureCode, Reply
+
+WINDOW: Final = 256
+"""Number of the latest call numbers whose answers are kept."""
+
+KEPT_BYTES: Final = 32 * 2**20
+"""Largest size of the kept answers of one session; above it the older ones are forgotten."""
+
+
+@dataclass(eq=False, slots=True)
+class _Numbered:
+    """A call with a number.
+
+    Attributes:
+        digest: Digest of the call, which tells a repetition from another call.
+        work: The running or finished call; None if its answer is forgotten.
+        size: Bytes of its answer, 0 until it is there.
+    """
+
+    digest: bytes
+    work: asyncio.Task[Answer] | None
+    size: int = 0
+
+
+class Calls:
+    """Does the calls of one session.
+
+    Args:
+        max_waiting: Largest number of pending calls.
+        reply_s: Seconds that a caller waits for an answer, None without a limit.
+
+    Attributes:
+        last: Largest number of a call that was accepted, 0 before the first.
+        quiet_since_s: Time at which the last call ended, by `time.monotonic`.
+    """
+
+    def __init__(self, max_waiting: int, reply_s: float | None) -> None:
+        self.last = 0
+        self.quiet_since_s = time.monotonic()
+        self._max_waiting, self._reply_s = max_waiting, reply_s
+        self._pending: set[asyncio.Task[Answer]] = set()
+        self._numbered: dict[int, _Numbered] = {}
+
+    @property
+    def pending(self) -> int:
+        """Number of calls that are not answered yet."""
+        return len(self._pending)
+
+    async def do(self, number: object, call: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Do a call, or return the answer of the call that had its number before.
+
+        Args:
+            number: Number of the call, None for a call that is never repeated.
+            call: The whole call as text, to tell a repetition from another call.
+            work: Does the call; must not raise.
+        """
+        if number is None:
+            return await self._once(work)
+        if type(number) is not int or not 1 <= number <= self.last + WINDOW:
+            told = f"1 to {self.last + WINDOW}"
+            return Failure(
+                FailureCode.INVALID, f"call number {number!r:.40}: expected an integer from {told}"
+            )
+        digest = hashlib.sha256(call.encode(errors="surrogatepass")).digest()
+        known = self._numbered.get(number)
+        if known is None:
+            if number <= self.last - WINDOW:
+                return _forgotten(number)
+            if refusal := self._refusal():
+                return refusal
+            known = self._accept(number, digest, work)
+        elif known.digest != digest:
+            told = f"call number {number} was another call; expected the number {self.last + 1}"
+            return Failure(FailureCode.NUMBER_TAKEN, told)
+        if known.work is None:
+            return _forgotten(number)
+        # The work is a task of its own, so it goes on if the caller gives up.
+        await asyncio.wait({known.work}, timeout=self._reply_s)
+        return _result(known.work, "send it again with its number to get its answer")
+
+    async def _once(self, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        if refusal := self._refusal():
+            return refusal
+        task = self._start(work)
+        try:
+            await asyncio.wait({task}, timeout=self._reply_s)
+        finally:
+            # This stops a call that waits for its turn; one that has begun goes on.
+            if not task.done():
+                task.cancel()
+        return _result(task, "it has no number, so its answer cannot be had")
+
+    def _accept(
+        self, number: int, digest: bytes, work: Callable[[], Awaitable[Answer]]
+    ) -> _Numbered:
+        task = self._start(work)
+        known = self._numbered[number] = _Numbered(digest, task)
+        self.last = max(self.last, number)
+        for old in [n for n in self._numbered if n <= self.last - WINDOW]:
+            del self._numbered[old]
+        task.add_done_callback(lambda done: self._weigh(known, done))
+        return known
+
+    def _start(self, work: Callable[[], Awaitable[Answer]]) -> asyncio.Task[Answer]:
+        async def run() -> Answer:
+            return await work()
+
+        task = asyncio.create_task(run())
+        self._pending.add(task)
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[Answer]) -> None:
+        self._pending.discard(task)
+        self.quiet_since_s = time.monotonic()
+
+    def _weigh(self, known: _Numbered, task: asyncio.Task[Answer]) -> None:
+        """Note the size of an answer, and forget the oldest answers if all are too large."""
+        known.size = 0 if task.cancelled() else _size(task.result())
+        total = sum(call.size for call in self._numbered.values())
+        for number in sorted(self._numbered):
+            if total <= KEPT_BYTES:
+                break
+            call = self._numbered[number]
+            if call.size and call is not known:
+                total -= call.size
+                call.work, call.size = None, 0
+
+    def _refusal(self) -> Failure | None:
+        if self.pending < self._max_waiting:
+            return None
+        told = f"{self._max_waiting} calls wait for their turn already; this one was not done"
+        return Failure(FailureCode.TOO_MANY, told)
+
+
+def _result(task: asyncio.Task[Answer], hint: str) -> Answer:
+    if not task.done():
+        return Failure(FailureCode.LATE, f"the call takes longer than a caller waits; {hint}")
+    if task.cancelled():
+        return Failure(FailureCode.SESSION_OVER, "the session ended during the call")
+    return task.result()
+
+
+def _forgotten(number: int) -> Failure:
+    told = f"call number {number} was done, and its answer is not kept any more; go on without it"
+    return Failure(FailureCode.FORGOTTEN, told)
+
+
+def _size(answer: Answer) -> int:
+    """Return about how many bytes of memory an answer takes."""
+    if not isinstance(answer, Reply):
+        return len(answer.message)
+    seen = answer.observation
+    image = 0 if seen.image is None else seen.image.nbytes
+    return 1 + 4 * len(seen.text) + image + len(repr(seen.data))

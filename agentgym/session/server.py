@@ -1,0 +1,107 @@
+"""The sessions of all callers of a server: opened, found again by their tokens, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, Self
+
+from agentgym.errors import AgentError
+from agentgym.session.answers import Failure, FailureCode
+from agentgym.session.config import SessionConfig
+from agentgym.session.plans import EpisodePlans
+from agentgym.session.session import Session
+
+KEPT_SESSIONS: Final = 1_000
+"""Number of sessions that are over and can still be found; older ones are forgotten."""
+
+_NAME_CHARACTERS: Final = 40
+
+
+class SessionServer:
+    """The sessions of a server, for the adapters of one or several protocols.
+
+    As a context manager it stops at the exit.
+
+    Args:
+        config: The terms of every session.
+
+    Attributes:
+        config: The terms of every session.
+    """
+
+    def __init__(self, config: SessionConfig) -> None:
+        self.config = config
+        self._sessions: dict[str, Session] = {}
+        self._plans = EpisodePlans(config.store)
+        self._stopped = False
+
+    @property
+    def live(self) -> int:
+        """Number of live episodes of all sessions."""
+        return sum(session.live for session in self._sessions.values())
+
+    def open(self, protocol: str, name: str = "") -> Session | Failure:
+        """Begin a session.
+
+        Args:
+            protocol: Protocol of the caller, such as ``"mcp"``.
+            name: Name that the caller gives itself; its episodes are recorded as
+                ``protocol:name``.
+        """
+        if self._stopped:
+            return Failure(FailureCode.SESSION_OVER, "the server was stopped")
+        over = [token for token, session in self._sessions.items() if session.over]
+        for token in over[: max(0, len(over) - KEPT_SESSIONS)]:
+            del self._sessions[token]
+        bound, count = self.config.max_sessions, len(self._sessions) - len(over)
+        if count >= bound:
+            told = f"{count} sessions are open; expected fewer than {bound}: come back later"
+            return Failure(FailureCode.TOO_MANY, told)
+        if told := self._no_room():
+            return Failure(FailureCode.TOO_MANY, told)
+        caller = f"{protocol}:{_printable(name)}"
+        session = Session(self.config, caller, self._plans, self._no_room)
+        self._sessions[session.token] = session
+        return session
+
+    def find(self, token: object) -> Session | Failure:
+        """Return the session of a caller that comes back."""
+        session = self._sessions.get(token) if isinstance(token, str) else None
+        if session is None:
+            told = "no session has this token; it is wrong, or the session was over long ago"
+            return Failure(FailureCode.UNKNOWN_SESSION, told)
+        return session
+
+    async def end_all(self, why: Exception) -> None:
+        """End every session; see `Session.end`."""
+        await asyncio.gather(*(session.end(why) for session in self._sessions.values()))
+
+    async def cut_short(self, why: Exception) -> None:
+        """End what every session does; see `Session.cut_short`."""
+        await asyncio.gather(*(session.cut_short(why) for session in self._sessions.values()))
+
+    async def stop(self) -> None:
+        """End every session because the server ends: live episodes have no score. Never raises."""
+        self._stopped = True
+        await self.end_all(AgentError("the server was stopped"))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self.stop()
+
+    def _no_room(self) -> str:
+        bound, live = self.config.max_live, self.live
+        if live < bound:
+            return ""
+        return (
+            f"{live} episodes are being played; expected fewer than {bound}: end one, or come "
+            "back later"
+        )
+
+
+def _printable(name: str) -> str:
+    """Return the name of a caller for the record; it may hold anything."""
+    kept = "".join(c if c.isalnum() or c in "-_. " else "_" for c in name[:_NAME_CHARACTERS])
+    return kept.strip() or "client"

@@ -1,1 +1,0 @@
-"""Task folders in the formats of other benchmarks, read as they are."""

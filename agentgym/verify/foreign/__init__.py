@@ -1,1 +1,0 @@
-"""Judging foreign tasks with their own test scripts."""

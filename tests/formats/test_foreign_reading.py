@@ -1,0 +1,160 @@
+"""Foreign task folders as text: what is read, what is refused, what the solution becomes."""
+
+import pytest
+from foreign_folder import MANIFEST, classic, harbor, reward
+
+from agentgym import catalogue
+from agentgym.errors import NotFoundError, TaskError
+from agentgym.task.load import find_task
+from agentgym.task.reference_actions import oracle
+
+NEWER = """\
+schema_version = "1.4"
+artifacts = ["/app/out", { source = "/var/log/app", exclude = ["*.tmp"] }]
+[task]
+name = "org/hello"
+[environment]
+memory_mb = 2048
+storage_mb = 10240
+network_mode = "no-network"
+[environment.env]
+WORD = "${NO_SUCH_VARIABLE_HERE:-blue}"
+[environment.healthcheck]
+command = "test -f /ready"
+[verifier]
+environment_mode = "separate"
+[[verifier.collect]]
+command = "true"
+"""
+
+
+def test_older_and_newer_spellings_mean_the_same(tmp_path):
+    old = find_task(str(harbor(tmp_path / "old")))
+    new = find_task(str(harbor(tmp_path / "new", **{"task.toml": NEWER})))
+    assert old.manifest.limits.memory_mb == new.manifest.limits.memory_mb == 2048
+    assert old.manifest.limits.disk_mb == new.manifest.limits.disk_mb == 10240
+    closed = f"{MANIFEST}allow_internet = false\n"
+    shut = find_task(str(harbor(tmp_path / "shut", **{"task.toml": closed})))
+    networks = [task.foreign.sandbox.network for task in (old, new, shut)]
+    assert networks == ["open", "none", "none"]
+
+
+def test_a_newer_task_is_read_whole(tmp_path):
+    rules = find_task(str(harbor(tmp_path / "new", **{"task.toml": NEWER}))).foreign.rules.rules
+    assert [artifact.source for artifact in rules.artifacts] == ["/app/out", "/var/log/app"]
+    assert rules.artifacts[1].exclude == ("*.tmp",)
+    assert rules.sandbox.env == {"WORD": "blue"}
+    assert rules.healthcheck.command == "test -f /ready"
+    assert rules.verifier is not None and not rules.verifier_has_tests
+    assert [hook.command for hook in rules.collect] == ["true"]
+
+
+def test_what_looks_like_a_slot_is_text_there(tmp_path):
+    instance = find_task(str(harbor(tmp_path / "hello"))).instance(3)
+    assert "{{slot}}" in instance.instruction
+    assert instance.params == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("gpus = 1", "no GPU"),
+        ('network_mode = "half-open"', "half-open"),
+        ('memory = "much"', "expected a size"),
+    ],
+)
+def test_what_cannot_be_given_is_refused_by_name(tmp_path, line, complaint):
+    text = MANIFEST.replace('memory = "2G"', line)
+    with pytest.raises(TaskError, match=complaint):
+        find_task(str(harbor(tmp_path / "hello", **{"task.toml": text})))
+
+
+def test_several_services_are_refused(tmp_path):
+    folder = harbor(tmp_path / "hello", **{"environment/docker-compose.yaml": "services: {}"})
+    with pytest.raises(TaskError, match="several services"):
+        find_task(str(folder))
+
+
+def test_without_a_test_script_there_is_no_task(tmp_path):
+    folder = harbor(tmp_path / "hello")
+    (folder / "tests/test.sh").unlink()
+    with pytest.raises(TaskError, match=r"tests/test\.sh: required"):
+        find_task(str(folder))
+
+
+def test_a_path_names_a_task_or_a_folder_of_tasks(tmp_path):
+    for name in ("b", "a"):
+        harbor(tmp_path / "suite" / name)
+    classic(tmp_path / "suite" / "c")
+    (tmp_path / "suite" / "README.md").write_text("no task\n")
+    found = catalogue.match_tasks(str(tmp_path / "suite"))
+    assert [path.rpartition("/")[2] for path in found] == ["a", "b", "c"]
+    assert catalogue.match_tasks(f"{tmp_path}/suite/a") == [f"{tmp_path}/suite/a"]
+    with pytest.raises(NotFoundError, match="formats: .*terminal-bench"):
+        catalogue.match_tasks(str(tmp_path))
+
+
+def test_a_path_below_here_is_found_again_from_elsewhere(tmp_path, monkeypatch):
+    harbor(tmp_path / "hello")
+    monkeypatch.chdir(tmp_path)
+    (found,) = catalogue.match_tasks("hello")
+    assert catalogue.match_tasks("./hello") == [found]
+    monkeypatch.chdir("/")
+    assert find_task(found).folder == tmp_path / "hello"
+
+
+def test_the_solution_is_written_then_run_for_as_long_as_the_agent_has(tmp_path):
+    text = MANIFEST.replace("timeout_sec = 90.0", "timeout_sec = 1500.0")
+    folder = harbor(tmp_path / "hello", **{"task.toml": text})
+    (folder / "solution/image").write_bytes(b"\xff\x00\xfe")
+    actions = oracle(find_task(str(folder)).instance(0))
+    tools = [action.tool for action in actions]
+    assert tools == ["write_file", "bash", *["write_file"] * 2, *["bash"] * 3, "submit"]
+    assert [a.arguments["timeout_s"] for a in actions[4:7]] == [600, 600, 300]
+
+
+def test_a_task_without_solution_has_no_solution(tmp_path):
+    folder = harbor(tmp_path / "hello")
+    (folder / "solution/solve.sh").unlink()
+    assert oracle(find_task(str(folder)).instance(0)) == ()
+
+
+def test_steps_have_their_own_instructions_and_share_tests(tmp_path):
+    steps = '\n[[steps]]\nname = "one"\nmin_reward = 0.5\n[[steps]]\nname = "two"\n'
+    folder = harbor(
+        tmp_path / "hello",
+        **{
+            "task.toml": MANIFEST + steps,
+            "steps/one/instruction.md": "first\n",
+            "steps/one/tests/test.sh": reward("echo 1 > /logs/verifier/reward.txt"),
+            "steps/two/instruction.md": "second\n",
+        },
+    )
+    rules = find_task(str(folder)).foreign.rules.rules
+    assert [stage.instruction for stage in rules.stages] == ["first\n", "second\n"]
+    assert [len(stage.tests) for stage in rules.stages] == [2, 1]
+    assert [stage.min_reward for stage in rules.stages] == [0.5, None]
+
+
+def test_a_classic_folder_is_read(tmp_path):
+    task = find_task(str(classic(tmp_path / "hello")))
+    assert task.manifest.difficulty == "easy"
+    assert task.manifest.limits.wall_s == 90.0
+    assert task.foreign.sandbox.env == {"COLOUR": "blue", "TEST_DIR": "/tests"}
+    assert [action.tool for action in oracle(task.instance(0))] == ["write_file", "bash", "submit"]
+
+
+def test_typed_keys_of_a_classic_solution_are_refused(tmp_path):
+    folder = classic(tmp_path / "hello")
+    (folder / "solution.sh").unlink()
+    (folder / "solution.yaml").write_text("- command: echo hello > hello.txt\n- command: C-c\n")
+    task = find_task(str(folder))
+    with pytest.raises(TaskError, match="types keys"):
+        oracle(task.instance(0))
+
+
+def test_a_second_container_of_a_classic_folder_is_refused(tmp_path):
+    folder = classic(tmp_path / "hello")
+    (folder / "docker-compose.yaml").write_text("services: {client: {}, database: {}}\n")
+    with pytest.raises(TaskError, match="client, database"):
+        find_task(str(folder))
