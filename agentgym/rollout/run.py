@@ -39,6 +39,7 @@ class EpisodeResult:
         duration_s: Wall time of the whole.
         error: Why it has no score, or how its policy failed; else empty.
         truncated: A bound on its steps or its wall time ended it.
+        refused: Completions that led to no step; None if they are not known.
     """
 
     verdict: Verdict
@@ -48,6 +49,7 @@ class EpisodeResult:
     duration_s: float
     error: str
     truncated: bool = False
+    refused: tuple[Generation, ...] | None = ()
 
 
 async def run_episode(
@@ -164,6 +166,7 @@ class Rollout:
             duration_s=time.monotonic() - self._began,
             error=ending.reason,
             truncated=ending.truncated,
+            refused=self._refused_generations,
         )
         if self.recording is not None:
             await self.recording.finish(
