@@ -45,7 +45,7 @@ _CREDENTIALS = struct.Struct("3i")
 _START_S = 30.0
 _LOOK_S = 1.0
 _END_S = 2.0
-_DOOR = "/run/agentgym/door"
+_ENTRY = "/run/agentgym/entry"
 # Docker mounts a file over this path in any case, so agentgym mounts its own.
 _HOSTNAME = "/etc/hostname"
 
@@ -91,7 +91,7 @@ class DockerSandbox(Supervised):
         self._store.hold(image)
         self._image = image
         self._ended_by = ""
-        listener = self._open_door()
+        listener = self._open_entry()
         try:
             self._launching = asyncio.ensure_future(to_thread(self._launch))
             # A thread cannot be cancelled, so `close` waits for it and removes its container.
@@ -101,7 +101,7 @@ class DockerSandbox(Supervised):
             listener.close()
             # The supervisor installs its filter before it connects.
             for name in ("socket", "filter"):
-                (self._room / "door" / name).unlink(missing_ok=True)
+                (self._room / "entry" / name).unlink(missing_ok=True)
         self._channel = await Channel.open(sock, self.id)
         try:
             async with asyncio.timeout(_START_S):
@@ -111,8 +111,8 @@ class DockerSandbox(Supervised):
         self._channel.on_close(self._lost)
         await self._furnish(self._store.disk)
 
-    def _open_door(self) -> socket.socket:
-        folder = self._room / "door"
+    def _open_entry(self) -> socket.socket:
+        folder = self._room / "entry"
         folder.mkdir(exist_ok=True)
         listener = socket.socket(socket.AF_UNIX)
         listener.setblocking(False)
@@ -137,13 +137,13 @@ class DockerSandbox(Supervised):
             empty = self._room / "empty"
             empty.mkdir(mode=0o755, exist_ok=True)
             binds += [f"{empty}:{path}:ro" for path in hidden]
-        binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/door:{_DOOR}:ro"]
-        command = [*store.runtime.command(), f"{_DOOR}/socket"]
+        binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/entry:{_ENTRY}:ro"]
+        command = [*store.runtime.command(), f"{_ENTRY}/socket"]
         program = filter_program()
         if program is not None:
             # In a file, because every `ps` inside shows the arguments of PID 1.
-            (self._room / "door/filter").write_bytes(program)
-            command.append(f"{_DOOR}/filter")
+            (self._room / "entry/filter").write_bytes(program)
+            command.append(f"{_ENTRY}/filter")
         self._hostname.unlink(missing_ok=True)
         found = Stack(below, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
         if found is not None and stat.S_ISREG(found[1].st_mode):

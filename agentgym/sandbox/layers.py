@@ -86,18 +86,18 @@ class Stack:
         todo = [part for part in reversed(path.split("/")) if part]
         links = 0
         # The directories on the way down: guest path and the merged directories.
-        trail: list[tuple[str, list[str]]] = [("", self.layers)]
+        parents: list[tuple[str, list[str]]] = [("", self.layers)]
         found: tuple[list[str], os.stat_result] | None = self._root()
         while todo:
             name = todo.pop()
             if name == ".":
                 continue
             if name == "..":
-                if len(trail) > 1:
-                    trail.pop()
-                found = (trail[-1][1], os.lstat(trail[-1][1][0]))
+                if len(parents) > 1:
+                    parents.pop()
+                found = (parents[-1][1], os.lstat(parents[-1][1][0]))
                 continue
-            parent, folders = trail[-1]
+            parent, folders = parents[-1]
             here = f"{parent}/{name}"
             found = self.step(folders, name, here)
             if found is None:
@@ -108,14 +108,14 @@ class Stack:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
                 target = os.readlink(found[0][0])
                 if target.startswith("/"):
-                    del trail[1:]
-                found = (trail[-1][1], os.lstat(trail[-1][1][0]))
+                    del parents[1:]
+                found = (parents[-1][1], os.lstat(parents[-1][1][0]))
                 todo += [part for part in reversed(target.split("/")) if part]
                 continue
             if not stat.S_ISDIR(found[1].st_mode):
                 return here, (None if todo else found)
-            trail.append((here, found[0]))
-        return trail[-1][0] or "/", found
+            parents.append((here, found[0]))
+        return parents[-1][0] or "/", found
 
     def _root(self) -> tuple[list[str], os.stat_result]:
         return self.layers, os.lstat(self.layers[0])
