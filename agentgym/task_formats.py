@@ -6,6 +6,7 @@ a plug-in, so a broken plug-in cannot stop agentgym's own tasks.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,7 +81,7 @@ def find_format(folder: Path) -> TaskFormat | None:
         TaskError: Several formats recognise the folder.
         PluginError: A format fails, and no other format recognises the folder.
     """
-    if _is_own(folder):
+    if not os.path.isdir(folder) or _is_own(folder):
         return None
     claims: list[TaskFormat] = []
     failures: list[AgentGymError] = []

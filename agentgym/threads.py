@@ -84,7 +84,7 @@ os.register_at_fork(after_in_child=_forget_all)
 FILES: Final = Threads(_FILE_THREADS, "agentgym-files")
 """For calls that wait for files, other processes or a daemon."""
 
-SERVICES: Final = Threads(4, "agentgym-services")
+COMPUTING: Final = Threads(4, "agentgym-computing")
 """For calls that compute in this process; more threads would only share the interpreter's lock."""
 
 to_thread: Final = FILES.run

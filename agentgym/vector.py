@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 
 from agentgym.env.environment import Environment
 from agentgym.env.gym_recording import open_recordings
+from agentgym.env.kept_states import KeptStates
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
 from agentgym.env.registration import shared_provider
@@ -36,6 +37,8 @@ def make(
     pool: int | None = None,
     record: str | Path | None = None,
     record_as: str = "gym",
+    keep_states: str | None = None,
+    keep_states_mb: int | None = None,
 ) -> VectorEnvironment:
     """Make a vector environment. Lanes of the same task share its environment.
 
@@ -67,6 +70,10 @@ def make(
             a new one, or one that was made this way. Other environments of the process may share
             it.
         record_as: Name of the agent in that run.
+        keep_states: Episodes whose final states the run keeps, for ``agentgym regrade``: ``"all"``,
+            ``"failed"`` or ``"none"``. None: as the run says, a new one keeps all.
+        keep_states_mb: Largest size of these states together, in megabytes. None: as the run says,
+            in a new one 1024.
 
     Returns:
         The vector environment. An episode that cannot be scored ends its lane with
@@ -86,6 +93,8 @@ def make(
     ahead = count if pool is None else pool
     if not isinstance(ahead, int) or isinstance(ahead, bool) or ahead < 0:
         raise ConfigError(f"pool: expected None or an integer from 0 on, got {pool!r}")
+    kept = KeptStates(keep_states, keep_states_mb)
+    kept.check(recorded=record is not None)
     # The provider serves other environments of the process, too, so it stays open.
     provider = PooledProvider(
         shared_provider(portal(), sandbox), size=ahead, memory_mb=spare_memory_mb(), owned=False
@@ -112,7 +121,9 @@ def make(
 
     each = [(name, made[name]) for name in lanes]
     recordings = portal().run(
-        open_recordings(record, each, agent=record_as, sandbox=sandbox, max_steps=max_steps)
+        open_recordings(
+            *(record, each), agent=record_as, sandbox=sandbox, max_steps=max_steps, kept=kept
+        )
     )
     try:
         return make_lanes(recordings=recordings)

@@ -27,7 +27,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_built_ins_stand_in_the_same_door() -> None:
+def test_the_built_ins_are_entry_points_too() -> None:
     assert {"bubblewrap", "docker"} <= set(plugins.names("agentgym.sandboxes"))
     assert "shell" in plugins.names("agentgym.surfaces")
     assert {"effect", "llm", "loops"} <= set(plugins.names("agentgym.step_graders"))

@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from agentgym.threads import SERVICES
+from agentgym.threads import COMPUTING
 
 
 async def test_the_loop_goes_on_while_a_call_is_made():
     gate = threading.Event()
-    call = asyncio.create_task(SERVICES.finish(lambda: gate.wait(20)))
+    call = asyncio.create_task(COMPUTING.finish(lambda: gate.wait(20)))
     await asyncio.sleep(0)
     gate.set()
     assert await call is True
@@ -25,7 +25,7 @@ async def test_who_is_cancelled_waits_until_the_call_has_ended():
         gate.wait(20)
         done.append(True)
 
-    call = asyncio.create_task(SERVICES.finish(work))
+    call = asyncio.create_task(COMPUTING.finish(work))
     while not begun.is_set():
         await asyncio.sleep(0.001)
     call.cancel()
@@ -39,15 +39,15 @@ async def test_who_is_cancelled_waits_until_the_call_has_ended():
 
 async def test_what_a_call_raises_is_raised():
     with pytest.raises(ZeroDivisionError):
-        await SERVICES.finish(lambda: 1 / 0)
+        await COMPUTING.finish(lambda: 1 / 0)
 
 
 def answer(pipe):
-    pipe.send(asyncio.run(SERVICES.finish(lambda: 42)))
+    pipe.send(asyncio.run(COMPUTING.finish(lambda: 42)))
 
 
 def test_a_forked_process_has_threads_of_its_own():
-    assert asyncio.run(SERVICES.finish(lambda: 41)) == 41
+    assert asyncio.run(COMPUTING.finish(lambda: 41)) == 41
     ours, theirs = multiprocessing.Pipe()
     forked = multiprocessing.get_context("fork").Process(target=answer, args=(theirs,))
     forked.start()

@@ -11,7 +11,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentgym.agents.dialogue import Turn, opening, render, turns
+from agentgym.agents.dialogue import Pictures, Turn, opening, render, turns
+from agentgym.chat.picture import picture_part
 from agentgym.chat.toolcalls import ChatMessage
 from agentgym.records import Briefing, Json, Observation, Step
 
@@ -27,6 +28,7 @@ def compose(
     budget: int,
     *,
     several: bool = False,
+    pictures: Pictures = picture_part,
 ) -> tuple[list[ChatMessage], int]:
     """Return the dialogue of an episode so far, and its estimated size in tokens.
 
@@ -36,12 +38,14 @@ def compose(
         history: The steps taken.
         budget: Tokens for the dialogue; the opening and the last calls are always included.
         several: Whether the model is told that a reply may make several calls.
+        pictures: Makes the parts of images.
     """
     every = turns(history)
-    fixed = text_tokens(opening(briefing, None))
+    fixed = text_tokens(opening(briefing, None, pictures))
     kept = fit(every, budget - fixed)
-    messages = opening(briefing, first, left_out=len(every) - len(kept), several=several)
-    messages += render(kept)
+    left_out = len(every) - len(kept)
+    messages = opening(briefing, first, pictures, left_out, several=several)
+    messages += render(kept, pictures)
     return messages, fixed + sum(map(turn_tokens, kept))
 
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from agentgym.agents.batch import place, reply_of
 from agentgym.chat.completion import Message, ToolCall
-from agentgym.chat.picture import picture_part
 from agentgym.chat.toolcalls import ChatMessage
 from agentgym.records import Briefing, Image, Json, Observation, Step
 
 IMAGES_KEPT = 3
+
+Pictures: TypeAlias = Callable[[Image], dict[str, Json]]
+"""Returns the content part of a message that shows an image."""
 
 SYSTEM = """\
 You work through the tools you are given. What you do with them is real.
@@ -66,13 +69,19 @@ def turns(history: Sequence[Step]) -> list[Turn]:
 
 
 def opening(
-    briefing: Briefing, first: Observation | None, left_out: int = 0, *, several: bool = False
+    briefing: Briefing,
+    first: Observation | None,
+    pictures: Pictures,
+    left_out: int = 0,
+    *,
+    several: bool = False,
 ) -> list[ChatMessage]:
     """Return the system prompt and the instruction.
 
     Args:
         briefing: Briefing of the episode.
         first: The observation after reset, if the agent acts on it now.
+        pictures: Makes the parts of images.
         left_out: Number of steps at the beginning of the history that the dialogue lacks.
         several: Whether the model is told that a reply may make several calls.
     """
@@ -83,11 +92,11 @@ def opening(
     image = first.image if first is not None else None
     return [
         {"role": "system", "content": SYSTEM.format(calls=calls, max_steps=briefing.max_steps)},
-        {"role": "user", "content": text if image is None else _picture(text, image)},
+        {"role": "user", "content": text if image is None else _picture(text, pictures(image))},
     ]
 
 
-def render(kept: Sequence[Turn]) -> list[ChatMessage]:
+def render(kept: Sequence[Turn], pictures: Pictures) -> list[ChatMessage]:
     """Return the messages of turns: each reply with its calls, their results, their images."""
     messages: list[ChatMessage] = []
     for reply in _replies(kept):
@@ -98,7 +107,7 @@ def render(kept: Sequence[Turn]) -> list[ChatMessage]:
         for turn in reply:
             if turn.image is not None:
                 # The API takes images in user messages only, and those after all results.
-                shown = _picture("It shows this picture:", turn.image)
+                shown = _picture("It shows this picture:", pictures(turn.image))
                 messages.append({"role": "user", "content": shown})
     return messages
 
@@ -153,5 +162,5 @@ def _turn(history: Sequence[Step], number: int, *, seen: bool) -> Turn:
     return Turn(call, call_id, step.observation.text, image, which)
 
 
-def _picture(text: str, image: Image) -> list[Json]:
-    return [{"type": "text", "text": text}, picture_part(image)]
+def _picture(text: str, part: dict[str, Json]) -> list[Json]:
+    return [{"type": "text", "text": text}, part]

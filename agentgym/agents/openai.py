@@ -7,6 +7,7 @@ which failure is the model's own. Transport is in `endpoint`, the dialogue in `d
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from agentgym.chat.endpoint import (
     Endpoint,
     EndpointError,
 )
+from agentgym.chat.picture import RecentPictures
 from agentgym.chat.spec import read_model
 from agentgym.chat.toolcalls import (
     ChatMessage,
@@ -41,6 +43,7 @@ from agentgym.records import (
     TokenUsage,
     ToolSpec,
 )
+from agentgym.threads import COMPUTING
 
 ASKS = 3
 EXAMPLE = "openai:gpt-x?stream=true&temperature=0"
@@ -122,6 +125,7 @@ class OpenAIAgent:
         self._address = Address.from_environment("agent 'openai'")
         self._endpoint: Endpoint | None = None
         self._length_name = "max_tokens"
+        self._pictures = RecentPictures()
 
     async def start(self, briefing: Briefing) -> None:
         """Take the instruction."""
@@ -225,11 +229,20 @@ class OpenAIAgent:
         first = None if history else observation
         several = self._options.parallel_tool_calls is True
         budget = self._options.context_tokens - text_tokens(request["tools"])
-        messages, size = compose(self._briefing, first, history, budget, several=several)
+        composing = functools.partial(
+            compose,
+            self._briefing,
+            first,
+            history,
+            several=several,
+            pictures=self._pictures.part,
+        )
+        # Pictures are compressed, and other episodes share the loop.
+        messages, size = await COMPUTING.run(composing, budget)
         try:
             return await self._send({**request, "messages": messages + corrections})
         except ContextLengthError:
-            messages, _ = compose(self._briefing, first, history, size // 2, several=several)
+            messages, _ = await COMPUTING.run(composing, size // 2)
             return await self._send({**request, "messages": messages + corrections})
 
     async def _send(self, request: dict[str, Any]) -> Completion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,9 +30,9 @@ def task_folders(patterns: Sequence[str]) -> list[Path]:
         return _below(Path("tasks"))
     found: dict[Path, None] = {}
     for pattern in patterns:
-        path = Path(pattern).expanduser()
-        is_path = pattern.startswith((".", "/", "~")) and path.is_dir()
-        if is_path or (path / "task.toml").is_file():
+        path = Path(os.path.expanduser(pattern))
+        is_path = pattern.startswith((".", "/", "~")) and os.path.isdir(path)
+        if is_path or os.path.isfile(path / "task.toml"):
             found.update(dict.fromkeys(_below(path)))
         else:
             ids = catalogue.match_tasks(pattern)

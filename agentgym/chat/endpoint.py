@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentgym.chat.answers import ErrorAnswer, refuse_error_answers
+from agentgym.chat.answers import ErrorAnswer
 from agentgym.chat.completion import (
     MOST_CHARACTERS,
     Completion,
@@ -25,9 +25,11 @@ from agentgym.chat.completion import (
     encodable,
     read_json,
 )
+from agentgym.chat.connections import give_back, lend
 from agentgym.chat.refusals import Refusal, read_refusal
 from agentgym.chat.stream import EventStream
 from agentgym.errors import ConfigError
+from agentgym.threads import COMPUTING
 
 if TYPE_CHECKING:  # Importing it takes half a second, and most runs ask no endpoint.
     import openai
@@ -153,7 +155,7 @@ class Address:
 
 
 class Endpoint:
-    """A client of one endpoint.
+    """A client of one endpoint. All clients of an address on one event loop share connections.
 
     Args:
         address: Address to connect to.
@@ -162,23 +164,12 @@ class Endpoint:
     """
 
     def __init__(self, address: Address, *, timeout_s: float, retries: int) -> None:
-        import openai
-
         # A password in the address must not reach error messages, which are recorded.
         self._url = re.sub(r"//[^/@]*@", "//", address.url) + "/chat/completions"
         self._address = address
         self._timeout_s = timeout_s
         self._retries = retries
-        self._client = openai.AsyncOpenAI(
-            base_url=address.url,
-            api_key=address.key,
-            max_retries=0,
-            # A failed connection is told apart from a reply that does not end.
-            timeout=openai.Timeout(None, connect=min(CONNECT_S, timeout_s * 0.9)),
-            http_client=openai.DefaultAsyncHttpxClient(
-                event_hooks={"response": [refuse_error_answers]}
-            ),
-        )
+        self._client: openai.AsyncOpenAI | None = None
 
     async def complete(self, request: Mapping[str, Any]) -> Completion:
         """Send a chat-completions request and return the reply.
@@ -189,7 +180,8 @@ class Endpoint:
             EndlessReplyError: The reply is too long, or was not complete by the deadline.
             EndpointError: The server refused, sent an unusable reply, or kept failing.
         """
-        request = encodable(request)
+        # A long dialogue takes milliseconds, and other episodes share the loop.
+        request = await COMPUTING.run(encodable, request)
         attempt = 1
         failed: _AttemptError | None = None
         try:
@@ -210,8 +202,26 @@ class Endpoint:
             ) from error
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+        """Give back the connections, which other clients of the address may still use."""
+        client, self._client = self._client, None
+        if client is not None:
+            await give_back(self._address.url, self._address.key)
+
+    def _connected(self) -> openai.AsyncOpenAI:
+        """Return the client of the SDK, made by the first request."""
+        import openai
+
+        if self._client is None:
+            address = self._address
+            self._client = openai.AsyncOpenAI(
+                base_url=address.url,
+                api_key=address.key,
+                max_retries=0,
+                # A failed connection is told apart from a reply that does not end.
+                timeout=openai.Timeout(None, connect=min(CONNECT_S, self._timeout_s * 0.9)),
+                http_client=lend(address.url, address.key),
+            )
+        return self._client
 
     async def _wait(self, failure: _AttemptError, attempt: int, deadline: asyncio.Timeout) -> None:
         """Wait before the next attempt, or raise if there should be no other attempt."""
@@ -233,9 +243,13 @@ class Endpoint:
     async def _attempt(self, request: Mapping[str, Any]) -> Completion:
         import openai
 
-        create = self._client.chat.completions.with_streaming_response.create
+        body = {**request, **request.get("extra_body", {})}
+        body.pop("extra_body", None)
+        create = self._connected().chat.completions.with_streaming_response.create
         try:
-            async with create(**request) as response:
+            # The SDK checks each field of its own arguments, 80 ms for a dialogue of 200 steps. An
+            # extra body is sent as it is.
+            async with create(model="", messages=[], extra_body=body) as response:
                 return await self._read(response)
         except ErrorAnswer as answer:
             raise self._refused(answer) from answer

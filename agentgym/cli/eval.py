@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shlex
 import signal
 from dataclasses import replace
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class KeptStates(StrEnum):
-    """Values of --keep-states (those of `agentgym.env.keeping.Policy`, which loads late)."""
+    """Values of --keep-states (those of `agentgym.env.kept_states.Policy`, which loads late)."""
 
     ALL = "all"
     FAILED = "failed"
@@ -107,6 +108,21 @@ def evaluate(
             "--keep-states-mb", min=0, help="Megabytes of final states in the run. Default: 1024."
         ),
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="NAME",
+            help="Group of the episodes in the record; {task}, {seed}, {trial} and {agent} stand "
+            "for those of each episode.",
+        ),
+    ] = None,
+    metadata: Annotated[
+        str | None,
+        typer.Option(
+            "--metadata", metavar="JSON", help="A JSON object in the record of every episode."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/TIME-SUITE."),
@@ -137,6 +153,8 @@ def evaluate(
         "offline": offline,
         "keep_states": keep_states and keep_states.value,
         "keep_states_mb": keep_states_mb,
+        "group": group,
+        "metadata": None if metadata is None else _object(metadata),
     }
     asked = {name: value for name, value in given.items() if value is not None}
     # The first line is printed before the slow parts: imports, and reading every task.
@@ -148,6 +166,18 @@ def evaluate(
         _conclude(store, allow_unscored)
     finally:
         store.close()
+
+
+def _object(text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"--metadata: expected a JSON object, got {text!r:.80}: {error}"
+        ) from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"--metadata: expected a JSON object, got {text!r:.80}")
+    return found
 
 
 def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 app = typer.Typer(help="Import the suites of other benchmarks.", no_args_is_help=True)
 
@@ -18,14 +15,14 @@ class Importers(TyperGroup):
     """The commands of the formats whose suites can be imported."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of these formats; a format that cannot be loaded is left out."""
+        """Return the names of these formats; a format that cannot be used is left out."""
         from agentgym import task_formats
         from agentgym.errors import AgentGymError
 
         found = []
         for name in task_formats.names():
             with suppress(AgentGymError):
-                if task_formats.load_format(name).import_command() is not None:
+                if _command(name) is not None:
                     found.append(name)
         return found
 
@@ -37,26 +34,38 @@ class Importers(TyperGroup):
             ConfigError: Suites of the format are not imported.
             PluginError: The format is broken.
         """
-        from agentgym import task_formats
         from agentgym.errors import ConfigError
 
-        command = task_formats.load_format(cmd_name).import_command()
+        command = _command(cmd_name)
         if command is None:
             raise ConfigError(
                 f"suites of {cmd_name} are not imported; name a folder by its path, for example: "
                 "agentgym eval ./FOLDER -a oracle"
             )
-        return _command(cmd_name, command)
+        return command
 
 
-def _command(name: str, function: Callable[..., None]) -> Any:
-    alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    alone.command(
-        name,
-        epilog=f"Example:  [bold]agentgym suite import {name} ../CHECKOUT[/]",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )(function)
-    return typer.main.get_command(alone)
+def _command(name: str) -> Any:
+    """Return the command that imports suites of a format; None if the format has none.
+
+    Raises:
+        NotFoundError: No format has the name.
+        PluginError: The format is broken.
+    """
+    from agentgym import task_formats
+
+    found = task_formats.load_format(name)
+    with task_formats.plugin_errors(f"task format {name!r}: no import command"):
+        function = found.import_command()
+        if function is None:
+            return None
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        alone.command(
+            name,
+            epilog=f"Example:  [bold]agentgym suite import {name} ../CHECKOUT[/]",
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )(function)
+        return typer.main.get_command(alone)
 
 
 @app.callback()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -48,49 +49,55 @@ def new(
     echo(f"  agentgym task check {path}    # prove it sound")
 
 
+Patterns: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PATTERN",
+        help="Suites, task ids, globs, or paths of folders. Default: all below ./tasks.",
+    ),
+]
+Seeds: TypeAlias = Annotated[
+    int, typer.Option("--seeds", min=1, help="Instances of every template, seeds 0 to N-1.")
+]
+Jobs: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, help="Concurrent episodes. Default: twice the processors."),
+]
+JudgeSpec: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        metavar="openai:MODEL",
+        help="Judge for checks that need one. Default: $AGENTGYM_JUDGE.",
+        show_default=False,
+    ),
+]
+FindingsFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the findings.", dir_okay=False),
+]
+Untrusted: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--untrusted",
+        help="Check untrusted folders in a sandbox without network, home and the cache "
+        "(docs/trust.md).",
+    ),
+]
+
+
 @app.command(
     "check",
     epilog="Example:  [bold]agentgym task check terminal/git-repair ./tasks/shop/refund[/]",
 )
 def check(
-    patterns: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PATTERN",
-            help="Suites, task ids, globs, or paths of folders. Default: all below ./tasks.",
-        ),
-    ] = None,
-    seeds: Annotated[
-        int, typer.Option("--seeds", min=1, help="Instances of every template, seeds 0 to N-1.")
-    ] = 2,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", "-j", min=1, help="Concurrent episodes. Default: twice the processors."
-        ),
-    ] = None,
+    patterns: Patterns = None,
+    seeds: Seeds = 2,
+    jobs: Jobs = None,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
-    judge: Annotated[
-        str,
-        typer.Option(
-            "--judge",
-            metavar="openai:MODEL",
-            help="Judge for checks that need one. Default: $AGENTGYM_JUDGE.",
-            show_default=False,
-        ),
-    ] = "",
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Also write the findings.", dir_okay=False),
-    ] = None,
-    untrusted: Annotated[
-        bool,
-        typer.Option(
-            "--untrusted",
-            help="Check untrusted folders in a sandbox without network, home and the cache "
-            "(docs/trust.md).",
-        ),
-    ] = False,
+    judge: JudgeSpec = "",
+    json_file: FindingsFile = None,
+    untrusted: Untrusted = False,
 ) -> None:
     """Prove tasks sound; exit with 1 if a task is not.
 
@@ -98,27 +105,35 @@ def check(
     cheats do not pass. Reading changes nothing, partial work scores less, and grading needs no
     network. The gold cannot be read in the sandbox.
     """
-    import json
-    import time
-
     from agentgym.authoring.choose import task_folders
-    from agentgym.authoring.show import reports_to_json, show_reports
-    from agentgym.cli.console import stdout_console
 
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise ConfigError(f"--json {json_file}: expected a folder at {json_file.absolute().parent}")
+    folders = task_folders(patterns or ())
     if untrusted:
         words = ["--seeds", str(seeds), "--sandbox", sandbox]
         words += ["--jobs", str(jobs)] if jobs else []
-        raise typer.Exit(_check_untrusted(task_folders(patterns or ()), words, json_file))
+        raise typer.Exit(_check_untrusted(folders, words, json_file))
     began_s = time.monotonic()
-    reports = _check(task_folders(patterns or ()), seeds, jobs, sandbox, judge)
-    show_reports(stdout_console(), reports)
-    if json_file is not None:
-        report = reports_to_json(reports, seeds, time.monotonic() - began_s)
-        json_file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    reports = _check(folders, seeds, jobs, sandbox, judge)
+    _publish(reports, seeds, time.monotonic() - began_s, json_file)
     if not all(report.sound for report in reports):
         raise typer.Exit(1)
+
+
+def _publish(
+    reports: Sequence[Report], seeds: int, duration_s: float, json_file: Path | None
+) -> None:
+    """Print the reports, and write them to the file."""
+    import json
+
+    from agentgym.authoring.show import reports_to_json, show_reports
+    from agentgym.cli.console import stdout_console
+
+    show_reports(stdout_console(), reports)
+    if json_file is not None:
+        report = reports_to_json(reports, seeds, duration_s)
+        json_file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def _check_untrusted(folders: Sequence[Path], words: Sequence[str], json_file: Path | None) -> int:

@@ -40,7 +40,7 @@ from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.task.dynamics import EventManifest
 from agentgym.task.model import Instance, Task
 from agentgym.task.template import fill
-from agentgym.threads import SERVICES
+from agentgym.threads import COMPUTING
 from agentgym.verify.milestones import Milestones, Moment, milestones_of
 from agentgym.verify.service_state import ServicesSeen
 
@@ -274,7 +274,9 @@ class Dynamics:
             return await run_script(sandbox, self._instance, event, script, now)
         assert services is not None, "check_dynamics has seen to it"
         services.now = now
-        return await SERVICES.finish(run_service_script, services, self._instance, event.id, script)
+        return await COMPUTING.finish(
+            run_service_script, services, self._instance, event.id, script
+        )
 
 
 def check_dynamics(

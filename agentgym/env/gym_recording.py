@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from agentgym import catalogue
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode, Transition
+from agentgym.env.kept_states import KeptStates
 from agentgym.env.labels import Labels, check_name
 from agentgym.env.outcome import Ending, abandoned, failed
 from agentgym.env.portal import portal
 from agentgym.env.recorded_run import Player, RecordedRun, recorded_runs
 from agentgym.env.recording import EpisodeRecording, record_end
+from agentgym.env.resolved_task import image_fallbacks
 from agentgym.errors import ConfigError, RecordError
 from agentgym.records import Capability
 from agentgym.verify.judge.judged_checks import judged_checks
@@ -158,6 +162,7 @@ async def open_recordings(
     agent: str,
     sandbox: str,
     max_steps: int | None,
+    kept: KeptStates,
 ) -> list[GymRecording]:
     """Open the records of environments in one run; to be called in the event loop's thread.
 
@@ -168,6 +173,7 @@ async def open_recordings(
         agent: Name under which the episodes are recorded.
         sandbox: Name of the sandbox provider.
         max_steps: The steps that were asked for, None for the task's own number.
+        kept: Which final states the run shall keep.
 
     Raises:
         ConfigError: The folder holds a run of another kind or with other settings, or a name is
@@ -177,8 +183,9 @@ async def open_recordings(
     if not isinstance(folder, str | Path) or not str(folder):
         raise ConfigError(f"record: expected a run folder, got {folder!r:.80}")
     check_name("record_as", agent)
+    common = Player("", agent, sandbox, max_steps=max_steps, kept=kept)
     players = {
-        environment: _player(environment, task_id, agent, sandbox, max_steps)
+        environment: replace(common, **_described(environment, task_id))
         for task_id, environment in environments
     }
     # The program may change its directory while the run is open.
@@ -196,18 +203,14 @@ async def open_recordings(
     return opened
 
 
-def _player(
-    environment: Environment, task_id: str, agent: str, sandbox: str, max_steps: int | None
-) -> Player:
-    """Return what the settings of the run say of an environment."""
+def _described(environment: Environment, task_id: str) -> dict[str, Any]:
+    """Return the fields of a `Player` that depend on its environment."""
     task = environment.task
     asks = task.foreign is None and judged_checks(task.folder / "checks", demanded=True)
-    return Player(
-        task=str(catalogue.path_of(task_id) or task_id),
-        agent=agent,
-        sandbox=sandbox,
-        isolated=Capability.ISOLATION in environment.provider.capabilities,
-        max_steps=max_steps,
-        user="" if task.user is None else environment.user,
-        judge=judge_spec() if asks else "",
-    )
+    return {
+        "task": str(catalogue.path_of(task_id) or task_id),
+        "isolated": Capability.ISOLATION in environment.provider.capabilities,
+        "user": "" if task.user is None else environment.user,
+        "judge": judge_spec() if asks else "",
+        "image_fallbacks": image_fallbacks(task),
+    }

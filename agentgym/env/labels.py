@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -38,17 +38,33 @@ def read_labels(options: Mapping[str, Any]) -> Labels:
     if unknown := options.keys() - {"group", "metadata"}:
         names = ", ".join(sorted(map(repr, unknown)))
         raise ConfigError(f"reset: expected the options 'group' and 'metadata', got {names}")
-    group, metadata = options.get("group"), options.get("metadata")
+    return check_labels(options.get("group"), options.get("metadata"), "options[{!r}]".format)
+
+
+def check_labels(group: Any, metadata: Any, told: Callable[[str], str] = str) -> Labels:
+    """Return labels as they are recorded.
+
+    Args:
+        group: Name of a group, or None.
+        metadata: A JSON object, or None.
+        told: Returns how the caller writes ``group`` and ``metadata``, for messages.
+
+    Raises:
+        ConfigError: One of them has a wrong value.
+    """
     if group is not None:
-        check_name("options['group']", group)
+        check_name(told("group"), group)
     if metadata is None:
         return Labels(group)
+    name = told("metadata")
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
-        raise ConfigError(f"options['metadata']: expected a JSON object, got {metadata!r:.200}")
+        raise ConfigError(f"{name}: expected a JSON object, got {metadata!r:.200}")
     try:
-        return Labels(group, json.loads(json.dumps(dict(metadata), allow_nan=False)))
+        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
+        text.encode()
+        return Labels(group, json.loads(text))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigError(f"options['metadata']: it cannot be written as JSON: {error}") from error
+        raise ConfigError(f"{name}: it cannot be written as JSON: {error}") from error
 
 
 def check_name(what: str, name: object) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentgym import __version__
+from agentgym.env.kept_states import KEPT_BY_DEFAULT, KeptStates
 from agentgym.env.recording import end_abandoned
 from agentgym.errors import ConfigError
 from agentgym.record.store import EpisodePlan, RunStore
@@ -39,6 +40,8 @@ class Player:
         max_steps: Steps of an episode, None for the task's own number.
         user: Who plays the user of the task; empty if it has none.
         judge: Who judges what its checks ask a judge; empty if they ask none.
+        image_fallbacks: The recipe that replaces each image of its task that is unavailable.
+        kept: Which final states the run shall keep.
     """
 
     task: str
@@ -48,6 +51,8 @@ class Player:
     max_steps: int | None = None
     user: str = ""
     judge: str = ""
+    image_fallbacks: Mapping[str, str] = field(default_factory=dict)
+    kept: KeptStates = KeptStates()
 
 
 class RecordedRun:
@@ -94,6 +99,15 @@ class RecordedRun:
                 raise self._other(name, now)
             if now:
                 changes[name] = now
+        for name, default in asdict(KEPT_BY_DEFAULT).items():
+            if (now := getattr(player.kept, name)) is not None:
+                if tasks and self._kept(name, default) != now:
+                    raise self._other(name, now, default)
+                changes[name] = now
+        if player.image_fallbacks:
+            others = self._kept("image_fallbacks")
+            known = others if isinstance(others, Mapping) else {}
+            changes["image_fallbacks"] = {**known, player.task: dict(player.image_fallbacks)}
         if not player.isolated:
             changes["isolated"] = False
         changes["tasks"] = list(dict.fromkeys([*tasks, player.task]))
@@ -141,17 +155,18 @@ class RecordedRun:
         self._trials[key] += 1
         return added
 
-    def _kept(self, name: str) -> Json:
-        return self.store.settings.get(name)
+    def _kept(self, name: str, default: Json = None) -> Json:
+        return self.store.settings.get(name, default)
 
     def _names(self, name: str) -> list[str]:
         kept = self._kept(name)
         return [str(one) for one in kept] if isinstance(kept, list) else []
 
-    def _other(self, name: str, now: Json) -> ConfigError:
+    def _other(self, name: str, now: Json, default: Json = None) -> ConfigError:
+        before = self._kept(name, default)
         return ConfigError(
-            f"record: {self.store.folder} was recorded with {name}={self._kept(name)!r} and this "
-            f"environment has {name}={now!r}; name another folder"
+            f"record: {self.store.folder} was recorded with {name}={before!r} and this environment "
+            f"has {name}={now!r}; name another folder"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ def make(
     render_mode: str | None = None,
     record: str | Path | None = None,
     record_as: str = "gym",
+    keep_states: str | None = None,
+    keep_states_mb: int | None = None,
 ) -> gymnasium.Env[dict[str, Any], dict[str, Any]]:
     """Make the environment of a task.
 
@@ -63,6 +66,10 @@ def make(
         record: Folder of a run in which the episodes are recorded (docs/record.md): a new one, or
             one that was made this way. Environments of one process may share it.
         record_as: Name of the agent in that run.
+        keep_states: Episodes whose final states the run keeps, for ``agentgym regrade``: ``"all"``,
+            ``"failed"`` or ``"none"``. None: as the run says, a new one keeps all.
+        keep_states_mb: Largest size of these states together, in megabytes. None: as the run says,
+            in a new one 1024.
 
     Raises:
         NotFoundError: No task or no sandbox provider of that name; offers the close match.
@@ -70,6 +77,7 @@ def make(
         RecordError: `record` cannot be written, or another process writes it.
     """
     from agentgym.env.environment import Environment
+    from agentgym.env.kept_states import KeptStates
     from agentgym.env.opening import load_built
     from agentgym.env.portal import portal
 
@@ -82,13 +90,16 @@ def make(
             "record: a run holds no mcp=, so the episodes could not be replayed; name the server "
             "in the [surface.mcp] table of the task, or leave the task out"
         )
+    kept = KeptStates(keep_states, keep_states_mb)
+    kept.check(recorded=record is not None)
     task = load_built(task_id, mcp)
     provider = shared_provider(portal(), sandbox)
     environment = Environment(task, provider, max_steps=max_steps, user=user)
-    opening = {"agent": record_as, "sandbox": sandbox, "max_steps": max_steps}
+    opening = {"agent": record_as, "sandbox": sandbox, "max_steps": max_steps, "kept": kept}
     options = {"seed": seed, "render_mode": render_mode}
     env = _gym_env(task_id, environment, record, opening, **options)
     recorded = {} if record is None else {"record": str(record), "record_as": record_as}
+    recorded |= {name: value for name, value in asdict(kept).items() if value is not None}
     env.spec = spec_of(
         task_id,
         mcp=mcp,

@@ -152,6 +152,8 @@ def evaluate(
     judge: str = "",
     user: str = "",
     offline: bool = False,
+    group: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     progress: bool = False,
@@ -174,6 +176,9 @@ def evaluate(
         judge: Spec of the judge for checks that need one.
         user: Spec of the simulated user of tasks that have one.
         offline: Give sandboxes no network, whatever a task allows.
+        group: Group of the episodes in the record; ``{task}``, ``{seed}``, ``{trial}`` and
+            ``{agent}`` in it stand for those of each episode. None: they are in no group.
+        metadata: A JSON object in the record of every episode.
         out: The run folder; None for ``runs/TIME-SUITE``.
         resume: Resume the run in `out`, and retry its episodes without a score.
         progress: Show the progress on stderr.
@@ -194,6 +199,7 @@ def evaluate(
     }
     optional: dict[str, object] = {"jobs": jobs, "max_steps": max_steps, "timeout_s": timeout_s}
     optional |= {"judge": judge or None, "user": user or None, "offline": offline or None}
+    optional |= {"group": group, "metadata": metadata}
     asked |= {name: value for name, value in optional.items() if value is not None}
     if resume and out is None:
         raise ConfigError("resume needs the folder of the run; give out=")

@@ -132,7 +132,7 @@ def resume_run(
 
 def check(settings: Settings, create: Callable[[str], Agent] = registry.create) -> list[str]:
     """Return every reason why these settings cannot run; empty if they can."""
-    problems = [*_bad_seed(settings)]
+    problems = [*_bad_seed(settings), *settings.label_problems()]
     tasks: list[Task] = []
     provider: SandboxProvider | None = None
     try:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from agentgym.env.keeping import DEFAULT_MB, Policy
-from agentgym.errors import RecordError
+from agentgym.env.kept_states import DEFAULT_MB, Policy
+from agentgym.env.labels import check_labels
+from agentgym.errors import ConfigError, RecordError
 from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.records import Json
+
+_FIELD: Final = re.compile(r"\{(\w*)\}")
+_FIELDS: Final = ("task", "seed", "trial", "agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,9 @@ class Settings:
         user: Spec of the simulated user; empty if no task has one.
         keep_states: Episodes whose final states are kept for regrading: all, failed, none.
         keep_states_mb: Largest size of kept final states, in megabytes.
+        group: Group of the episodes; ``{task}``, ``{seed}``, ``{trial}`` and ``{agent}`` in it
+            stand for those of each episode. None if they are in no group.
+        metadata: A JSON object that each episode has, None if it was not given.
         recorded_by: ``"make"`` if `agentgym.make` recorded the run, whose tasks and agents are
             then those seen so far; empty for a run of `agentgym eval` or `agentgym serve`.
     """
@@ -58,16 +68,35 @@ class Settings:
     user: str = ""
     keep_states: str = Policy.ALL.value
     keep_states_mb: int = DEFAULT_MB
+    group: str | None = None
+    metadata: Mapping[str, Json] | None = None
     recorded_by: str = ""
 
     def episodes(self) -> list[EpisodePlan]:
         """Return every episode: all tasks and agents once, then the next trial."""
         return [
-            EpisodePlan(task=task, seed=self.seed + trial, trial=trial, agent=agent)
+            self._labelled(EpisodePlan(task=task, seed=self.seed + trial, trial=trial, agent=agent))
             for trial in range(self.trials)
             for task in self.tasks
             for agent in self.agents
         ]
+
+    def _labelled(self, plan: EpisodePlan) -> EpisodePlan:
+        group = self.group and _FIELD.sub(lambda field: str(getattr(plan, field[1])), self.group)
+        return replace(plan, group=group, metadata=self.metadata)
+
+    def label_problems(self) -> Iterator[str]:
+        """Yield the reasons why the episodes cannot have this group and metadata."""
+        try:
+            check_labels(self.group, self.metadata)
+            if unknown := sorted(set(_FIELD.findall(self.group or "")) - {*_FIELDS}):
+                known = ", ".join(f"{{{name}}}" for name in _FIELDS)
+                yield f"group: expected {known} in braces, got {{{unknown[0]}}}"
+                return
+            for group in {plan.group for plan in self.episodes()}:
+                check_labels(group, None)
+        except ConfigError as error:
+            yield str(error)
 
 
 def read_settings(store: RunStore) -> Settings:

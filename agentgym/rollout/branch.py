@@ -149,32 +149,32 @@ class _Branching:
         """
         store, row = self.store, self.row
         episode = await self.environment.start(row.plan.seed)
-        trail = Reexecution(episode, episode.first)
+        executed = Reexecution(episode, episode.first)
         try:
-            trail = await reexecute(
+            executed = await reexecute(
                 *(episode, row, self.kept),
                 recorded_in=recorded_periods(store, row),
                 strict=not self.allow_divergence,
                 forks=[at for at in store.forks(row.id) if at <= len(self.kept)],
             )
             if not self.allow_divergence:
-                await self._check_state(trail)
-            if trail.transition and trail.transition.verdict:
+                await self._check_state(executed)
+            if executed.transition and executed.transition.verdict:
                 told = _refusal(row, len(self.kept))
                 raise ReplayError(f"{told}: it is over by then; choose an earlier step")
-            yield trail
+            yield executed
         finally:
-            await trail.episode.close()
+            await executed.episode.close()
             await episode.close()
 
-    async def _check_state(self, trail: Reexecution) -> None:
+    async def _check_state(self, executed: Reexecution) -> None:
         """Check that kept steps whose text differs have led to the recorded state.
 
         Raises:
             ReplayError: They have not, or the record cannot show it.
         """
-        found = trail.divergence
-        if found is None and trail.texts:
+        found = executed.divergence
+        if found is None and executed.texts:
             provider = self.environment.provider
             whole = await verify_episode(self.store, self.row.id, provider, named=self.named)
             found = whole.first if whole.divergence else None
@@ -182,23 +182,23 @@ class _Branching:
             told = _refusal(self.row, len(self.kept))
             raise ReplayError(f"{told}: its re-execution diverged at {found}")
 
-    def add(self, agent: str, trail: Reexecution, *, forked: bool) -> int:
+    def add(self, agent: str, executed: Reexecution, *, forked: bool) -> int:
         """Add a branch to the run; it reads the kept steps from its parent if they are equal."""
-        seen = trail.episode.steps
-        same = trail.first is None and all(map(_is_equal, self.kept, seen))
+        seen = executed.episode.steps
+        same = executed.first is None and all(map(_is_equal, self.kept, seen))
         k = len(self.kept)
         plan = replace(self.row.plan, agent=agent)
         shared = k if same and len(seen) == k else 0
         return self.store.add(plan, (self.row.id, k), shared=shared, forked=forked)
 
-    def remarks(self, trail: Reexecution) -> list[str]:
+    def remarks(self, executed: Reexecution) -> list[str]:
         """Return the lines about differences for the log of a branch."""
-        if trail.first is None:
+        if executed.first is None:
             return []
         if self.allow_divergence:
-            return [f"branch diverged at {trail.first}"]
-        count = len(trail.texts)
-        return [f"text differs in {count} kept steps, state agrees; the first: {trail.texts[0]}"]
+            return [f"branch diverged at {executed.first}"]
+        count = len(executed.texts)
+        return [f"text differs in {count} kept steps, state agrees; the first: {executed.texts[0]}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,29 +211,29 @@ class _Play:
 
     async def all(self, agents: Sequence[tuple[str, Agent]], jobs: int) -> list[int]:
         """Let every agent play its branch and return their ids."""
-        async with self.branching.reached() as trail:
+        async with self.branching.reached() as executed:
             if len(agents) == 1:
-                return [await self._one(agents[0], trail, trail.episode)]
+                return [await self._one(agents[0], executed, executed.episode)]
             try:
-                first = await trail.episode.fork()
+                first = await executed.episode.fork()
             except UnsupportedError as refusal:
                 told = f"the kept steps were executed again for this branch alone: {refusal}"
-                found = [await self._one(agents[0], trail, trail.episode, told)]
+                found = [await self._one(agents[0], executed, executed.episode, told)]
             else:
-                return await self._forks(agents, trail, first, jobs)
+                return await self._forks(agents, executed, first, jobs)
         for agent in agents[1:]:
-            async with self.branching.reached() as trail:
-                found.append(await self._one(agent, trail, trail.episode, told))
+            async with self.branching.reached() as executed:
+                found.append(await self._one(agent, executed, executed.episode, told))
         return found
 
     async def _forks(
-        self, agents: Sequence[tuple[str, Agent]], trail: Reexecution, first: Episode, jobs: int
+        self, agents: Sequence[tuple[str, Agent]], executed: Reexecution, first: Episode, jobs: int
     ) -> list[int]:
         free = asyncio.Semaphore(jobs)
 
         async def play(number: int, agent: tuple[str, Agent]) -> int:
-            async with free, first if number == 0 else await trail.episode.fork() as child:
-                return await self._one(agent, trail, child)
+            async with free, first if number == 0 else await executed.episode.fork() as child:
+                return await self._one(agent, executed, child)
 
         try:
             async with first, asyncio.TaskGroup() as group:
@@ -244,13 +244,13 @@ class _Play:
         return [task.result() for task in playing]
 
     async def _one(
-        self, agent: tuple[str, Agent], trail: Reexecution, episode: Episode, *told: str
+        self, agent: tuple[str, Agent], executed: Reexecution, episode: Episode, *told: str
     ) -> int:
         """Let an agent play an episode that stands at the recorded step."""
         spec, policy = agent
         branching, began_s = self.branching, time.monotonic()
-        forked = episode is not trail.episode
-        id = await branching.store.threads.finish(branching.add, spec, trail, forked=forked)
+        forked = episode is not executed.episode
+        id = await branching.store.threads.finish(branching.add, spec, executed, forked=forked)
 
         def on_step(step: Step) -> None:
             if self.on_step is not None:
@@ -260,10 +260,10 @@ class _Play:
             episode, policy, timeout_s=self.timeout_s, on_step=on_step, began_s=began_s
         )
         recording = await rollout.record(branching.store, id)
-        for line in (*told, *branching.remarks(trail)):
+        for line in (*told, *branching.remarks(executed)):
             await recording.note(line)
         await recording.take_steps()
-        await rollout.complete(replace(trail, episode=episode))
+        await rollout.complete(replace(executed, episode=episode))
         return id
 
 

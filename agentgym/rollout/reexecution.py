@@ -110,9 +110,9 @@ async def reexecute(
     """
     masking = Masking((), tuple(episode.environment.task.manifest.replay.volatile_text))
     different = _differs_at_start(row, episode, masking)
-    trail = Reexecution(episode, episode.first, None, different)
+    executed = Reexecution(episode, episode.first, None, different)
     for step in steps:
-        if strict and trail.divergence:
+        if strict and executed.divergence:
             break
         if step.index in forks:
             episode = await _forked(episode)
@@ -121,17 +121,17 @@ async def reexecute(
         now = Period(episode.began_s, time.time())
         masking = replace(masking.after(command_of(step.action)), periods=(*recorded_in, now))
         difference = compare(step.index, step.observation, seen, masking, step.action)
-        texts = trail.texts if difference is None else (*trail.texts, difference)
-        divergence = trail.divergence or _happened_otherwise(step, episode.steps[-1])
+        texts = executed.texts if difference is None else (*executed.texts, difference)
+        divergence = executed.divergence or _happened_otherwise(step, episode.steps[-1])
         over = transition.verdict is not None
         if over and step is not steps[-1]:
             divergence = divergence or Divergence(step.index, "end", "goes on", "over")
-        trail = Reexecution(episode, seen, transition, divergence, texts)
+        executed = Reexecution(episode, seen, transition, divergence, texts)
         if over:
-            return trail
+            return executed
     if len(steps) in forks and len(steps) == len(episode.steps):
-        trail = replace(trail, episode=await _forked(episode))
-    return trail
+        executed = replace(executed, episode=await _forked(episode))
+    return executed
 
 
 async def _forked(episode: Episode) -> Episode:

@@ -152,18 +152,18 @@ async def _judge_rerun(
         episode = await environment.start(row.plan.seed)
         end = SeenEnd(recorded_periods(store, row), episode)
         episode.on_end = end
-        trail = await reexecute(
+        executed = await reexecute(
             *(episode, row, store.steps(row.id)),
             recorded_in=end.recorded_in,
             strict=True,
             forks=store.forks(row.id),
         )
-        if trail.first is not None and trail.divergence is not None:
-            return trail.first
-        seen = trail.transition.verdict if trail.transition else None
-        judged = seen or await trail.episode.finish()
+        if executed.first is not None and executed.divergence is not None:
+            return executed.first
+        seen = executed.transition.verdict if executed.transition else None
+        judged = seen or await executed.episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
         fields = ("state_hash",) if row.verdict.state_hash and judged.state_hash else ()
-        found = compare_ends(row.verdict, judged, trail, recorded, end.evidence, fields=fields)
+        found = compare_ends(row.verdict, judged, executed, recorded, end.evidence, fields=fields)
         return judged if found.divergence is None else found.first or found.divergence

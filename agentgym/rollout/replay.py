@@ -102,23 +102,23 @@ async def verify_episode(
         end = SeenEnd(recorded_periods(store, row), episode)
         episode.on_end = end
         steps = store.steps(episode_id)
-        trail = await reexecute(
+        executed = await reexecute(
             *(episode, row, steps),
             recorded_in=end.recorded_in,
             strict=True,
             forks=store.forks(episode_id),
         )
-        if trail.divergence:
-            return Verification(trail.first, trail.texts)
+        if executed.divergence:
+            return Verification(executed.first, executed.texts)
         if row.verdict is None or not row.verdict.scored:
-            return Verification(trail.first, trail.texts)
-        seen = trail.transition.verdict if trail.transition else None
-        seen = seen or await trail.episode.finish()
+            return Verification(executed.first, executed.texts)
+        seen = executed.transition.verdict if executed.transition else None
+        seen = seen or await executed.episode.finish()
         kept = store.endings.find(row.id)
         recorded = {} if kept is None else kept.evidence
         # Another judge may decide otherwise, and so may a run without a judge: compare only states.
         fields = {} if seen.words == row.verdict.words else {"fields": ("state_hash",)}
-        return compare_ends(row.verdict, seen, trail, recorded, end.evidence, **fields)
+        return compare_ends(row.verdict, seen, executed, recorded, end.evidence, **fields)
 
 
 class SeenEnd:
@@ -142,7 +142,7 @@ class SeenEnd:
 def compare_ends(
     recorded: Verdict,
     seen: Verdict,
-    trail: Reexecution,
+    executed: Reexecution,
     was: Mapping[str, Json],
     now: Mapping[str, Json],
     *,
@@ -153,7 +153,7 @@ def compare_ends(
     Args:
         recorded: The recorded verdict.
         seen: The verdict on the re-execution.
-        trail: Result of the re-execution.
+        executed: Result of the re-execution.
         was: The recorded evidence, empty if the record has no evidence.
         now: The evidence of the re-execution.
         fields: Fields of the verdicts to compare.
@@ -169,9 +169,9 @@ def compare_ends(
             difference = Divergence(-1, field, str(left), str(right))
         else:
             files = found
-    if difference is None and trail.texts and not recorded.state_hash:
-        difference = trail.texts[0]
-    return Verification(difference, trail.texts, files)
+    if difference is None and executed.texts and not recorded.state_hash:
+        difference = executed.texts[0]
+    return Verification(difference, executed.texts, files)
 
 
 def recorded_environment(

@@ -23,13 +23,15 @@ from pathlib import Path
 from agentgym.errors import SandboxDiedError, SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
-from agentgym.sandbox import layers
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
 from agentgym.sandbox.docker_layer import Allowance, add_file, reached, uncover
 from agentgym.sandbox.docker_store import ImageStore, host_folders, is_over_host
 from agentgym.sandbox.hidden import hidden_folders
-from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack
+from agentgym.sandbox.layer_changes import compare
+from agentgym.sandbox.layer_size import size as size_of
+from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack
+from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import RUNTIME
 from agentgym.sandbox.seccomp import filter_program
 from agentgym.sandbox.supervised import Supervised
@@ -45,7 +47,7 @@ _CREDENTIALS = struct.Struct("3i")
 _START_S = 30.0
 _LOOK_S = 1.0
 _END_S = 2.0
-_DOOR = "/run/agentgym/door"
+_ENTRY = "/run/agentgym/entry"
 # Docker mounts a file over this path in any case, so agentgym mounts its own.
 _HOSTNAME = "/etc/hostname"
 
@@ -91,7 +93,7 @@ class DockerSandbox(Supervised):
         self._store.hold(image)
         self._image = image
         self._ended_by = ""
-        listener = self._open_door()
+        listener = self._open_entry()
         try:
             self._launching = asyncio.ensure_future(to_thread(self._launch))
             # A thread cannot be cancelled, so `close` waits for it and removes its container.
@@ -101,7 +103,7 @@ class DockerSandbox(Supervised):
             listener.close()
             # The supervisor installs its filter before it connects.
             for name in ("socket", "filter"):
-                (self._room / "door" / name).unlink(missing_ok=True)
+                (self._room / "entry" / name).unlink(missing_ok=True)
         self._channel = await Channel.open(sock, self.id)
         try:
             async with asyncio.timeout(_START_S):
@@ -111,8 +113,8 @@ class DockerSandbox(Supervised):
         self._channel.on_close(self._lost)
         await self._furnish(self._store.disk)
 
-    def _open_door(self) -> socket.socket:
-        folder = self._room / "door"
+    def _open_entry(self) -> socket.socket:
+        folder = self._room / "entry"
         folder.mkdir(exist_ok=True)
         listener = socket.socket(socket.AF_UNIX)
         listener.setblocking(False)
@@ -137,13 +139,13 @@ class DockerSandbox(Supervised):
             empty = self._room / "empty"
             empty.mkdir(mode=0o755, exist_ok=True)
             binds += [f"{empty}:{path}:ro" for path in hidden]
-        binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/door:{_DOOR}:ro"]
-        command = [*store.runtime.command(), f"{_DOOR}/socket"]
+        binds += [f"{store.runtime.folder}:{RUNTIME}:ro", f"{self._room}/entry:{_ENTRY}:ro"]
+        command = [*store.runtime.command(), f"{_ENTRY}/socket"]
         program = filter_program()
         if program is not None:
             # In a file, because every `ps` inside shows the arguments of PID 1.
-            (self._room / "door/filter").write_bytes(program)
-            command.append(f"{_DOOR}/filter")
+            (self._room / "entry/filter").write_bytes(program)
+            command.append(f"{_ENTRY}/filter")
         self._hostname.unlink(missing_ok=True)
         found = Stack(below, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
         if found is not None and stat.S_ISREG(found[1].st_mode):
@@ -183,7 +185,7 @@ class DockerSandbox(Supervised):
 
     def _written(self) -> int:
         # Holes count, because an image has no holes and a snapshot would fill them.
-        size = layers.size(self._upper, apparent=True)
+        size = size_of(self._upper, apparent=True)
         with contextlib.suppress(FileNotFoundError):
             # It is mounted into the container, so the guest can write to it.
             size += self._hostname.stat().st_blocks * 512
@@ -246,14 +248,14 @@ class DockerSandbox(Supervised):
         with contextlib.suppress(SandboxError):
             await self._drop()
         with contextlib.suppress(OSError):
-            await to_thread(layers.remove, str(self._room))
+            await to_thread(remove, str(self._room))
         self._on_close(self)
 
     async def usage(self) -> Usage:
         """Return the usage of resources and the mechanism of each limit."""
         header, _ = await self._ask("usage")
         limits = self.recipe.limits
-        size = await to_thread(layers.size, self._upper, apparent=True)
+        size = await to_thread(size_of, self._upper, apparent=True)
         mechanisms = {
             "pids": "docker",
             "memory_mb": "docker",
@@ -384,7 +386,7 @@ class DockerSandbox(Supervised):
             return ""
         folders = list(self._store.engine.image(since or self._image).folders)
         before = Stack(folders, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
-        return layers.compare(before, ([str(self._hostname)], os.lstat(self._hostname)))
+        return compare(before, ([str(self._hostname)], os.lstat(self._hostname)))
 
 
 def _process_behind(sock: socket.socket) -> int:

@@ -152,7 +152,7 @@ def _result(task: asyncio.Task[Answer], hint: str) -> Answer:
     if not task.done():
         return Failure(FailureCode.LATE, f"the call takes longer than a caller waits; {hint}")
     if task.cancelled():
-        return Failure(FailureCode.SESSION_OVER, "the server was stopped during the call")
+        return Failure(FailureCode.SESSION_OVER, "the session ended during the call")
     return task.result()
 
 

@@ -122,8 +122,8 @@ class SessionEpisode:
             self._stopped = why
         await self._alone(lambda: self._end(why))
 
-    async def abort(self, why: AgentError) -> None:
-        """End it without a score, and cut the running operation short. Never raises."""
+    async def abort(self, why: Exception) -> None:
+        """End it as `leave` does, but cut the running operation short. Never raises."""
         self._stopped = why
         if self._work is not None:
             self._work.cancel()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agentgym import __version__
-from agentgym.errors import ActionError
+from agentgym.errors import ActionError, PolicyError
 from agentgym.installation import missing_extra
 from agentgym.record.codec import png_from_image
 from agentgym.records import Action, Decision, Effect, Json, Observation
@@ -51,6 +51,7 @@ _PROGRESS_S: Final = 5.0
 """Seconds between two notifications of a call's progress."""
 
 _SESSION: Final = "mcp-session-id"
+_LEFT: Final = "the client left without submit or give_up"
 _HOW_IT_ENDS: Final = "You end the task with the tool submit, or with give_up."
 
 
@@ -128,9 +129,20 @@ class McpAdapter:
 
         return watched
 
-    async def leave_stdio(self) -> None:
-        """End the episode of the client on standard input, which has left; it is judged."""
-        await self._leave("", "the client left without submit or give_up")
+    async def leave_stdio(self, hurry: asyncio.Event) -> None:
+        """End the episode of the client on standard input, which has left; it is judged.
+
+        Args:
+            hurry: Event from which on a call that runs is cut short. A client that has closed its
+                end soon terminates the server, then kills it.
+        """
+        leaving = asyncio.create_task(self._leave("", _LEFT))
+        hurrying = asyncio.create_task(hurry.wait())
+        await asyncio.wait({leaving, hurrying}, return_when=asyncio.FIRST_COMPLETED)
+        hurrying.cancel()
+        if not leaving.done():
+            await self._sessions.cut_short(PolicyError(_LEFT))
+        await leaving
 
     async def stop(self) -> None:
         """End every session because the server ends."""

@@ -24,13 +24,13 @@ async def serve_stdio(adapter: McpAdapter, ending: asyncio.Event) -> None:
 
     Args:
         adapter: Serves the sessions.
-        ending: Event that ends the server earlier.
+        ending: Event that ends the server earlier, or cuts the last call short.
     """
     serving = asyncio.create_task(over_stdio(adapter.server))
     waiting = asyncio.create_task(ending.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
     left = serving.done()
-    await (adapter.leave_stdio() if left else adapter.stop())
+    await (adapter.leave_stdio(ending) if left else adapter.stop())
     for task in (serving, waiting):
         task.cancel()
     await asyncio.gather(serving, waiting, return_exceptions=True)

@@ -76,6 +76,10 @@ class SessionServer:
         """End every session; see `Session.end`."""
         await asyncio.gather(*(session.end(why) for session in self._sessions.values()))
 
+    async def cut_short(self, why: Exception) -> None:
+        """End what every session does; see `Session.cut_short`."""
+        await asyncio.gather(*(session.cut_short(why) for session in self._sessions.values()))
+
     async def stop(self) -> None:
         """End every session because the server ends: live episodes have no score. Never raises."""
         self._stopped = True

@@ -179,10 +179,14 @@ class Session:
         stopped = isinstance(why, AgentError) and not isinstance(why, PolicyError)
         await asyncio.wait(leaving, timeout=STOP_S if stopped else None)
         if stopped:
-            late = [episode for episode in self._episodes.values() if not episode.over]
-            await asyncio.gather(*(episode.abort(AgentError(str(why))) for episode in late))
+            await self.cut_short(why)
             for task in leaving:
                 task.cancel()
+
+    async def cut_short(self, why: Exception) -> None:
+        """End all episodes as `end` does, but do not wait for what they do. Never raises."""
+        late = [episode for episode in self._episodes.values() if not episode.over]
+        await asyncio.gather(*(episode.abort(why) for episode in late))
 
     async def _watch_time(self) -> None:
         """End the session when its time is over, or when nothing was called for too long."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from agentgym.protocols import Services
-from agentgym.threads import FILES, SERVICES
+from agentgym.threads import COMPUTING, FILES
 
 T = TypeVar("T")
 
@@ -24,5 +24,5 @@ async def aside(services: Services, call: Callable[[], T]) -> T:
         services: The services that the call is about.
         call: Makes it.
     """
-    threads = FILES if services.waits else SERVICES
+    threads = FILES if services.waits else COMPUTING
     return await threads.finish(call)

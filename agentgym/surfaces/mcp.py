@@ -23,7 +23,7 @@ from agentgym.services.image import Image
 from agentgym.surfaces.mcp_client import Address, Refusal, Session, offer_of, read_place, types
 from agentgym.surfaces.mcp_schema import adapt
 from agentgym.surfaces.truncation import LIMITS, bounded, bounded_data, pixels, readable
-from agentgym.threads import SERVICES
+from agentgym.threads import COMPUTING
 
 _NAME_CHARS: Final = 64
 _DESCRIPTION_CHARS: Final = 8_000
@@ -150,7 +150,7 @@ class McpSurface:
         reads = tool.annotations is not None and tool.annotations.read_only_hint is True
         effect = Effect.NO_CHANGE if reads else Effect.CHANGED
         # Large pictures take their time, and other episodes share the loop.
-        return await SERVICES.finish(observation_of, result, effect)
+        return await COMPUTING.finish(observation_of, result, effect)
 
     async def observe(self) -> Observation:
         """Return an empty observation: a server shows something only after a call."""

@@ -23,8 +23,8 @@ from agentgym.task.user import UserManifest, UserScript
 _FINGERPRINT = "agentgym.fingerprint/2"
 """Schema of the fingerprint; raise it if the same setup folder would be prepared differently."""
 
-PLAYBOOK_SUFFIXES = (".sh", ".jsonl")
-MUTANT_SUFFIXES = (*PLAYBOOK_SUFFIXES, ".patch")
+ACTIONS_SUFFIXES = (".sh", ".jsonl")
+MUTANT_SUFFIXES = (*ACTIONS_SUFFIXES, ".patch")
 
 
 TASK_ID = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*-v[1-9][0-9]*")

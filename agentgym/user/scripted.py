@@ -27,7 +27,7 @@ from agentgym.task.user import (
     Rule,
     UserScript,
 )
-from agentgym.threads import SERVICES
+from agentgym.threads import COMPUTING
 from agentgym.user.asking import Message, read
 from agentgym.user.slots import Slots, UnfilledError
 
@@ -82,7 +82,7 @@ class ScriptedUser:
     async def reply(self, message: str, recorded: UserTurn | None = None) -> UserTurn:
         """Answer by the script; a recorded turn must result again by itself."""
         # A long message and the calls take their time, and other episodes share the loop.
-        return await SERVICES.finish(self._answer, message)
+        return await COMPUTING.finish(self._answer, message)
 
     def _answer(self, message: str) -> UserTurn:
         heard = read(message)

@@ -91,7 +91,7 @@ async def test_oracle_that_takes_over_plays_what_is_not_done_yet():
     assert (await oracle.act(SEEN, TOOLS, by_another)).action == second
 
 
-async def test_oracle_without_a_playbook_names_the_task():
+async def test_oracle_without_reference_actions_names_the_task():
     with pytest.raises(AgentError, match=r"suite/task-v1.*solve\.sh"):
         await OracleAgent().start(briefed())
 

@@ -12,6 +12,7 @@ from hybrid_desk import CALM_TASK, CALM_TOML, ENV_TOML, SOLUTION, TASK, write_de
 import agentgym
 from agentgym.agents.dialogue import render, turns
 from agentgym.agents.scripted import ScriptedAgent
+from agentgym.chat.picture import picture_part
 from agentgym.env import registration
 from agentgym.env.environment import Environment
 from agentgym.env.spec import load_env_spec
@@ -298,7 +299,7 @@ async def test_a_record_holds_a_picture_once_and_repeats_it(root, tmp_path, prov
 
 async def test_a_model_is_shown_the_picture(desk):
     await see(desk, "shelf_look", item=1)
-    said = render(turns(desk.steps))
+    said = render(turns(desk.steps), picture_part)
     kinds = [part["type"] for part in said[-1]["content"]]
     assert said[-1]["role"] == "user" and kinds == ["text", "image_url"]
 

@@ -90,7 +90,7 @@ async def test_what_goes_well_is_passed_on():
     assert (await survived(execute, ACTION)).text == "paint"
 
 
-async def test_a_rehearsal_that_cannot_be_held_is_not_the_agents_failure():
+async def test_a_dry_run_that_cannot_be_made_is_not_the_agents_failure():
     async def broken():
         raise SandboxError("no room for another sandbox")
 

@@ -3,13 +3,15 @@
 import asyncio
 import gc
 import json
+from contextlib import closing
 
 import pytest
 from gymnasium.vector import SyncVectorEnv
 from shop_task import write_shop
 
 import agentgym
-from agentgym.env import registration
+import agentgym.vector
+from agentgym.env import gym_recording, registration
 from agentgym.env.portal import portal
 from agentgym.errors import ConfigError, RecordError, SandboxDiedError, TaskError, VerifierError
 from agentgym.eval.plan import resume_run
@@ -252,6 +254,12 @@ def test_a_run_is_not_resumed_by_eval(make, folder):
         ({"record_as": " "}, "record_as: expected a text"),
         ({"record_as": "\ud800"}, "record_as: expected a text"),
         ({"record": 5}, "record: expected a run folder"),
+        ({"keep_states": "failed"}, "keep_states='all' and this environment has .*='failed'"),
+        ({"keep_states_mb": 0}, "keep_states_mb=1024 and this environment has .*=0"),
+        ({"keep_states": "some"}, "keep_states: expected one of 'all', 'failed', 'none'"),
+        ({"keep_states_mb": True}, "keep_states_mb: expected an integer from 0 on, got True"),
+        ({"keep_states_mb": -1}, "keep_states_mb: expected an integer from 0 on"),
+        ({"keep_states": "none", "record": None}, "keep_states: nothing is recorded"),
         ({"mcp": "server"}, "record: a run holds no mcp="),
         ({"render_mode": "human"}, "render_mode"),
     ],
@@ -323,6 +331,45 @@ def test_wrong_labels_are_refused_and_the_episode_goes_on(make, folder, options)
         env.reset(seed=2, options=options)
     env.step(SUBMIT)
     assert read(folder, "status") == [("scored",)]
+
+
+def unkept(folder):
+    with closing(RunStore.open(folder)) as store:
+        return [store.endings.find(row.id).unkept for row in store.episodes()]
+
+
+def test_the_run_keeps_the_final_states_that_were_asked_for(make, folder):
+    env = make(keep_states="failed")
+    solve(env, seed=1)
+    env.reset(seed=2)
+    env.step(SUBMIT)
+    env.close()
+    # An environment that says nothing takes what the run says.
+    solve(make(), seed=3)
+    passed, failed, later = unkept(folder)
+    assert "keeps failed ones" in passed and failed == "" and later == passed
+    assert env.spec.kwargs["keep_states"] == "failed"
+    assert read(folder, "status") == [("scored",)] * 3
+
+
+def test_a_run_has_room_for_no_more_states_than_it_was_given(folder):
+    envs = agentgym.vector.make(TASK, 1, record=folder, keep_states_mb=0)
+    envs.reset(seed=1)
+    envs.step([SUBMIT])
+    envs.close()
+    assert unkept(folder) == ["the run keeps 0 MB already (--keep-states-mb 0)"]
+    with pytest.raises(ConfigError, match="nothing is recorded"):
+        agentgym.vector.make(TASK, 1, keep_states_mb=0)
+
+
+def test_the_run_says_which_images_were_replaced(make, folder, monkeypatch):
+    monkeypatch.setattr(gym_recording, "image_fallbacks", lambda task: {"shop:1": "debian"})
+    solve(make(), seed=1)
+    monkeypatch.setattr(gym_recording, "image_fallbacks", lambda task: {})
+    solve(make(), seed=2)
+    with closing(RunStore.open(folder)) as store:
+        (task,) = build_results(store)["tasks"]
+    assert task["image_fallbacks"] == {"shop:1": "debian"}
 
 
 def test_labels_need_a_record(make):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,63 @@ def test_every_agent_meets_the_same_worlds_trial_by_trial() -> None:
         (1, 41, "s/b-v1", "x"),
         (1, 41, "s/b-v1", "y"),
     ]
+
+
+def test_episodes_have_the_group_and_metadata_of_their_run() -> None:
+    settings = Settings(
+        *(("s/a-v1", "s/b-v1"), ("x",), 2, 7), group="{task}@{seed} by {agent}/{trial}"
+    )
+    assert [plan.group for plan in replace(settings, metadata={"epoch": 2}).episodes()] == [
+        "s/a-v1@7 by x/0",
+        "s/b-v1@7 by x/0",
+        "s/a-v1@8 by x/1",
+        "s/b-v1@8 by x/1",
+    ]
+    assert {plan.metadata for plan in settings.episodes()} == {None}
+    labelled = replace(settings, group="g", metadata={"epoch": 2}).episodes()
+    assert [(plan.group, plan.metadata) for plan in labelled] == [("g", {"epoch": 2})] * 4
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ({"group": ""}, "group: expected a text of 1 to 200 characters, got ''"),
+        ({"group": "{task.__class__}{sed}"}, r"group: expected \{task\}, .* got \{sed\}"),
+        ({"group": "{}"}, r"group: expected \{task\}, .* got \{\}"),
+        ({"group": "{task}" * 40}, "group: expected a text of 1 to 200 characters"),
+        ({"group": 5}, "group: expected a text"),
+        ({"metadata": [1]}, r"metadata: expected a JSON object, got \[1\]"),
+        ({"metadata": {1: 2}}, "metadata: expected a JSON object"),
+        ({"metadata": {"a": float("inf")}}, "metadata: it cannot be written as JSON"),
+        ({"metadata": {"a": "\ud800"}}, "metadata: it cannot be written as JSON"),
+        ({"metadata": {"a": {1}}}, "metadata: it cannot be written as JSON"),
+    ],
+)
+def test_labels_that_no_record_holds_start_no_run(
+    tmp_path: Path, desk: str, labels: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words):
+        start_run(tmp_path / "run", {"patterns": (desk,), "agents": ("noop",), **labels})
+    assert not (tmp_path / "run").exists()
+
+
+def test_labels_are_those_of_the_start(tmp_path: Path, desk: str) -> None:
+    labels = {"group": "{agent}", "metadata": {"epoch": [1, None]}}
+    start_run(tmp_path / "run", {"patterns": (desk,), "agents": ("noop",), **labels}).close()
+    with closing(resume_run(tmp_path / "run", labels)) as store:
+        (row,) = store.episodes()
+    assert (row.plan.group, row.plan.metadata) == ("noop", {"epoch": [1, None]})
+    for other in ({"group": "x"}, {"metadata": {}}):
+        with pytest.raises(ConfigError, match="when this run was started and is .* now"):
+            resume_run(tmp_path / "run", other)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A task that needs no computer."""
+    new_task("zoo/desk", env="office", template=False, root=tmp_path / "catalogue")
+    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path / "catalogue"))
+    return "zoo/desk-v1"
 
 
 def test_settings_survive_the_record(tmp_path: Path) -> None:

@@ -15,13 +15,8 @@ COMMANDS = re.search(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)[1].splitlines()
 PUZZLE = json.loads(re.search(r"^```json\n(.*?)^```", PAGE, re.M | re.S)[1])
 
 
-def install(root, **more):
-    """Write the files of the page and the metadata of its project below `root`.
-
-    Args:
-        root: A folder of `sys.path`.
-        more: Further formats: class by name, in the module of the page.
-    """
+def install(root):
+    """Write the files of the page and the metadata of its project below `root`, of `sys.path`."""
     for name, text in FILES.items():
         (root / name).write_text(text)
     project = tomllib.loads(FILES["pyproject.toml"])["project"]
@@ -32,7 +27,7 @@ def install(root, **more):
         f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
     )
     entries = configparser.ConfigParser()
-    entries.read_dict({"agentgym.task_formats": points | more})
+    entries.read_dict({"agentgym.task_formats": points})
     with open(metadata / "entry_points.txt", "w") as file:
         entries.write(file)
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from agentgym import catalogue, task_formats
 from agentgym.cli.app import app
 from agentgym.env.environment import Environment
-from agentgym.errors import AgentGymError, ConfigError, NotFoundError, TaskError
+from agentgym.errors import AgentGymError, ConfigError, NotFoundError, PluginError, TaskError
 from agentgym.records import Action
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import find_task
@@ -123,21 +123,38 @@ def test_a_format_without_suites_says_how_its_folders_are_named():
     assert "tau2" in out and "puzzle" not in out
 
 
-def test_a_broken_format_disturbs_its_own_folders_only(tmp_path, monkeypatch):
-    site = tmp_path / "other"
-    site.mkdir()
-    (site / "agentgym_hurt.py").write_text("raise SystemError('half installed')\n")
-    info = site / "agentgym_hurt-1.0.dist-info"
+def install_module(root, name, source):
+    """Install a package with one module, which offers the class `Format` as a format."""
+    root.mkdir()
+    (root / f"agentgym_{name}.py").write_text(source)
+    info = root / f"agentgym_{name}-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: agentgym-hurt\nVersion: 1.0\n")
-    point = "[agentgym.task_formats]\nhurt = agentgym_hurt:Hurt\n"
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: agentgym-{name}\nVersion: 1.0\n")
+    point = f"[agentgym.task_formats]\n{name} = agentgym_{name}:Format\n"
     (info / "entry_points.txt").write_text(point)
-    monkeypatch.syspath_prepend(site)
+    return root
+
+
+def test_a_broken_format_disturbs_its_own_folders_only(tmp_path, monkeypatch):
+    broken = "raise SystemError('half installed')\n"
+    monkeypatch.syspath_prepend(install_module(tmp_path / "other", "hurt", broken))
     assert find_task(str(write_puzzle(tmp_path / "sum"))).foreign.format == "puzzle"
     assert find_task("terminal/git-repair-v1").foreign is None
     (tmp_path / "unknown").mkdir()
     with pytest.raises(AgentGymError, match="half installed"):
         find_task(str(tmp_path / "unknown"))
+
+
+@pytest.mark.parametrize("given", ["{}['command']", "'a text'", "print"])
+def test_a_broken_import_command_disturbs_no_other(tmp_path, monkeypatch, given):
+    source = (
+        "class Format:\n    name = 'odd'\n    detect = load = lambda self, folder: False\n"
+        f"    def import_command(self):\n        return {given}\n"
+    )
+    monkeypatch.syspath_prepend(install_module(tmp_path / "other", "odd", source))
+    assert "tau2" in run("agentgym suite import --help")[1]
+    with pytest.raises(PluginError, match="task format 'odd'"):
+        run("agentgym suite import odd ./somewhere")
 
 
 def test_the_engine_names_no_format():

@@ -69,14 +69,14 @@ async def test_a_world_that_changed_is_a_divergence(store, provider, folder):
     assert "bell" in found.seen and "bell" not in found.recorded
 
 
-async def test_a_branch_has_the_happenings_of_what_it_kept(store, provider):
+async def test_a_branch_has_the_events_of_its_kept_steps(store, provider):
     branch = await branch_episode(store, 1, 2, "noop", provider)
     # What the other agent then meets goes on from there: the clock stands at three minutes.
     assert ids(store.steps(branch)) == [*IDS[:2], []]
     assert store.episode(branch).verdict.scored
 
 
-async def test_happenings_are_shown_and_counted(store):
+async def test_events_are_shown_and_counted(store):
     step = store.steps(1)[1]
     console = Console(record=True, width=200, file=open("/dev/null", "w"))  # noqa: SIM115
     print_step(console, step, full=False)

@@ -189,7 +189,7 @@ def test_the_hosts_files_are_there_to_be_read():
 def test_the_hosts_processes_are_there_to_be_hit():
     victim = subprocess.Popen(["sleep", "60"])
     try:
-        assert set(on_host(reach.strike, str(victim.pid)).values()) == {DONE}
+        assert set(on_host(reach.attack, str(victim.pid)).values()) == {DONE}
     finally:
         victim.kill()
         victim.wait()
@@ -197,14 +197,14 @@ def test_the_hosts_processes_are_there_to_be_hit():
 
 async def test_a_socket_is_found(provider, recipe):
     box = await provider.start(recipe())
-    listen = "import socket,time; s=socket.socket(socket.AF_UNIX); s.bind('/run/agentgym/door2');"
+    listen = "import socket,time; s=socket.socket(socket.AF_UNIX); s.bind('/run/agentgym/entry2');"
     shell = await box.open_shell()
     await shell.run(f'python3 -c "{listen} s.listen(); time.sleep(60)" &')
     (attack,) = (attack for attack in PROGRAMS if attack.name == "its_channel")
-    while (await box.exec(["test", "-e", "/run/agentgym/door2"])).exit_code != 0:
+    while (await box.exec(["test", "-e", "/run/agentgym/entry2"])).exit_code != 0:
         pass
     outcome = await run_inside(box, attack.program.run)
-    assert outcome.attempts["connect to /run/agentgym/door2"] == DONE
+    assert outcome.attempts["connect to /run/agentgym/entry2"] == DONE
 
 
 async def test_what_is_used_up_can_be_had_where_it_is_allowed(provider, recipe):

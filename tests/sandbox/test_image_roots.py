@@ -13,7 +13,7 @@ from agentgym.records import Recipe, Service
 from agentgym.sandbox import launch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.images import Layer, find_image
-from agentgym.sandbox.layers import OPAQUE
+from agentgym.sandbox.layer_stack import OPAQUE
 from agentgym.sandbox.unpack import unpack
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give user ids")
@@ -271,7 +271,7 @@ async def test_commands_run_as_the_user_of_the_recipe(provider):
     assert (await box.exec(["sleep", "60"], timeout_s=0.2)).timed_out
     assert (await box.exec(["/bin/absent"])).exit_code in (126, 127)
     assert (await box.exec(["absent"])).exit_code == 127
-    # The keepers are root all the same.
+    # The supervisor writes as root all the same.
     await box.write_file("/etc/note", b"x")
     again = await provider.start(Recipe("s", image=image, user="root"), await box.seal())
     assert await sh(again, "stat -c %u /home/ann/f") == "1000\n"

@@ -102,11 +102,11 @@ async def test_an_attribute_cannot_hide_files_from_who_reads_them(provider, reci
 
 
 @pytest.mark.docker
-async def test_the_door_of_a_docker_guest_is_shut(docker_root, recipe):
+async def test_the_socket_of_a_docker_guest_is_closed(docker_root, recipe):
     provider = DockerProvider(docker_root)
     box = await provider.start(recipe())
-    assert await run(box, "find / -xdev -type s; ls -A /run/agentgym/door") == b""
-    assert (await box.exec(["touch", "/run/agentgym/door/mine"])).exit_code == 1
+    assert await run(box, "find / -xdev -type s; ls -A /run/agentgym/entry") == b""
+    assert (await box.exec(["touch", "/run/agentgym/entry/mine"])).exit_code == 1
     # Short, for every `ps` inside shows it, and with the filter on (2) from the beginning.
     assert len(await run(box, "cat /proc/1/cmdline")) < 300
     assert b"Seccomp_filters:\t2" in await run(box, "cat /proc/1/status")

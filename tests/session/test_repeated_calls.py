@@ -157,7 +157,8 @@ async def test_a_call_that_the_server_cuts_short_is_told_so(store, monkeypatch):
     await server.stop()
     answers = [await call for call in calling]
     assert all(isinstance(answer, Failure) for answer in answers)
-    assert "the server was stopped" in answers[0].message
+    told = [answer.message for answer in answers]
+    assert told == ["the session ended during the call", "error:agent: the server was stopped"]
     assert store.episode(1).verdict.status == "error:agent"
     assert config.environments["counter/count-v1"].episodes[0].closed
 

@@ -19,7 +19,7 @@ from agentgym.sandbox.absent import NoSandbox
 from agentgym.session import mcp as mcp_module
 from agentgym.session.answers import Reply
 from agentgym.session.mcp import CALL_NUMBER, INSTRUCTION, McpAdapter, result_of
-from agentgym.session.serve import serve_http, take_port
+from agentgym.session.serve import serve_http, serve_stdio, take_port
 from agentgym.session.server import SessionServer
 from agentgym.surfaces.mcp import McpKind
 
@@ -204,6 +204,25 @@ async def _served(adapter, port=0):
         finally:
             ending.set()
             await serving
+
+
+async def test_a_signal_after_the_client_has_left_cuts_its_last_call_short(store, monkeypatch):
+    config, began, _ = slow_world(store)
+    ending = asyncio.Event()
+
+    async def leave_in_a_call(server):
+        await began.wait()
+        asyncio.get_running_loop().call_later(0.1, ending.set)
+
+    monkeypatch.setattr("agentgym.session.serve.over_stdio", leave_in_a_call)
+    adapter = McpAdapter(SessionServer(config), TOLD)
+    async with Client(adapter.server) as client:
+        calling = asyncio.create_task(client.call_tool("add", {"n": 2}))
+        await serve_stdio(adapter, ending)
+        row = store.episode(1)
+        await asyncio.wait({calling})
+    assert (row.verdict.status, row.verdict.score) == ("scored", 0.0)
+    assert row.error == "the client left without submit or give_up"
 
 
 async def test_what_the_world_adds_at_the_start_comes_with_the_first_answer(store):

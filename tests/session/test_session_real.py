@@ -118,6 +118,21 @@ async def test_leaving_in_the_middle_of_a_long_call_does_not_escape_the_verdict(
     assert row.error == "the client left"
 
 
+async def test_a_long_call_of_a_caller_that_left_can_be_cut_short(world):
+    session = served(world).open("test")
+    await session.reset()
+    await session.step("e1", WRITE)
+    calls = [asyncio.create_task(session.step("e1", bash("sleep 600"))) for _ in "ab"]
+    await asyncio.sleep(0.1)
+    leaving = asyncio.create_task(session.leave("the client left"))
+    await session.cut_short(PolicyError("the client left"))
+    await leaving
+    await asyncio.wait(calls)
+    (row,) = world[1].episodes()
+    assert (row.verdict.status, row.verdict.score, row.steps) == ("scored", 1.0, 1)
+    assert row.error == "the client left"
+
+
 async def test_a_sandbox_that_the_caller_kills_is_judged(world):
     session = served(world).open("test")
     await session.reset()

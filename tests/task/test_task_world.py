@@ -41,7 +41,7 @@ def test_the_tables_are_read(tmp_path):
     assert (fault.kind, fault.rate, fault.is_executed) == (FaultKind.ERROR, 0.2, False)
 
 
-def test_a_task_without_them_has_a_clock_and_no_happenings(tmp_path):
+def test_a_task_without_events_has_a_clock(tmp_path):
     manifest = load_task(write_task(tmp_path)).manifest
     assert (manifest.event, manifest.fault, manifest.clock.step_s) == ((), (), 60.0)
 

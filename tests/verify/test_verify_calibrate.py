@@ -168,7 +168,7 @@ def test_no_interval_without_cases(wrong: int, cases: int) -> None:
         wilson(wrong, cases)
 
 
-def test_a_rehearsal_ends_where_the_evidence_begins() -> None:
+def test_a_dry_run_ends_where_the_evidence_begins() -> None:
     seen = []
 
     def check(evidence, count: int) -> bool:  # type: ignore[no-untyped-def]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agentgym.authoring.subject import InitialState
 from agentgym.records import Action, Json
-from agentgym.task.model import PLAYBOOK_SUFFIXES, Instance
+from agentgym.task.model import ACTIONS_SUFFIXES, Instance
 from agentgym.task.reference_actions import read_reference_actions
 
 _MOST_CHARS = 20_000
@@ -49,7 +49,7 @@ def load_cheats(initial: InitialState, folder: Path | None = None) -> list[list[
 
 
 def _cheat_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix in PLAYBOOK_SUFFIXES)
+    return sorted(path for path in folder.iterdir() if path.suffix in ACTIONS_SUFFIXES)
 
 
 def _read(path: Path, instance: Instance) -> Cheat:

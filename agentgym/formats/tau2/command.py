@@ -56,8 +56,6 @@ def import_suite(
     Tasks that can be replayed form a suite, which refers to the checkout by its path: nothing is
     copied. The checkout's code runs in a process of its own, with your rights.
     """
-    import json
-
     from agentgym.cli.console import stdout_console
     from agentgym.formats.tau2.checkout import open_checkout
 
@@ -70,16 +68,21 @@ def import_suite(
     for line in (*_remarks(found), *_remember(checkout, found, retrieval)):
         console.print(line, markup=False, soft_wrap=True)
     if json_file is not None:
-        told = [one.to_json() for one in found]
-        report = {
-            "schema": SCHEMA,
-            "format": "tau2",
-            "checkout": str(checkout.path),
-            "domains": told,
-        }
-        json_file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        _write_report(json_file, checkout, found)
     if all(one.problem for one in found):
         raise typer.Exit(1)
+
+
+def _write_report(file: Path, checkout: Checkout, found: Sequence[DomainReplay]) -> None:
+    import json
+
+    report = {
+        "schema": SCHEMA,
+        "format": "tau2",
+        "checkout": str(checkout.path),
+        "domains": [one.to_json() for one in found],
+    }
+    file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def _replay(

@@ -172,7 +172,7 @@ def its_channel(folder: str = "/run") -> None:
     ]
     with open("/proc/net/unix") as file:
         names = [line.split()[-1] for line in file.readlines()[1:] if len(line.split()) > 7]
-    for path in {f"{folder}/agentgym/door/socket", *paths, *names}:
+    for path in {f"{folder}/agentgym/entry/socket", *paths, *names}:
         attempt(f"connect to {path}", _connect, path.replace("@", "\0", 1))
     attempt("write to standard input", _write_back)
 

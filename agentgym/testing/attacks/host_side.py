@@ -79,7 +79,7 @@ async def host_processes(provider: SandboxProvider, recipe: Recipe) -> Outcome:
     victim = await asyncio.create_subprocess_exec("sleep", "600")
     box = await provider.start(recipe)
     try:
-        outcome = await run_inside(box, reach.strike, str(victim.pid))
+        outcome = await run_inside(box, reach.attack, str(victim.pid))
         await box.exec(["sh", "-c", "kill -9 -1; kill -STOP -1"])
         state = Path(f"/proc/{victim.pid}/stat").read_text().rpartition(")")[2].split()[0]
         everybody = "it lives" if state == "S" else DONE

@@ -20,7 +20,7 @@ from agentgym.testing.attacks.probing import attempt, call, effective, open_for
 _PR_SET_NAME = 15
 _IPC_CREAT = 0o1000
 _SHOWN_BYTES = 2**20
-_DOORS = (
+_WAYS = (
     *("/proc/1/root", "/proc/1/cwd", "/oldroot", "/newroot", "/host", "/rootfs", "/mnt"),
     *("/.." * 30, "/proc/self/root/../..", "/proc/self/cwd/../../../..", "/dev/fd/../../.."),
 )
@@ -30,8 +30,8 @@ def host_files(terces: str, path: str) -> None:
     """Read a file of the host by its name, through every path that may lead out of the root."""
     secret = terces[::-1].encode()
     attempt("by its name", _expect, path, secret)
-    for door in _DOORS:
-        attempt(f"through {door[:40]}", _expect, door + path, secret)
+    for way in _WAYS:
+        attempt(f"through {way[:40]}", _expect, way + path, secret)
     attempt("through other processes", _through_processes, path, secret)
     attempt("beside it", os.listdir, os.path.dirname(path))
     attempt("in the environment", _in_environments, secret)
@@ -172,7 +172,7 @@ def _connect(family: int, address: tuple[str, int] | str) -> None:
         link.connect(address)
 
 
-def strike(victim: str) -> None:
+def attack(victim: str) -> None:
     """Signal, trace, read or slow down a process by the number it has on the host."""
     pid = int(victim)
     attempt("signal", os.kill, pid, 0)

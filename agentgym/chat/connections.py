@@ -1,0 +1,61 @@
+"""HTTP clients of endpoints: one for each event loop, address and key, shared by all who ask it.
+
+A client takes about 30 ms of processor time to make, and holds connections that others can reuse.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from agentgym.chat.answers import refuse_error_answers
+
+if TYPE_CHECKING:
+    import openai
+
+
+@dataclass(slots=True)
+class _Lent:
+    client: openai.DefaultAsyncHttpxClient
+    users: int = 0
+
+
+@dataclass(slots=True)
+class _Clients:
+    """The clients of one event loop, by address and key."""
+
+    lent: dict[tuple[str, str], _Lent] = field(default_factory=dict)
+
+
+_by_loop: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients]] = WeakKeyDictionary()
+
+
+def lend(url: str, key: str) -> openai.DefaultAsyncHttpxClient:
+    """Return the client of the running loop for an address; `give_back` ends its use.
+
+    Args:
+        url: The address.
+        key: The key; clients with different keys share no cookies.
+    """
+    import openai
+
+    lent = _by_loop.setdefault(asyncio.get_running_loop(), _Clients()).lent
+    if (url, key) not in lent:
+        hooks = {"response": [refuse_error_answers]}
+        lent[url, key] = _Lent(openai.DefaultAsyncHttpxClient(event_hooks=hooks))
+    lent[url, key].users += 1
+    return lent[url, key].client
+
+
+async def give_back(url: str, key: str) -> None:
+    """End one use of a client; the end of the last use closes its connections."""
+    lent = _by_loop.setdefault(asyncio.get_running_loop(), _Clients()).lent
+    one = lent.get((url, key))
+    if one is None:
+        return
+    one.users -= 1
+    if not one.users:
+        del lent[url, key]
+        await one.client.aclose()
