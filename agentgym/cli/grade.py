@@ -37,7 +37,7 @@ def grade(
         typer.Option("--episode", "-e", help="Id of an episode; repeatable. Default: all."),
     ] = None,
     history: Annotated[
-        bool, typer.Option("--history", help="Grade nothing; show every grading that is kept.")
+        bool, typer.Option("--history", help="Grade nothing; show every stored grading.")
     ] = False,
     task: TaskOption = None,
     json_file: Annotated[
