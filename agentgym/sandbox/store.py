@@ -29,7 +29,6 @@ from pathlib import Path
 
 from agentgym.errors import SandboxError
 from agentgym.records import Bounds
-from agentgym.sandbox import layers as overlay
 from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, noted, sweep
 from agentgym.sandbox.control_group import remove_abandoned_groups, remove_groups_of
@@ -40,6 +39,10 @@ from agentgym.sandbox.hostroot import (
     host_layer_name,
 )
 from agentgym.sandbox.images import Image, all_images
+from agentgym.sandbox.layer_size import ENTRY_BYTES
+from agentgym.sandbox.layer_size import size as size_of
+from agentgym.sandbox.layer_stack import OPAQUE
+from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import find_runtime, remove_old_runtimes
 from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.unpack import unpack
@@ -101,7 +104,7 @@ def check_mergeable(size: int, bounds: Bounds) -> None:
     Raises:
         OSError: Their files, holes included, exceed the bounds.
     """
-    if size > bounds.max_bytes + overlay.ENTRY_BYTES * bounds.max_entries:
+    if size > bounds.max_bytes + ENTRY_BYTES * bounds.max_entries:
         raise OSError(errno.EFBIG, f"its layers have {size} bytes, and forks made several of them")
 
 
@@ -231,7 +234,7 @@ class LayerStore:
         try:
             first_id = self._owner if self._owner != os.getuid() else 0
             self._access.call(
-                *("pack", str(self.root / layer), str(archive), overlay.OPAQUE, first_id),
+                *("pack", str(self.root / layer), str(archive), OPAQUE, first_id),
                 *(bounds.max_bytes, bounds.max_entries),
             )
             return archive.read_bytes()
@@ -249,7 +252,7 @@ class LayerStore:
             archive.write_bytes(data)
             first_id = self._owner if self._owner != os.getuid() else None
             self._access.call(
-                *("unpack", str(archive), str(self.root / layer), overlay.OPAQUE, first_id),
+                *("unpack", str(archive), str(self.root / layer), OPAQUE, first_id),
                 *(bounds.max_bytes, bounds.max_entries),
             )
         except OSError as error:
@@ -463,8 +466,8 @@ class LayerStore:
                     self._remove(doomed)
             for runtime in self.root.glob("runtime-*"):
                 if f"l/{runtime.name}" not in needed:
-                    freed += overlay.size(str(runtime))
-                    overlay.remove(str(runtime))
+                    freed += size_of(str(runtime))
+                    remove(str(runtime))
         return freed + remove_old_runtimes()
 
     def _kept(self, key: str) -> Path:
