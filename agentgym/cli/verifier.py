@@ -78,7 +78,7 @@ def calibrate(
     ] = "bubblewrap",
     judge: JudgeOption = None,
 ) -> None:
-    """Judge known cases and report the rates of false verdicts; exit with 1 on an unexpected one."""
+    """Judge known cases and report the rates of false verdicts; exit 1 on an unexpected one."""
     import asyncio
     import json
 
