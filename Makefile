@@ -14,6 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
+	@echo "make train   set up, then teach a small policy to solve tasks in sandboxes, into runs/tiny-terminal"
 	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
 	@echo "make sound   examine the tasks that changed with every seed, and note them as examined"
@@ -26,6 +27,13 @@ demo:
 	@rm -rf runs/demo
 	@$(BIN)/agentgym eval terminal tools --agent oracle --agent noop --agent random $(LLM) \
 		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/demo
+	@echo; echo "Next: make train teaches a small policy to solve tasks like these (some minutes, no GPU)."
+
+train:
+	@scripts/setup.sh train
+	@rm -rf runs/tiny-terminal
+	@$(BIN)/agentgym train examples/tiny-terminal.toml \
+		--sandbox "$$(cat .venv/.sandbox)" --out runs/tiny-terminal
 
 check:
 	@scripts/setup.sh test

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Make this machine ready: setup.sh demo | setup.sh test. Does nothing when nothing changed.
+# Make this machine ready: setup.sh demo | train | test. Does nothing when nothing changed.
 # Installs system packages where it may, else prints the one line to type. Where bubblewrap cannot
-# be had and Docker answers, the demo uses Docker; .venv/.sandbox names what it uses.
+# be had and Docker answers, demo and train use Docker; .venv/.sandbox names what it uses.
 set -eu
 cd "$(dirname "$0")/.."
-goal=${1:?usage: scripts/setup.sh demo or test}
+goal=${1:?usage: scripts/setup.sh demo, train or test}
 venv=.venv
 stamp=$venv/.ready-$goal
 # What bubblewrap sandboxes need, then what the bundled tasks use inside them.
@@ -61,19 +61,19 @@ apt_install() {
 # Whether the demo can do without bubblewrap. Only root may read Docker's layers.
 docker_instead() {
     # shellcheck disable=SC2086
-    [ "$goal" = demo ] && [ "$(id -u)" = 0 ] && [ -n "$(missing $bubblewrap_commands)" ] &&
+    [ "$goal" != test ] && [ "$(id -u)" = 0 ] && [ -n "$(missing $bubblewrap_commands)" ] &&
         docker version >/dev/null 2>&1
 }
 
 use_docker() {
-    say "bubblewrap is not here and cannot be installed; Docker answers, so the demo uses Docker."
+    say "bubblewrap is not here and cannot be installed; Docker answers, so $goal uses Docker."
     sandbox=docker
 }
 
 install_packages() {
     missing=$(missing_commands)
     [ -n "$missing" ] || return 0
-    [ "$goal" = demo ] || packages="$packages $build_packages"
+    [ "$goal" != test ] || packages="$packages $build_packages"
     line="apt-get install -y $(echo $packages)"
     if ! command -v apt-get >/dev/null; then
         say "Missing on this machine: $(echo $missing). Install, with your package manager: $(echo $packages)"
@@ -123,9 +123,13 @@ install_python() {
         PYTHON=$python scripts/mcp_servers.sh >/dev/null ||
             say "MCP servers of others cannot be installed; tests that need them will be skipped."
     else
-        extra=
-        [ $sandbox = bubblewrap ] || extra="[docker]"
-        $venv/bin/pip install -q --disable-pip-version-check -e ".$extra"
+        extras=
+        [ $sandbox = bubblewrap ] || extras=docker
+        if [ "$goal" = train ]; then
+            extras="${extras:+$extras,}train"
+            $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"
+        fi
+        $venv/bin/pip install -q --disable-pip-version-check -e ".${extras:+[$extras]}"
     fi
 }
 

@@ -24,6 +24,7 @@ from agentgym.cli.sandbox import app as sandbox
 from agentgym.cli.serve import serve
 from agentgym.cli.suite import app as suite
 from agentgym.cli.task import app as task
+from agentgym.cli.train import train
 from agentgym.cli.verifier import verifier
 
 app = typer.Typer(
@@ -59,6 +60,7 @@ def _add(name: str, command: Callable[..., None], example: str) -> None:
 
 _add("list", list_catalogue, "agentgym list tasks '*git*'")
 _add("eval", evaluate, "agentgym eval terminal --agent oracle --agent noop --trials 4")
+_add("train", train, "agentgym train examples/tiny-terminal.toml")
 _add("serve", serve, "agentgym serve --mcp terminal/git-repair-v1 --http")
 _add("replay", replay, "agentgym replay runs/demo 3")
 _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisation")

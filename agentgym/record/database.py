@@ -121,6 +121,8 @@ class Database:
         self.execute("PRAGMA synchronous = NORMAL")
         self.execute("PRAGMA foreign_keys = ON")
         self.execute("PRAGMA wal_autocheckpoint = 0")
+        # The next write after a fold shortens the log; else `fold_log` would fold it every time.
+        self.execute("PRAGMA journal_size_limit = 0")
         # A migrated run has the steps of this file in its table.
         with contextlib.suppress(OSError):
             RunFolder(self.path.parent).remove(JOURNAL)

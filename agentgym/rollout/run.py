@@ -39,6 +39,7 @@ class EpisodeResult:
         duration_s: Wall time of the whole.
         error: Why it has no score, or how its policy failed; else empty.
         truncated: A bound on its steps or its wall time ended it.
+        refused: Completions that led to no step; None if they are not known.
     """
 
     verdict: Verdict
@@ -48,6 +49,7 @@ class EpisodeResult:
     duration_s: float
     error: str
     truncated: bool = False
+    refused: tuple[Generation, ...] | None = ()
 
 
 async def run_episode(
@@ -76,25 +78,24 @@ async def run_episode(
         RecordError: It cannot be recorded. Every other failure is a verdict.
     """
     began_s = time.monotonic()
-    row = None
-    if store is not None and episode_id is not None:
-        row = await store.threads.finish(store.episode, episode_id)
     async with releasing(agent):
         try:
             episode = await environment.start(seed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending, spent_s = failed(error), time.monotonic() - began_s
-            if store is not None and row is not None:
+            if store is not None and episode_id is not None:
                 name = environment.provider.name
-                await store.threads.finish(record_end, store, row, name, ending, spent_s)
+                planned = await store.threads.finish(store.episode, episode_id)
+                await store.threads.finish(record_end, store, planned, name, ending, spent_s)
             return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason)
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
             trail = Reexecution(episode, episode.first)
             try:
-                if store is not None and row is not None:
-                    recording = await rollout.record(store, row.id)
-                    if row.steps:
+                if store is not None and episode_id is not None:
+                    recording = await rollout.record(store, episode_id)
+                    row = recording.earlier
+                    if row is not None and row.steps:
                         read = store.threads.finish
                         trail = await reexecute(
                             *(episode, row, await read(store.steps, row.id)),
@@ -137,6 +138,7 @@ class Rollout:
         self._timeout_s = wall_s if timeout_s is None else timeout_s
         self._on_step = on_step
         self._began = time.monotonic() if began_s is None else began_s
+        self._last: Step | None = None
         self._refused = TokenUsage()
         self._refused_generations: tuple[Generation, ...] | None = ()
 
@@ -164,6 +166,7 @@ class Rollout:
             duration_s=time.monotonic() - self._began,
             error=ending.reason,
             truncated=ending.truncated,
+            refused=self._refused_generations,
         )
         if self.recording is not None:
             await self.recording.finish(
@@ -172,6 +175,8 @@ class Rollout:
                 refused=self._refused,
                 generations=self._refused_generations,
             )
+        if self._last is not None:
+            self._tell(self._last)
         return result
 
     async def _play(self, trail: Reexecution) -> Ending:
@@ -200,6 +205,10 @@ class Rollout:
         known = end.generations
         self._refused_generations = known if isinstance(known, tuple) else None
 
+    def _tell(self, step: Step) -> None:
+        if self._on_step is not None:
+            self._on_step(step)
+
     async def _note(self, *parts: str) -> None:
         if self.recording is not None:
             await self.recording.note(*parts)
@@ -212,8 +221,11 @@ class Rollout:
         while last is None or last.verdict is None:
             last = await episode.step(await policy.decide(observation))
             observation = last.observation
-            if self.recording is not None:
-                await self.recording.take_steps()
-            if self._on_step is not None:
-                self._on_step(episode.steps[-1])
+            if last.verdict is None:
+                if self.recording is not None:
+                    await self.recording.take_steps()
+                self._tell(episode.steps[-1])
+            else:
+                # It is recorded together with the verdict.
+                self._last = episode.steps[-1]
         return Ending(last.verdict, truncated=last.truncated)

@@ -17,7 +17,8 @@ from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import ControlGroup
 from agentgym.sandbox.fork_server import ForkServer
 from agentgym.sandbox.launch import Launch, may_give_ids
-from agentgym.sandbox.store import MAX_LAYERS, LayerStore, binds_of
+from agentgym.sandbox.layer_names import MAX_LAYERS, binds_of
+from agentgym.sandbox.store import LayerStore
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import unlinked_bytes
 from agentgym.sandbox.watch import descriptor_ended

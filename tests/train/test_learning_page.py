@@ -1,4 +1,4 @@
-"""docs/training.md names what there is, and its example runs."""
+"""docs/learning.md names what there is, and its example runs."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import agentgym.train.advantages
 import agentgym.train.losses
 
-PAGE = (Path(__file__).parents[2] / "docs/training.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/learning.md").read_text()
 
 
 def test_the_example_gives_a_gradient_to_sampled_tokens_only():

@@ -1,0 +1,184 @@
+"""The configuration of a training run, read from a TOML file (docs/training.md)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, model_validator
+
+from agentgym.errors import ConfigError
+from agentgym.manifest import Manifest, load_toml
+from agentgym.records import Action, Json
+from agentgym.train.curriculum import Difficulty
+from agentgym.train.engine import Surplus
+from agentgym.train.losses import Level, Weighting
+from agentgym.train.trees import TreeConfig
+
+Positive = Annotated[int, Field(ge=1)]
+SCHEMA: Final = "agentgym.train/1"
+
+
+class Advantage(StrEnum):
+    """Advantages that a configuration may name; see `agentgym.train.advantages`."""
+
+    GRPO = "grpo"
+    DR_GRPO = "dr_grpo"
+    RLOO = "rloo"
+    MC_GRPO = "mc_grpo"
+    GIGPO = "gigpo"
+    HGPO = "hgpo"
+    TREE = "tree"
+
+
+class Correction(StrEnum):
+    """Weights for tokens that an older policy or another program sampled; see `losses`."""
+
+    NONE = "none"
+    TRUNCATED = "truncated"
+    MASKED = "masked"
+
+
+class CallConfig(Manifest):
+    """A tool call that a word stands for."""
+
+    tool: str
+    arguments: dict[str, Json] = {}
+
+
+class PolicyConfig(Manifest):
+    """The model, and the words that it reads and samples."""
+
+    kind: Literal["tiny"] = "tiny"
+    width: Positive = 64
+    layers: Positive = 2
+    heads: Positive = 4
+    context: Positive = 128
+    batch_invariant: bool = False
+    """Sample each dialogue by itself, so that runs repeat to the last bit; slower."""
+    actions: dict[str, str | CallConfig] = Field(min_length=1)
+    """Words that are sampled: each is a shell command or a tool call."""
+    words: tuple[str, ...] = ()
+    """Further words that are read; any other word is read as an unknown one."""
+
+    def calls(self) -> dict[str, Action]:
+        """Return the call of each action."""
+        return {
+            word: Action("bash", {"command": call})
+            if isinstance(call, str)
+            else Action(call.tool, call.arguments)
+            for word, call in self.actions.items()
+        }
+
+
+class RolloutConfig(Manifest):
+    """The episodes of an iteration."""
+
+    groups: Positive = 16
+    """Groups of a batch: those in which rewards differ."""
+    group_size: int = Field(default=8, ge=2)
+    largest_group: int | None = Field(default=None, ge=2)
+    """Groups of instances that are nearly always or nearly never solved grow up to this size."""
+    jobs: Positive = 16
+    instances: Positive = 200
+    """Seeds of each task that are trained on, from 0."""
+    difficulty: Difficulty = Difficulty.UNIFORM
+    band: tuple[float, float] = (0.2, 0.8)
+    """Success rates that ``difficulty = "band"`` aims at."""
+    temperature: float = Field(default=1.0, gt=0)
+    refills: int = Field(default=1, ge=0)
+    """Batches of further groups that replace those whose rewards are all equal."""
+    staleness: int = Field(default=0, ge=0)
+    """Updates of the weights between a token and its use, at most; 0 plays and learns in turn."""
+    overprovision: float = Field(default=1.0, ge=1, le=8)
+    """Groups begun for each group that a batch needs."""
+    surplus: Surplus = Surplus.CANCEL
+    """The fate of the groups that a batch did not need."""
+    tree: TreeConfig | None = None
+    """The forks of each attempt of a group; without it, attempts do not branch."""
+
+    @model_validator(mode="after")
+    def _surplus_fits(self) -> RolloutConfig:
+        if self.surplus is Surplus.CONTINUE and not self.staleness:
+            raise ValueError('surplus: "continue" needs a staleness of at least 1')
+        if self.largest_group is not None and self.largest_group < self.group_size:
+            raise ValueError("largest_group: expected at least group_size")
+        return self
+
+
+class AlgorithmConfig(Manifest):
+    """The rule by which the weights change."""
+
+    advantage: Advantage = Advantage.GRPO
+    learning_rate: float = Field(default=3e-3, gt=0)
+    epochs: Positive = 2
+    clip_low: float = Field(default=0.2, ge=0, le=1)
+    clip_high: float = Field(default=0.3, ge=0)
+    dual_clip: float | None = Field(default=None, gt=1)
+    correction: Correction = Correction.NONE
+    correction_level: Level = Level.TOKEN
+    kl: float = Field(default=0.0, ge=0)
+    """Weight of the divergence from the policy that the run began with."""
+    entropy: float = Field(default=0.01, ge=0)
+    """Weight of the entropy of the policy, which keeps it exploring."""
+    weighting: Weighting = Weighting.TRAJECTORIES
+    gradient_norm: float = Field(default=1.0, gt=0)
+    row_tokens: Positive = 512
+    rows: Positive = 32
+    """Packed rows that are computed at once."""
+    shuffle_rewards: bool = False
+    """Shuffle the rewards of all episodes of an iteration: a control that must learn nothing."""
+
+
+class EvaluationConfig(Manifest):
+    """Episodes that measure the policy on seeds it is not trained on."""
+
+    every: Positive = 10
+    tasks: tuple[str, ...] = ()
+    """Some of the tasks; all, if empty."""
+    seeds: tuple[int, ...] = Field(min_length=1)
+    trials: Positive = 4
+
+
+class TrainConfig(Manifest):
+    """See the module."""
+
+    schema_version: Literal["agentgym.train/1"]
+    tasks: tuple[str, ...] = Field(min_length=1)
+    sandbox: str = "bubblewrap"
+    iterations: Positive = 60
+    seed: int = Field(default=0, ge=0)
+    policy: PolicyConfig
+    rollouts: RolloutConfig = RolloutConfig()
+    algorithm: AlgorithmConfig = AlgorithmConfig()
+    evaluation: EvaluationConfig
+
+    @model_validator(mode="after")
+    def _tasks_agree(self) -> TrainConfig:
+        if len(set(self.tasks)) < len(self.tasks):
+            raise ValueError("tasks: a task is named twice")
+        if unknown := set(self.evaluation.tasks) - set(self.tasks):
+            raise ValueError(f"evaluation.tasks: {min(unknown)} is not among the tasks")
+        return self
+
+    @property
+    def evaluated(self) -> tuple[str, ...]:
+        """The tasks on whose held-out seeds the policy is measured."""
+        return self.evaluation.tasks or self.tasks
+
+
+def load_config(path: Path) -> TrainConfig:
+    """Read a configuration; a task such as ``./copy`` is a folder beside the file.
+
+    Raises:
+        ConfigError: The file is missing or wrong; the message names its line.
+    """
+    config = load_toml(path, TrainConfig, ConfigError)
+    beside = path.resolve().parent
+
+    def placed(tasks: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(str(beside / task) if task.startswith("./") else task for task in tasks)
+
+    evaluation = config.evaluation.model_copy(update={"tasks": placed(config.evaluation.tasks)})
+    return config.model_copy(update={"tasks": placed(config.tasks), "evaluation": evaluation})

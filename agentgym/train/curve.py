@@ -1,0 +1,35 @@
+"""The learning curve of a training run, drawn with characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import plotext
+
+from agentgym.train.training_run import Metrics
+
+_CURVES: Final = {"pass_rate": "training", "evaluation_pass_rate": "held-out seeds"}
+
+
+def draw_curve(history: Sequence[Metrics], *, columns: int = 80, rows: int = 16) -> str:
+    """Return the pass rates by iteration as text, "" if no figure is known.
+
+    Args:
+        history: The figures of each iteration.
+        columns: Width in characters.
+        rows: Height in lines.
+    """
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.plotsize(columns, rows)
+    plotext.ylim(0, 1)
+    drawn = False
+    for name, label in _CURVES.items():
+        points = [(each["iteration"], each[name]) for each in history if each.get(name) is not None]
+        if points:
+            drawn = True
+            marker = "braille" if name == "pass_rate" else "●"
+            plotext.plot(*zip(*points, strict=True), label=label, marker=marker)
+    plotext.title("pass rate by iteration")
+    return str(plotext.build()) if drawn else ""

@@ -1,0 +1,1 @@
+"""Causal language models that train on packed rows and sample from cached ones."""

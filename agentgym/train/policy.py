@@ -1,0 +1,129 @@
+"""An agent that samples its actions from a model that is being trained, token in and token out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from agentgym.errors import AgentError, PolicyError
+from agentgym.protocols.training import DialogueTemplate
+from agentgym.records import (
+    Briefing,
+    Decision,
+    Generation,
+    Observation,
+    Step,
+    TokenTrace,
+    TokenUsage,
+    ToolSpec,
+)
+from agentgym.train.sampling.sampler import Completion, Dialogue, Sampler
+
+
+class TokenPolicy:
+    """Plays one episode; every decision holds its tokens, log-probabilities and policy version.
+
+    A completion that makes no usable call ends the episode, which is judged as it stands. An
+    episode that was begun before (a fork, or a resumed one) goes on with the recorded tokens.
+
+    Args:
+        sampler: Samples for all policies at once.
+        template: Turns the episode into tokens.
+        limit: Largest number of tokens of a completion.
+        temperature: Of the draws; 0 takes the likeliest token.
+        seed: Episodes of one seed and task differ by this seed.
+    """
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        template: DialogueTemplate,
+        *,
+        limit: int,
+        temperature: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self._sampler, self._template = sampler, template
+        self._limit, self._temperature, self._seed = limit, temperature, seed
+        self._dialogue = Dialogue()
+        self._briefing: Briefing | None = None
+
+    async def start(self, briefing: Briefing) -> None:
+        """Take the instruction."""
+        self._briefing = briefing
+
+    async def act(
+        self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
+    ) -> Decision:
+        """Sample a completion and return the call that it makes.
+
+        Raises:
+            PolicyError: It makes none, or the context is full.
+            AgentError: The recorded steps have no tokens to go on from.
+        """
+        assert self._briefing is not None  # The engine starts an agent first.
+        new_ids = self._new_ids(self._briefing, observation, tools, history)
+        before = [*self._dialogue.ids, *new_ids]
+        done = await self._sampler.generate(
+            self._dialogue,
+            new_ids,
+            limit=self._limit,
+            stop_ids=self._template.stop_ids,
+            temperature=self._temperature,
+            seed=self._draws(len(history)),
+        )
+        generation = self._generation(before, done)
+        usage = TokenUsage(len(before), len(done.ids))
+        try:
+            if done.finish_reason == "context":
+                raise ValueError(f"the context of {len(self._dialogue.ids)} tokens is full")
+            action = self._template.parse(done.ids, tools)
+        except ValueError as error:
+            failure = PolicyError(f"the completion makes no usable call: {error}")
+            failure.usage, failure.generations = usage, (generation,)
+            raise failure from None
+        return Decision(action, usage=usage, generations=(generation,))
+
+    async def close(self) -> None:
+        """Free the dialogue's place in the model's cache."""
+        self._sampler.end(self._dialogue)
+
+    def _new_ids(
+        self,
+        briefing: Briefing,
+        observation: Observation,
+        tools: Sequence[ToolSpec],
+        history: Sequence[Step],
+    ) -> list[int]:
+        """Return the tokens to read before the next completion."""
+        if not history:
+            return self._template.opening(briefing, observation, tools)
+        last = (history[-1].decision.generations or (None,))[-1]
+        if last is None or last.tokens.prompt_ids is None or last.tokens.completion_ids is None:
+            raise AgentError(
+                f"step {history[-1].index} was recorded without token ids; "
+                "a policy goes on only from steps that one like it took"
+            )
+        if not self._dialogue.ids:
+            self._dialogue.ids = [
+                *last.tokens.prompt_ids.tolist(),
+                *last.tokens.completion_ids.tolist(),
+            ]
+        return self._template.following(observation, stopped=last.finish_reason == "stop")
+
+    def _draws(self, step: int) -> int:
+        assert self._briefing is not None
+        told = f"{self._seed} {self._briefing.task} {self._briefing.seed} {step}"
+        return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8])
+
+    def _generation(self, before: Sequence[int], done: Completion) -> Generation:
+        tokens = TokenTrace(
+            np.array(before, np.int32),
+            np.array(done.ids, np.int32),
+            np.array(done.logprobs, np.float32),
+            np.ones(len(done.ids), np.bool_),
+        )
+        sampling = {"temperature": self._temperature, "max_tokens": self._limit}
+        return Generation(tokens, done.finish_reason, str(done.version), sampling)

@@ -1,0 +1,91 @@
+"""Token sequences to train on, built from the generations of an episode.
+
+Prompts that continue each other become one sequence, so that a shared prefix is trained once. Where
+a prompt does not continue the one before (a context that was cut, a template that changed an
+earlier turn) a new sequence begins, and the break is counted: nothing is encoded anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from agentgym.errors import RecordError
+from agentgym.records import Generation
+
+
+@dataclass(eq=False)
+class TokenSequence:
+    """Tokens with what is known of those that the policy sampled.
+
+    Attributes:
+        ids: All tokens.
+        mask: For each token, whether the policy sampled it and the loss counts it.
+        logprobs: For each token its log-probability when it was sampled; 0 where `mask` is False.
+        completions: For each token the number of the completion it belongs to; -1 where `mask` is
+            False.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    mask: list[bool] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    completions: list[int] = field(default_factory=list)
+
+    def _read(self, ids: Sequence[int]) -> None:
+        self.ids += ids
+        self.mask += [False] * len(ids)
+        self.logprobs += [0.0] * len(ids)
+        self.completions += [-1] * len(ids)
+
+
+@dataclass(frozen=True)
+class EpisodeTokens:
+    """The sequences of one episode.
+
+    Attributes:
+        sequences: In order; one, if every prompt continues the one before.
+        breaks: Prompts that did not.
+        oldest: The first policy version that sampled for it, None if no version is a number.
+    """
+
+    sequences: tuple[TokenSequence, ...]
+    breaks: int
+    oldest: int | None
+
+
+def episode_tokens(generations: Iterable[tuple[int, Generation]]) -> EpisodeTokens:
+    """Build the sequences of an episode.
+
+    Args:
+        generations: Each with its number, in the order they were sampled; rejected ones as well,
+            because the policy sampled them.
+
+    Raises:
+        RecordError: A generation lacks its tokens or log-probabilities.
+    """
+    sequences: list[TokenSequence] = []
+    versions = []
+    for number, generation in generations:
+        tokens = generation.tokens
+        if tokens.prompt_ids is None or tokens.completion_ids is None or tokens.logprobs is None:
+            raise RecordError(
+                f"completion {number} has no token ids and log-probabilities to train on; "
+                "record with a policy that gives them"
+            )
+        prompt, ids = tokens.prompt_ids.tolist(), tokens.completion_ids.tolist()
+        if not sequences or prompt[: len(sequences[-1].ids)] != sequences[-1].ids:
+            sequences.append(TokenSequence())
+        sequence = sequences[-1]
+        sequence._read(prompt[len(sequence.ids) :])
+        mask = [True] * len(ids) if tokens.loss_mask is None else tokens.loss_mask.tolist()
+        sequence.ids += ids
+        sequence.mask += mask
+        sequence.logprobs += [
+            logprob if counts else 0.0
+            for logprob, counts in zip(tokens.logprobs.tolist(), mask, strict=True)
+        ]
+        sequence.completions += [number if counts else -1 for counts in mask]
+        if (generation.policy_version or "").isdecimal():
+            versions.append(int(generation.policy_version or ""))
+    breaks = max(len(sequences) - 1, 0)
+    return EpisodeTokens(tuple(sequences), breaks, min(versions, default=None))

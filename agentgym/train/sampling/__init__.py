@@ -1,0 +1,1 @@
+"""Sampling completions for many episodes at a time."""

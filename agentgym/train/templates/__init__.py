@@ -1,0 +1,1 @@
+"""Templates that turn episodes into tokens and completions into calls."""

@@ -1,0 +1,116 @@
+"""The folder of a training run: its configuration, figures of each iteration, and checkpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from pydantic import ValidationError
+from tensorboardX import SummaryWriter
+
+from agentgym.errors import RecordError
+from agentgym.train.config import TrainConfig
+
+Metrics = dict[str, float | int | None]
+
+_CONFIG: Final = "config.json"
+_METRICS: Final = "metrics.jsonl"
+_CHECKPOINT: Final = "checkpoint.pt"
+
+
+class TrainingRun:
+    """See the module; made by `create` or `resume`.
+
+    Attributes:
+        folder: Holds ``config.json``, ``metrics.jsonl`` (a line an iteration), ``checkpoint.pt``
+            and, in ``tensorboard/``, the figures as TensorBoard reads them.
+        config: The configuration of the run.
+        history: The figures of each iteration, from 0: what the untrained policy reaches.
+    """
+
+    def __init__(self, folder: Path, config: TrainConfig) -> None:
+        self.folder, self.config = folder, config
+        self.history: list[Metrics] = []
+        self._board: SummaryWriter | None = None
+
+    @classmethod
+    def create(cls, folder: Path, config: TrainConfig) -> TrainingRun:
+        """Make the folder of a new run.
+
+        Raises:
+            RecordError: It holds a run, or cannot be made.
+        """
+        if (folder / _CONFIG).exists():
+            raise RecordError(
+                f"{folder} holds a training run; go on with --resume, or name another --out"
+            )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / _CONFIG).write_text(config.model_dump_json(indent=2) + "\n")
+        except OSError as error:
+            raise RecordError(f"{folder}: cannot hold a training run: {error}") from error
+        return cls(folder, config)
+
+    @classmethod
+    def resume(cls, folder: Path) -> TrainingRun:
+        """Open the folder of a run that was begun.
+
+        Raises:
+            RecordError: It holds none, or one that is damaged.
+        """
+        try:
+            text = (folder / _CONFIG).read_text()
+            return cls(folder, TrainConfig.model_validate_json(text))
+        except FileNotFoundError:
+            raise RecordError(f"{folder} holds no training run") from None
+        except (OSError, UnicodeDecodeError, ValidationError) as error:
+            raise RecordError(f"{folder / _CONFIG}: damaged: {error}") from error
+
+    def note(self, metrics: Metrics) -> None:
+        """Add the figures of an iteration."""
+        self.history.append(metrics)
+        with (self.folder / _METRICS).open("a") as file:
+            file.write(json.dumps(metrics) + "\n")
+        self._show(metrics)
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Replace the checkpoint; a kill leaves the old or the new one."""
+        part = self.folder / f"{_CHECKPOINT}.part"
+        torch.save({**state, "history": self.history}, part)
+        os.replace(part, self.folder / _CHECKPOINT)
+
+    def load(self) -> dict[str, Any] | None:
+        """Return the checkpoint and cut the figures back to it; None if the run has no checkpoint.
+
+        Raises:
+            RecordError: It cannot be read.
+        """
+        path = self.folder / _CHECKPOINT
+        state: dict[str, Any] | None = None
+        if path.exists():
+            try:
+                state = torch.load(path, weights_only=True)
+                self.history = list(state["history"])
+            except Exception as error:
+                raise RecordError(f"{path}: no checkpoint of a training run: {error}") from error
+        lines = "".join(json.dumps(metrics) + "\n" for metrics in self.history)
+        (self.folder / _METRICS).write_text(lines)
+        return state
+
+    def close(self) -> None:
+        """Finish the files."""
+        if self._board is not None:
+            self._board.close()
+
+    def _show(self, metrics: Metrics) -> None:
+        if self._board is None:
+            # Figures after the checkpoint that a run goes on from are hidden, not shown twice.
+            first = int(metrics["iteration"] or 0)
+            self._board = SummaryWriter(str(self.folder / "tensorboard"), purge_step=first)
+        for name, value in metrics.items():
+            if name != "iteration" and value is not None:
+                self._board.add_scalar(name, value, int(metrics["iteration"] or 0))

@@ -1,0 +1,1 @@
+mkdir -p "$HOME"/{red,green,blue,amber,violet}/{red,green,blue,amber,violet}

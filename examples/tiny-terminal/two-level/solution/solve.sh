@@ -1,0 +1,1 @@
+touch "$HOME/$PARAM_OUTER/$PARAM_INNER/done"

@@ -1,0 +1,256 @@
+"""The trainer over real sandboxes: it learns, resumes exactly, and refuses what cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from rich.console import Console
+from shop_task import write_shop
+
+from agentgym.errors import ConfigError, RecordError
+from agentgym.train.config import Correction, load_config
+from agentgym.train.curve import draw_curve
+from agentgym.train.engine import Surplus
+from agentgym.train.progress import TrainingProgress
+from agentgym.train.trainer import open_trainer
+from agentgym.train.training_run import TrainingRun
+
+TIMES = {"play_s", "learn_s", "tokens_per_s", "utilisation"}
+TASK = {
+    "task.toml": """
+schema_version = "agentgym.task/1"
+id = "demo/refund-v1"
+title = "Pay an order back"
+difficulty = "easy"
+env = "shop"
+max_steps = 1
+
+[params]
+name = { choice = ["ada", "ben", "cleo", "dan", "eve"] }
+bought = { choice = [
+  { what = "lamp", order = 5 },
+  { what = "chair", order = 17 },
+  { what = "desk", order = 23 },
+] }
+""",
+    "instruction.md": "{{name}} sent the {{bought.what}} back: please refund it.",
+    "solution/actions.jsonl": (
+        '{"tool": "orders_refund", "arguments": {"order": "{{bought.order}}"}}'
+    ),
+    "checks/rubric.toml": """
+schema_version = "agentgym.rubric/1"
+[[checkpoint]]
+id = "refunded"
+title = "The order is refunded, and no other"
+use = "checks.refunded"
+""",
+    "checks/checks.py": """
+def refunded(evidence):
+    return [row.key for row in evidence.row_changes] == [(evidence.params["bought"]["order"],)]
+""",
+}
+CONFIG = """
+schema_version = "agentgym.train/1"
+tasks = ["demo/refund-v1"]
+sandbox = "none"
+iterations = 3
+[policy]
+width = 32
+context = 32
+batch_invariant = true
+words = ["ada", "ben", "cleo", "dan", "eve"]
+[policy.actions]
+lamp = { tool = "orders_refund", arguments = { order = 5 } }
+chair = { tool = "orders_refund", arguments = { order = 17 } }
+desk = { tool = "orders_refund", arguments = { order = 23 } }
+[rollouts]
+groups = 3
+group_size = 4
+jobs = 8
+instances = 60
+refills = 3
+[evaluation]
+every = 2
+seeds = [1000, 1001, 1002]
+trials = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Return a function that gives a configuration with few episodes, with changes."""
+    folder = tmp_path_factory.mktemp("shop")
+    task = write_shop(folder)
+    for path in [*task.rglob("*")]:
+        if path.is_file():
+            path.unlink()
+    for name, text in TASK.items():
+        (task / name).write_text(text.lstrip())
+    (folder / "small.toml").write_text(CONFIG)
+
+    def changed(**changes):
+        return load_config(folder / "small.toml").model_copy(update=changes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTGYM_PATH", str(folder))
+        yield changed
+
+
+def train(run):
+    told = io.StringIO()
+
+    async def play():
+        with TrainingProgress(Console(file=told), run.config.iterations) as progress:
+            async with open_trainer(run, progress) as trainer:
+                return await trainer.train()
+
+    return asyncio.run(play()), told.getvalue()
+
+
+def untimed(history):
+    return [
+        {name: value for name, value in metrics.items() if name not in TIMES} for metrics in history
+    ]
+
+
+def weights(folder):
+    return torch.load(folder / "checkpoint.pt", weights_only=True)["model"]
+
+
+@pytest.fixture(scope="module")
+def whole(small, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    history, told = train(TrainingRun.create(folder / "run", small()))
+    return folder / "run", history, told
+
+
+def test_a_run_tells_and_keeps_the_figures_of_each_iteration(whole):
+    folder, history, told = whole
+    assert [metrics["iteration"] for metrics in history] == [0, 1, 2, 3]
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == history
+    assert all("evaluation_pass_rate" in history[n] for n in (0, 2, 3))
+    assert "evaluation_pass_rate" not in history[1]
+    assert all(metrics["episodes"] >= 12 for metrics in history[1:])
+    assert all(metrics["groups"] and metrics["staleness"] == 0 for metrics in history[1:])
+    assert "iteration 3/3  reward" in told
+    assert list((folder / "tensorboard").iterdir())
+    assert "pass rate by iteration" in draw_curve(history)
+
+
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(small, whole, tmp_path):
+    folder, history, _ = whole
+    # The last iteration of a run is always measured, so the two may differ in that only.
+    train(TrainingRun.create(tmp_path / "run", small(iterations=1)))
+    again = TrainingRun.resume(tmp_path / "run")
+    again.config = small()
+    resumed, _ = train(again)
+    for one, other in zip(untimed(history), untimed(resumed), strict=True):
+        assert one == {name: value for name, value in other.items() if name in one}
+    mine, theirs = weights(folder), weights(tmp_path / "run")
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+def test_figures_after_the_checkpoint_are_taken_back(whole, tmp_path):
+    folder, history, _ = whole
+    copy = tmp_path / "run"
+    copy.mkdir()
+    for name in ("config.json", "metrics.jsonl", "checkpoint.pt"):
+        (copy / name).write_bytes((folder / name).read_bytes())
+    with (copy / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 4, "rew')
+    run = TrainingRun.resume(copy)
+    assert train(run)[0] == history
+    assert len((copy / "metrics.jsonl").read_text().splitlines()) == 4
+
+
+def test_rollouts_that_go_on_while_the_policy_learns_stay_within_their_staleness(small, tmp_path):
+    config = small()
+    rollouts = config.rollouts.model_copy(update={"staleness": 2, "surplus": Surplus.CONTINUE})
+    algorithm = config.algorithm.model_copy(update={"correction": Correction.TRUNCATED, "kl": 0.01})
+    changes = {"rollouts": rollouts, "algorithm": algorithm, "iterations": 4}
+    history, _ = train(TrainingRun.create(tmp_path / "run", small(**changes)))
+    found = [metrics["staleness"] for metrics in history if "staleness" in metrics]
+    assert found
+    assert max(found) <= 2
+    assert all(0 < metrics["ess"] <= 1.001 for metrics in history if "ess" in metrics)
+
+
+def test_a_folder_that_holds_a_run_is_not_written_over(small, whole):
+    with pytest.raises(RecordError, match=r"holds a training run; go on with --resume"):
+        TrainingRun.create(whole[0], small())
+
+
+@pytest.mark.parametrize("damage", ["config.json", "checkpoint.pt"])
+def test_a_damaged_run_is_refused(whole, tmp_path, damage):
+    for name in ("config.json", "checkpoint.pt"):
+        (tmp_path / name).write_bytes((whole[0] / name).read_bytes())
+    (tmp_path / damage).write_bytes(b"\x80\x02odd")
+    with pytest.raises(RecordError, match=damage):
+        train(TrainingRun.resume(tmp_path))
+
+
+def test_a_folder_without_a_run_cannot_be_resumed(tmp_path):
+    with pytest.raises(RecordError, match="holds no training run"):
+        TrainingRun.resume(tmp_path)
+
+
+def test_a_policy_is_not_measured_on_what_it_is_trained_on(small, tmp_path):
+    evaluation = small().evaluation.model_copy(update={"seeds": tuple(range(60))})
+    run = TrainingRun.create(tmp_path / "run", small(evaluation=evaluation))
+    with pytest.raises(ConfigError, match="every instance to train on is one of the evaluation's"):
+        train(run)
+
+
+def test_it_learns_what_holds_for_other_instances_and_nothing_from_shuffled_rewards(
+    small, tmp_path
+):
+    """Held-out instances are pairs of a name and a thing that training never shows."""
+    config = small(iterations=14)
+    policy = config.policy.model_copy(update={"batch_invariant": False})
+    rollouts = config.rollouts.model_copy(
+        update={"groups": 6, "group_size": 8, "jobs": 24, "refills": 1}
+    )
+    evaluation = config.evaluation.model_copy(update={"trials": 8, "every": 14})
+    rates = {}
+    for name, shuffled in (("true", False), ("shuffled", True)):
+        algorithm = config.algorithm.model_copy(
+            update={
+                "shuffle_rewards": shuffled,
+                "learning_rate": 0.01,
+                "entropy": 0.05,
+                "epochs": 4,
+            }
+        )
+        changes = {"policy": policy, "rollouts": rollouts, "algorithm": algorithm}
+        wanted = config.model_copy(update={**changes, "evaluation": evaluation})
+        history, _ = train(TrainingRun.create(tmp_path / name, wanted))
+        rates[name] = [history[0]["evaluation_pass_rate"], history[-1]["evaluation_pass_rate"]]
+    untrained, trained = rates["true"]
+    assert untrained < 0.3, rates
+    assert trained > 0.7, rates
+    assert rates["shuffled"][1] < 0.5, rates
+
+
+def test_the_page_names_every_figure_and_its_configuration_loads(whole, tmp_path):
+    page = (Path(__file__).parents[2] / "docs/training.md").read_text()
+    (block,) = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "page.toml").write_text(block)
+    config = load_config(tmp_path / "page.toml")
+    assert config.tasks == (str(tmp_path / "tiny-terminal/two-level"),)
+    figures = {name for metrics in whole[1] for name in metrics}
+    plain = {"iteration", "episodes", "tokens", "play_s", "learn_s", "evaluation_missing"}
+    named = {name for name in figures - plain if "/" not in name}
+    assert all(f"`{name}`" in page for name in named), named
+
+
+def test_the_example_is_sound(tmp_path):
+    config = load_config(Path(__file__).parents[2] / "examples/tiny-terminal.toml")
+    assert all(Path(task, "task.toml").is_file() for task in config.tasks)
+    assert config.evaluated == config.tasks[1:]
