@@ -52,7 +52,7 @@ def make(
     Args:
         task_id: Such as ``"terminal/git-repair-v1"``, or the path of a task folder
             (``"./hello"``); what a folder in a foreign format needs is built first. None with
-            `mcp` is free play, or a question where there are `instruction` and `answer`.
+            `mcp` is an ad-hoc task, or a question if there are `instruction` and `answer`.
         mcp: An MCP server whose tools the agent gets beside those of the task's environment: a
             command line, started for each episode, or a URL; or the options of
             ``[surface.mcp]`` (docs/mcp.md), such as a prefix for the names of its tools.
