@@ -46,11 +46,12 @@ from agentgym.sandbox.images import Image as BuiltImage
 from agentgym.sandbox.images import all_images
 from agentgym.sandbox.layer_changes import changes
 from agentgym.sandbox.layer_merging import squash
+from agentgym.sandbox.layer_names import BINDS, MAX_LAYERS, layers_above
 from agentgym.sandbox.layer_size import size
 from agentgym.sandbox.layer_stack import OPAQUE, TRUSTED_OPAQUE
 from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import find_runtime
-from agentgym.sandbox.store import BINDS, MAX_LAYERS, check_mergeable, layers_above
+from agentgym.sandbox.store import check_mergeable
 from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.unpack import unpack
 from agentgym.sandbox.watch import DiskWatch
