@@ -16,7 +16,7 @@ from rich.console import Console
 
 from agentgym.errors import ConfigError, NotFoundError
 
-BENCHES = ("sandbox", "pool", "verify", "tools")
+BENCHES = ("sandbox", "pool", "verify", "tools", "rl")
 # A pipe has no width of its own; a table cut at 80 columns would lose figures.
 _MIN_WIDTH = 100
 
@@ -81,6 +81,10 @@ async def _measure(
         from agentgym.bench.tools import measure_tools
 
         return await measure_tools(quick)
+    if name == "rl":
+        from agentgym.bench.rl import measure_rl
+
+        return await measure_rl(quick)
     from agentgym.bench.pool import JOBS, QUICK_JOBS, measure_pool
 
     return await measure_pool(

@@ -11,7 +11,9 @@ from agentgym.errors import ConfigError
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="What to measure: sandbox, pool, verify or tools.")],
+    name: Annotated[
+        str, typer.Argument(help="What to measure: sandbox, pool, verify, tools or rl.")
+    ],
     json_file: Annotated[
         Path | None,
         typer.Option(

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from agentgym.errors import RecordError
 from agentgym.train.curriculum import Curriculum
-from agentgym.train.rollouts import Assignment, Group, Rollouts
+from agentgym.train.rollouts import Assignment, Group
 
 
 class Surplus(StrEnum):
@@ -45,6 +45,14 @@ class Batch:
     played: tuple[Group, ...]
 
 
+class GroupPlayer(Protocol):
+    """Plays the groups of an engine, e.g. `agentgym.train.rollouts.Rollouts`."""
+
+    async def group(self, assignment: Assignment) -> Group:
+        """Play the attempts of a group."""
+        ...
+
+
 class RolloutEngine:
     """See the module.
 
@@ -69,7 +77,7 @@ class RolloutEngine:
 
     def __init__(
         self,
-        rollouts: Rollouts,
+        rollouts: GroupPlayer,
         curriculum: Curriculum,
         *,
         batch: int,
