@@ -50,7 +50,7 @@ class ServeOptions:
 
 
 def find_target(name: str) -> str:
-    """Return the id, or the path, of the task with a name; an environment is free play.
+    """Return the id, or the path, of the task with a name; an environment is an ad-hoc task.
 
     Raises:
         NotFoundError: No task or environment has the name.

@@ -174,7 +174,7 @@ async def test_an_environment_is_free_play(tmp_path):
         await serving
     store.close()
     row = only_episode(tmp_path / "run")
-    assert row.verdict.checkpoints[0].message == "free play: nothing is verified"
+    assert row.verdict.checkpoints[0].message == "ad-hoc task: nothing is verified"
 
 
 @pytest.mark.parametrize(
