@@ -332,7 +332,7 @@ class Supervised:
         elif source.is_dir():
             mode = source.stat().st_mode & 0o7777
             await self._ask("make", path=target, kind="dir", mode=mode | 0o700)
-            for child in sorted(source.iterdir()):
+            for child in await to_thread(_children, source):
                 await self.upload(child, posixpath.join(target, child.name))
             await self._ask("make", path=target, kind="dir", mode=mode)
         else:
@@ -418,6 +418,10 @@ class Supervised:
         failed = freezing.exception()
         if failed is None or isinstance(failed, SandboxTimeoutError):
             await self._ask("thaw")
+
+
+def _children(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
 
 
 def _write(target: Path, data: bytes) -> None:
