@@ -100,7 +100,7 @@ class Throughput:
 
     @property
     def bottleneck(self) -> str:
-        """The name of the bottleneck."""
+        """The part that limits the rate."""
         if self.loop_share >= _BUSY:
             return "the event loop's thread"
         if self.machine_share >= _BUSY:
