@@ -73,7 +73,7 @@ class Conversation:
         text: str,
         heard: Sequence[str] = (),
         *,
-        early: Collection[Reply] = (),
+        untimely: Collection[Reply] = (),
         is_answer: bool = False,
     ) -> str:
         """Describe the first fault of a message; empty if the message is right.
@@ -81,7 +81,7 @@ class Conversation:
         Args:
             text: The message.
             heard: What the addressee has said before; a question may repeat its figures.
-            early: The replies that the state of things does not yet permit.
+            untimely: The replies that the agent may not yet say, or no longer.
             is_answer: Whether it is the agent's answer, and not said in the conversation.
         """
         if len(text) > MOST_CHARS:
@@ -89,11 +89,11 @@ class Conversation:
         if secret := leak(text, self.secrets, [*heard, *self.names]):
             return f"tells {secret!r}, which the addressee must not hear"
         units = read_message(text).units
-        ordered = sorted(self.replies, key=lambda one: one in early)
+        ordered = sorted(self.replies, key=lambda one: one in untimely)
         said = [take_replies(unit, ordered) for unit in units]
         for one in (one for some in said for one in some):
-            if one in early:
-                return f"says {one.shown!r} before it is so"
+            if one in untimely:
+                return f"says {one.shown!r} when it is not so"
         courtesy = self.beside_replies if any(said) else self.courtesies
         if is_answer or (not heard and any(map(_is_question, units))):
             courtesy = self.at_first

@@ -109,10 +109,10 @@ def test_an_answer_may_say_that_it_is_done() -> None:
 
 def test_a_reply_before_its_time_fails() -> None:
     first = CHAT.replies[0]
-    assert CHAT.fault("Your ticket is with our billing team", early=[first]).endswith(
-        "before it is so"
+    assert CHAT.fault("Your ticket is with our billing team", untimely=[first]).endswith(
+        "when it is not so"
     )
-    assert not CHAT.fault("I cannot promise a day", early=[first])
+    assert not CHAT.fault("I cannot promise a day", untimely=[first])
 
 
 def test_of_two_alike_the_one_whose_time_has_come_counts() -> None:
@@ -120,7 +120,7 @@ def test_of_two_alike_the_one_whose_time_has_come_counts() -> None:
     chat = conversation(["It is booked for noon", "It is booked for noon"])
     assert one == other and not isinstance(chat.replies[0], str)
     late = Reply(one.shown, one.slots, one.denies)
-    assert chat.fault("It is booked for noon", early=[late])
+    assert chat.fault("It is booked for noon", untimely=[late])
 
 
 def test_what_is_said_counts_and_what_is_asked_does_not() -> None:
@@ -135,7 +135,7 @@ def test_what_is_said_counts_and_what_is_asked_does_not() -> None:
         ("Hello", "expected a list of sentences"),
         ([], "expected a list of sentences"),
         ([{"text": "Hello there"}], "a table of say"),
-        ([{"say": "It is booked", "before": []}], "before"),
+        ([{"say": "It is booked", "then": []}], "then"),
         ([{"say": "It was booked there", "after": {"tool": "x"}}], "list of tables"),
         (["(It is|) (booked|)"], "two words that have to be there"),
         (["It was (put (in|out)|booked) there"], "not nested"),
