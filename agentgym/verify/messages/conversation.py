@@ -38,6 +38,10 @@ _RHETORICAL: Final = re.compile(
 """Finds a question that tells its reader something."""
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][^\W\d_]+")
 """A capital inside a sentence."""
+_WISH: Final = re.compile(
+    r"\byou (?:would |had |have |be )?(?:like|want|hope|wish|need|ask|expect|prefer)\w*\b"
+)
+"""Finds a wish of the reader. To repeat it grants nothing."""
 _COURTESIES: Final = ("greeting", "closing", "thanks", "offers")
 _WORDS_FOR_TWO_STRAYS: Final = 10
 
@@ -136,14 +140,16 @@ class _Question:
             return f"asks about {token.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
         return ""
 
-    def excess(self, left: Sequence[Token], length: int) -> Token | None:
+    def excess(self, left: Sequence[Token], length: int, *, is_wish: bool = False) -> Token | None:
         """Return the first word or figure that a question of so many words may not have."""
         strays = 0
+        known = words()
+        weighty = frozenset() if is_wish else known.weighty | known.deeds
         for token in left:
             right = token.stem in self.asks
             if token.figure is not None:
                 right = token.figure.means(self.figures) or _is_small(token)
-            elif not right and not self._is_weighty(token):
+            elif not right and not self._is_barred(token) and token.stem not in weighty:
                 strays += 1
                 right = strays <= 1 + (length >= _WORDS_FOR_TWO_STRAYS)
             if not right:
@@ -158,13 +164,13 @@ class _Question:
         beside = known.polite | known.polite_beside | self.names
         left = [token for token in segment if token.figure is not None or token.stem not in beside]
         about_reader = {"you", "your"} & {token.text for token in segment}
-        is_eased = about_reader and any(token.stem in known.eased for token in segment)
-        return not left or (bool(is_eased) and self.excess(left, len(segment)) is None)
+        is_eased = bool(about_reader) and any(token.stem in known.eased for token in segment)
+        is_wish = _WISH.search(" ".join(token.text for token in segment)) is not None
+        right = is_eased and self.excess(left, len(segment), is_wish=is_wish) is None
+        return not left or right
 
-    def _is_weighty(self, token: Token) -> bool:
-        known = words()
-        is_denial = token.text in NEGATIONS
-        return is_denial or token.text in self.capitals or token.stem in known.weighty | known.deeds
+    def _is_barred(self, token: Token) -> bool:
+        return token.text in NEGATIONS or token.text in self.capitals
 
 
 def _excess(unit: Unit, said: Sequence[Reply], question: _Question) -> str:
