@@ -33,6 +33,7 @@ from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.user.service_access import UserServiceAccess
 from agentgym.verify.milestones import open_milestones
+from agentgym.verify.thread import threaded
 from agentgym.verify.worker.pool import WORKERS
 
 if TYPE_CHECKING:
@@ -127,7 +128,8 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
         TaskError: The setup is broken.
         SandboxError: No sandbox could be started.
     """
-    WORKERS.warm()  # the processes that judge load while the sandbox starts
+    # The processes that judge load while the sandbox starts.
+    threaded(WORKERS.warm)
     prepared = await environment.prepare_instance(instance)
     begun = None
     if environment.services is not None:

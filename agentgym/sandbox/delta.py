@@ -5,7 +5,7 @@ device 0/0, as on disk; a directory that hides what is below it carries ``AGENTG
 Extended attributes are ``SCHILY.xattr.*``, files with holes ``GNU.sparse`` 1.0; user ids are those
 of the guest.
 
-Standard library only, and nothing imported from this package: see `access.py`.
+Standard library only: see `layer_operations.py`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from typing import IO
 
 from agentgym.errors import SandboxError
 from agentgym.records import Bounds, Change, ChangeKind
-from agentgym.sandbox import delta, layers
+from agentgym.sandbox import delta
 from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, noted, sweep
 from agentgym.sandbox.docker_engine import OWNER, Engine, Image
@@ -44,9 +44,14 @@ from agentgym.sandbox.hostroot import (
 )
 from agentgym.sandbox.images import Image as BuiltImage
 from agentgym.sandbox.images import all_images
-from agentgym.sandbox.layers import OPAQUE, TRUSTED_OPAQUE
+from agentgym.sandbox.layer_changes import changes
+from agentgym.sandbox.layer_merging import squash
+from agentgym.sandbox.layer_names import BINDS, MAX_LAYERS, layers_above
+from agentgym.sandbox.layer_size import size
+from agentgym.sandbox.layer_stack import OPAQUE, TRUSTED_OPAQUE
+from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import find_runtime
-from agentgym.sandbox.store import BINDS, MAX_LAYERS, check_mergeable, layers_above
+from agentgym.sandbox.store import check_mergeable
 from agentgym.sandbox.tree import LayerTree
 from agentgym.sandbox.unpack import unpack
 from agentgym.sandbox.watch import DiskWatch
@@ -91,7 +96,7 @@ class ImageStore:
 
     def _clear(self, folder: Path) -> None:
         self.engine.remove_all_of(folder.name)
-        layers.remove(str(folder))
+        remove(str(folder))
 
     def _clear_orphan(self, folder: Path) -> None:
         # The next process removes what stays; a failure must not stop this one.
@@ -157,7 +162,7 @@ class ImageStore:
                 labels = {_BASE: name, _DEPTH: str(len(fillers))}
                 made = self._load([], fillers, labels)
             finally:
-                layers.remove(str(room))
+                remove(str(room))
             self._name_lasting(made, name)
             return made
 
@@ -240,13 +245,13 @@ class ImageStore:
         room = self.new_room()
         merged = str(room / "merged")
         depth = int(image.labels[_DEPTH])
-        layers.squash(list(image.folders[:-depth]), merged, TRUSTED_OPAQUE)
+        squash(list(image.folders[:-depth]), merged, TRUSTED_OPAQUE)
         flat = self._load(
             image.diff_ids[:depth],
             [partial(pack, merged)],
             _base_labels(image),
         )
-        layers.remove(str(room))
+        remove(str(room))
         with self._lock:
             self._own.discard(deep)
         self.engine.remove_image(deep)
@@ -303,7 +308,7 @@ class ImageStore:
         old, new = (self.engine.image(image) for image in (before, after))
         now = [*upper, *new.folders]
         with layers_bounded():
-            found = layers.changes(list(old.folders), now, _binds(new), TRUSTED_OPAQUE)
+            found = changes(list(old.folders), now, _binds(new), TRUSTED_OPAQUE)
         return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     # --- kept states ---
@@ -323,15 +328,15 @@ class ImageStore:
         try:
             archive, layer = room / "delta.tar", above[0]
             if len(above) > 1:
-                check_mergeable(sum(layers.size(one, True) for one in above), bounds)
+                check_mergeable(sum(size(one, True) for one in above), bounds)
                 layer = str(room / "merged")
-                layers.squash(list(above), layer, TRUSTED_OPAQUE)
+                squash(list(above), layer, TRUSTED_OPAQUE)
             delta.pack(
                 *(layer, str(archive), TRUSTED_OPAQUE, 0), bounds.max_bytes, bounds.max_entries
             )
             return archive.read_bytes()
         finally:
-            layers.remove(str(room))
+            remove(str(room))
 
     def load_delta(self, before: str, data: bytes, bounds: Bounds) -> str:
         """Return an image that adds the layer of an archive to another; the caller holds it.
@@ -355,7 +360,7 @@ class ImageStore:
         except OSError as error:
             raise SandboxError(f"a kept state cannot be unpacked: {error.strerror}") from error
         finally:
-            layers.remove(str(room))
+            remove(str(room))
         self.hold(made)
         return made
 
@@ -433,11 +438,11 @@ class ImageStore:
         image = self.engine.find(name)
         if image is None:
             return 0
-        sizes = {folder: layers.size(folder) for folder in image.folders}
+        sizes = {folder: size(folder) for folder in image.folders}
         # A container of another owner may still use the image.
         with contextlib.suppress(SandboxError):
             self.engine.remove_image(name)
-        return sum(size for folder, size in sizes.items() if not os.path.exists(folder))
+        return sum(used for folder, used in sizes.items() if not os.path.exists(folder))
 
     def _name(self, key: str) -> str:
         text = f"{self.labels[_STORE]} {key}"

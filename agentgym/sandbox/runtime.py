@@ -24,7 +24,8 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.records import Problem
-from agentgym.sandbox import confine, forking, inside, layers, supervisor, syscalls
+from agentgym.sandbox import confine, forking, inside, supervisor, syscalls
+from agentgym.sandbox.layer_size import size
 
 RUNTIME = "/run/agentgym/runtime"
 # With the C locale Python looks for no locale in the guest's files; it uses UTF-8 in any case.
@@ -189,7 +190,7 @@ def remove_old_runtimes() -> int:
     freed = 0
     for layer in filter(Path.is_dir, old):
         with _sole_builder(runtimes_dir()):
-            freed += layers.size(str(layer))
+            freed += size(str(layer))
             shutil.rmtree(layer, ignore_errors=True)
     return freed
 

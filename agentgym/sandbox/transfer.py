@@ -63,7 +63,7 @@ class FileTransfer:
         elif source.is_dir():
             mode = source.stat().st_mode & 0o7777
             await self._ask("make", path=target, kind="dir", mode=mode | 0o700)
-            for child in sorted(source.iterdir()):
+            for child in await to_thread(_children, source):
                 await self.upload(child, posixpath.join(target, child.name))
             await self._ask("make", path=target, kind="dir", mode=mode)
         else:
@@ -112,6 +112,10 @@ class FileTransfer:
                     data = await self.read_file(path, max_bytes=min(left, 64 * 2**20))
                     left -= len(data)
                     await to_thread(_write, place / name, data)
+
+
+def _children(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
 
 
 def _write(target: Path, data: bytes) -> None:

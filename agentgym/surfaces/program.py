@@ -90,7 +90,7 @@ async def run_program(
         SandboxError: The sandbox died, or refuses to run commands.
     """
     known = {tool.name: [_parameters(tool), _manual(tool)] for tool in tools}
-    order = {"interpreter": _INTERPRETER.read_text("utf-8"), "code": code, "tools": known}
+    order = {"interpreter": _interpreter(), "code": code, "tools": known}
     stdin = json.dumps(order).encode()
     for python in _PYTHONS:
         marker = f"agentgym-{secrets.token_hex(8)}"
@@ -107,6 +107,11 @@ async def run_program(
         if result.exit_code != 127 or talk.found:
             break
     return result, talk
+
+
+@functools.cache
+def _interpreter() -> str:
+    return _INTERPRETER.read_text("utf-8")
 
 
 def _parameters(tool: ToolSpec) -> list[str]:

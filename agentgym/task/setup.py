@@ -233,7 +233,7 @@ async def run_setup(
             await sandbox.download(_GOLD, staged)
             await _succeed(sandbox, ["rm", "-rf", _SETUP, _GOLD, surroundings.place])
         else:
-            staged.mkdir()
+            await to_thread(staged.mkdir)
         changes: tuple[Change, ...] | None = None
         with contextlib.suppress(UnsupportedError):
             changes = tuple(await sandbox.changes())

@@ -14,6 +14,7 @@ from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
+from agentgym.train.trees import TreeConfig
 
 Positive = Annotated[int, Field(ge=1)]
 SCHEMA: Final = "agentgym.train/1"
@@ -28,6 +29,7 @@ class Advantage(StrEnum):
     MC_GRPO = "mc_grpo"
     GIGPO = "gigpo"
     HGPO = "hgpo"
+    TREE = "tree"
 
 
 class Correction(StrEnum):
@@ -93,6 +95,8 @@ class RolloutConfig(Manifest):
     """Groups begun for each group that a batch needs."""
     surplus: Surplus = Surplus.CANCEL
     """The fate of the groups that a batch did not need."""
+    tree: TreeConfig | None = None
+    """The forks of each attempt of a group; without it, attempts do not branch."""
 
     @model_validator(mode="after")
     def _surplus_fits(self) -> RolloutConfig:

@@ -64,7 +64,10 @@ class Trainer:
             rows=config.rollouts.jobs,
             batch_invariant=config.policy.batch_invariant,
         )
-        self._rollouts = Rollouts(environments, self._policy, jobs=config.rollouts.jobs)
+        rollouts = config.rollouts
+        self._rollouts = Rollouts(
+            environments, self._policy, jobs=rollouts.jobs, tree=rollouts.tree
+        )
         self._engine = self._make_engine()
         self.iteration = 0
 
@@ -174,7 +177,7 @@ class Trainer:
         kept = ("reward", "pass_rate", "missing")
         return {f"evaluation_{name}": figures[name] for name in kept}
 
-    def _policy(self, assignment: Assignment, attempt: int) -> TokenPolicy:
+    def _policy(self, assignment: Assignment, attempt: str) -> TokenPolicy:
         told = f"{self._config.seed} {assignment.number} {attempt}"
         return TokenPolicy(
             self._sampler,

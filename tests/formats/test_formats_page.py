@@ -10,6 +10,7 @@ from installed_format import COMMANDS, FILES, PUZZLE, install, write_puzzle
 from typer.testing import CliRunner
 
 from agentgym import catalogue, task_formats
+from agentgym.authoring.choose import task_folders
 from agentgym.cli.app import app
 from agentgym.env.environment import Environment
 from agentgym.errors import AgentGymError, ConfigError, NotFoundError, PluginError, TaskError
@@ -141,8 +142,9 @@ def test_a_broken_format_disturbs_its_own_folders_only(tmp_path, monkeypatch):
     assert find_task(str(write_puzzle(tmp_path / "sum"))).foreign.format == "puzzle"
     assert find_task("terminal/git-repair-v1").foreign is None
     (tmp_path / "unknown").mkdir()
-    with pytest.raises(AgentGymError, match="half installed"):
-        find_task(str(tmp_path / "unknown"))
+    for look in (find_task, catalogue.match_tasks, lambda path: task_folders([path])):
+        with pytest.raises(AgentGymError, match="half installed"):
+            look(str(tmp_path / "unknown"))
 
 
 @pytest.mark.parametrize("given", ["{}['command']", "'a text'", "print"])
