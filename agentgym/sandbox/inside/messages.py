@@ -1,6 +1,6 @@
-"""What host and supervisor say to each other: the types of requests, refusals, and replies as JSON.
+"""Messages between host and supervisor: types of requests, refusals, and replies as JSON.
 
-Replies are written by hand, because importing `json` costs more than the supervisor's start-up.
+It writes JSON by hand, because an import of `json` costs more than the start of the supervisor.
 """
 
 from __future__ import annotations
