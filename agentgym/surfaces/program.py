@@ -185,7 +185,7 @@ async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"a frame is no JSON: {error}") from None
+        raise ValueError(f"a frame is not JSON: {error}") from None
     if not isinstance(frame, dict):
         raise ValueError(f"expected an object as a frame, got {type(frame).__name__}")
     return frame

@@ -11,14 +11,20 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from agentgym.env.environment import Environment
 from agentgym.errors import SandboxError, SurfaceError, TaskError
+from agentgym.record.episode_rows import EpisodePlan
+from agentgym.record.store import RunStore
 from agentgym.records import Generation, Step
 from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.samples import EpisodeTokens, episode_tokens
 from agentgym.train.trees import EpisodeTree, TreeConfig, play_tree
+
+POLICY: Final = "policy"
+"""Name of the trained policy in a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,7 @@ class Rollouts:
         make_policy: Returns a policy for an attempt of a group, given the attempt's name.
         jobs: Largest number of live episodes, or of live trees.
         tree: How episodes branch, None if they do not.
+        store: Records the episodes, each in the group of its assignment.
 
     Attributes:
         episodes: How many have ended.
@@ -114,8 +121,10 @@ class Rollouts:
         *,
         jobs: int,
         tree: TreeConfig | None = None,
+        store: RunStore | None = None,
     ) -> None:
         self._environments, self._make_policy, self._tree = environments, make_policy, tree
+        self._store = store
         self._slots = asyncio.Semaphore(jobs)
         self.episodes, self.busy_s = 0, 0.0
 
@@ -139,12 +148,13 @@ class Rollouts:
         steps: list[Step] = []
         async with self._slots:
             began_s = time.monotonic()
+            episode_id = await self._planned(assignment, attempt)
             result = await run_episode(
                 self._environments[assignment.task],
                 self._make_policy(assignment, str(attempt)),
                 seed=assignment.seed,
-                store=None,
-                episode_id=None,
+                store=self._store,
+                episode_id=episode_id,
                 on_step=steps.append,
             )
             self.busy_s += time.monotonic() - began_s
@@ -152,6 +162,14 @@ class Rollouts:
         if not result.verdict.scored:
             return f"{result.verdict.status}: {result.error}"
         return _trajectory(steps, result)
+
+    async def _planned(self, assignment: Assignment, attempt: int) -> int | None:
+        """Add an attempt to the record, if there is one, and return its id."""
+        if (store := self._store) is None:
+            return None
+        group = f"{assignment.number}"
+        plan = EpisodePlan(assignment.task, assignment.seed, attempt, POLICY, group)
+        return await store.threads.finish(store.add, plan)
 
     async def _grow(self, assignment: Assignment, attempt: int) -> EpisodeTree | str:
         """Return the tree, or why it has none."""

@@ -65,8 +65,13 @@ class Trainer:
             batch_invariant=config.policy.batch_invariant,
         )
         rollouts = config.rollouts
+        tasks = [environment.task.id for environment in environments.values()]
+        self._store = run.open_record(tasks) if rollouts.record else None
         self._rollouts = Rollouts(
-            environments, self._policy, jobs=rollouts.jobs, tree=rollouts.tree
+            *(environments, self._policy),
+            jobs=rollouts.jobs,
+            tree=rollouts.tree,
+            store=self._store,
         )
         self._engine = self._make_engine()
         self.iteration = 0
@@ -107,6 +112,8 @@ class Trainer:
         """End what is being played and sampled."""
         await self._engine.close()
         await self._sampler.close()
+        if self._store is not None:
+            self._store.close()
         self._run.close()
 
     def _note(self, metrics: Metrics) -> None:
