@@ -316,6 +316,7 @@ def _tasks_below(folder: Path) -> list[str]:
             f"expected a task folder (agentgym's own has a task.toml; other formats: {formats}), "
             "or a folder of such folders"
         )
+        hint = "; ".join((hint, *task_formats.failures(folder)))
         raise NotFoundError("task folder", str(folder), (), hint)
     return found
 

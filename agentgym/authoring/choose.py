@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentgym import catalogue
+from agentgym import catalogue, task_formats
 from agentgym.errors import ConfigError
 
 
@@ -61,7 +61,6 @@ def _below(path: Path) -> list[Path]:
     below = (folder for depth in ("*", "*/*") for folder in path.glob(f"{depth}/"))
     folders = [folder for folder in below if catalogue.is_task(folder)]
     if not folders:
-        raise ConfigError(
-            f"{path}: expected a task, a suite or a folder of suites, found no task in it"
-        )
+        told = f"{path}: expected a task, a suite or a folder of suites, found no task in it"
+        raise ConfigError("; ".join((told, *task_formats.failures(path))))
     return sorted(folder.resolve() for folder in folders)

@@ -90,23 +90,23 @@ async def run_episode(
             return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason)
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
-            trail = Reexecution(episode, episode.first)
+            executed = Reexecution(episode, episode.first)
             try:
                 if store is not None and episode_id is not None:
                     recording = await rollout.record(store, episode_id)
                     row = recording.earlier
                     if row is not None and row.steps:
                         read = store.threads.finish
-                        trail = await reexecute(
+                        executed = await reexecute(
                             *(episode, row, await read(store.steps, row.id)),
                             recorded_in=await read(recorded_periods, store, row),
                             strict=False,
                         )
-                    if trail.first:
-                        await recording.note(f"resume diverged at {trail.first}")
+                    if executed.first:
+                        await recording.note(f"resume diverged at {executed.first}")
             except Exception as error:  # noqa: BLE001 - the boundary that classifies it
                 return await rollout.conclude(failed(error))
-            return await rollout.complete(trail)
+            return await rollout.complete(executed)
 
 
 class Rollout:
@@ -147,10 +147,10 @@ class Rollout:
         self.recording = await EpisodeRecording.begin(store, episode_id, self._episode)
         return self.recording
 
-    async def complete(self, trail: Reexecution) -> EpisodeResult:
+    async def complete(self, executed: Reexecution) -> EpisodeResult:
         """Let the agent act from where the episode is until it is over."""
         try:
-            ending = await self._play(trail)
+            ending = await self._play(executed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending = failed(error)
         return await self.conclude(ending)
@@ -179,9 +179,9 @@ class Rollout:
             self._tell(self._last)
         return result
 
-    async def _play(self, trail: Reexecution) -> Ending:
+    async def _play(self, executed: Reexecution) -> Ending:
         try:
-            return await self._act(trail)
+            return await self._act(executed)
         except OutOfTimeError as end:
             await self._note(f"truncated after {len(self._episode.steps)} steps: {end}")
             return Ending(await self._episode.finish(), truncated=True)
@@ -213,8 +213,8 @@ class Rollout:
         if self.recording is not None:
             await self.recording.note(*parts)
 
-    async def _act(self, trail: Reexecution) -> Ending:
-        episode, observation, last = self._episode, trail.observation, trail.transition
+    async def _act(self, executed: Reexecution) -> Ending:
+        episode, observation, last = self._episode, executed.observation, executed.transition
         policy = Policy(self._agent, episode, self._timeout_s)
         if last is None or last.verdict is None:
             await policy.start()

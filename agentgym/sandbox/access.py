@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from agentgym.errors import SandboxError, SandboxLimitError
@@ -96,6 +97,11 @@ class LayerAccess:
             )
         reply: dict[str, Any] = json.loads(answer)
         return reply
+
+    def discard(self, folder: Path) -> None:
+        """Remove a folder as far as possible; the next process removes what stays."""
+        with contextlib.suppress(OSError):
+            self.call("remove", str(folder))
 
     def close(self) -> None:
         """End the child, if it was started."""

@@ -299,7 +299,9 @@ def _take(
         os.symlink(member.linkname, path)
     elif member.islnk():
         if member.linkname not in files:
-            raise ValueError(f"{name[:200]!r} is a link to what is no file of the archive")
+            raise ValueError(
+                f"{name[:200]!r} is a link to something that is not a file of the archive"
+            )
         os.link(f"{layer}/{member.linkname}", path, follow_symlinks=False)
         return lambda: None
     elif member.isfifo():

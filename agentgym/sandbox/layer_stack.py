@@ -150,7 +150,7 @@ class Stack:
         base = self.real(path).rstrip("/")
         for bind in self.binds:
             if f"{base}/".startswith(f"{bind}/") and not f"{path}/".startswith(f"{bind}/"):
-                raise OSError(errno.EXDEV, f"Leads into {bind}, which is the host's", path)
+                raise OSError(errno.EXDEV, f"Leads into {bind}, which belongs to the host", path)
         todo = [(base, found[0])]
         while todo:
             here, folders = todo.pop()

@@ -309,9 +309,9 @@ def test_a_reader_changes_nothing(run):
 
 
 def test_a_folder_without_a_run_is_no_run(tmp_path):
-    with pytest.raises(RecordError, match="is no run folder: it has no run.db"):
+    with pytest.raises(RecordError, match="is not a run folder: it has no run.db"):
         RunStore.open(tmp_path)
-    with pytest.raises(RecordError, match="is no run folder"):
+    with pytest.raises(RecordError, match="is not a run folder"):
         RunStore.open(tmp_path / "absent", readonly=False)
 
 
@@ -405,7 +405,7 @@ BLOB = "a" * 64
             "observation = replace(observation, 'changed', 'odd')",
             "observation.effect: expected one",
         ),
-        ("observation = '@../../run.db'", "'../../run.db' is the name of no blob"),
+        ("observation = '@../../run.db'", "'../../run.db' is not the name of a blob"),
         (f"observation = '@{BLOB}'", "the blob cannot be read: No such file"),
         ("decision = 'null'", "decision: expected an object, got null"),
         ('decision = \'{"thought": ""}\'', "decision.action: absent"),

@@ -66,9 +66,9 @@ def answer(source: socket.socket, until_s: float) -> tuple[dict[str, Any], bytes
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WorkerGoneError(f"it said what is no message: {error}") from None
+        raise WorkerGoneError(f"it sent something that is not a message: {error}") from None
     if not isinstance(message, dict):
-        raise WorkerGoneError("it said what is no message")
+        raise WorkerGoneError("it sent something that is not a message")
     return message, block
 
 

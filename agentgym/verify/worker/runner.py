@@ -295,7 +295,7 @@ class CheckRunner:
                     if "found" not in said:
                         return
                 elif answers is None:
-                    raise WorkerGoneError("it asks when it has nothing to ask")
+                    raise WorkerGoneError("it asked a question outside of a check")
                 else:
                     worker.socket.settimeout(BIND_S)
                     tell(worker.socket, answers.reply(said, block))
