@@ -96,7 +96,7 @@ class Throughput:
 
     @property
     def bottleneck(self) -> str:
-        """What limits the rate."""
+        """Return the resource that limits the rate."""
         if self.loop_share >= _BUSY:
             return "the event loop's thread"
         if self.processor_share >= _BUSY:
