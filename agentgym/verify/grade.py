@@ -169,7 +169,9 @@ async def grade(
             _rooms_opened[version] = rooms.opened
     if end.gave_up is not None and not instance.task.manifest.abstain:
         verdict = replace(verdict, outcome=False)
-    digest = await in_thread(functools.partial(_with_services, verdict.state_hash, end.services))
+    digest = verdict.state_hash
+    if end.services is not None:
+        digest = await in_thread(functools.partial(_with_services, digest, end.services))
     words = _words(rubric, judged=judge is not None)
     return replace(verdict, verifier=version, state_hash=digest, words=words)
 
