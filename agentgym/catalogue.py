@@ -184,7 +184,7 @@ def find(kind: Kind, name: str) -> Path:
     if stem.count("/") == (kind == "tasks") and ".." not in stem:
         # It looks into one folder of each root, not into all, because gradings look up every check.
         roots = [root / kind / stem for root in search_path()]
-        if there := [folder for folder in roots if (folder / _MARKERS[kind]).exists()]:
+        if there := [folder for folder in roots if os.path.exists(folder / _MARKERS[kind])]:
             folder = sole(kind, stem, there)
             if kind != "tasks" or stem + _version(folder) == name:
                 return folder
@@ -283,7 +283,7 @@ def match_tasks(pattern: str) -> list[str]:
         if pattern in (task_id, task_id.split("/")[0], re.sub(r"-v\d+$", "", task_id))
         or fnmatchcase(task_id, pattern)
     ]
-    if not matches and Path(pattern).is_dir():
+    if not matches and os.path.isdir(pattern):
         return _tasks_below(Path(os.path.abspath(pattern)))
     if not matches:
         raise _not_found("tasks", pattern, [*suites, *ids])
@@ -296,7 +296,7 @@ def path_of(name: str) -> Path | None:
     A path begins with ``/``, ``./``, ``../`` or ``~``, or is ``.`` or ``..``.
     """
     if name in (".", "..") or name.startswith(("/", "./", "../", "~")):
-        return Path(os.path.abspath(Path(name).expanduser()))
+        return Path(os.path.abspath(os.path.expanduser(name)))
     return None
 
 
@@ -308,20 +308,22 @@ def _tasks_below(folder: Path) -> list[str]:
     """
     if is_task(folder):
         return [str(folder)]
-    found = [str(child) for child in sorted(folder.glob("*")) if is_task(child)]
+    children = sorted(folder.glob("*")) if os.path.isdir(folder) else ()
+    found = [str(child) for child in children if is_task(child)]
     if not found:
         formats = ", ".join(task_formats.names())
         hint = (
             f"expected a task folder (agentgym's own has a task.toml; other formats: {formats}), "
             "or a folder of such folders"
         )
+        hint = "; ".join((hint, *task_formats.failures(folder)))
         raise NotFoundError("task folder", str(folder), (), hint)
     return found
 
 
 def is_task(folder: Path) -> bool:
     """Return whether a folder holds a task, in agentgym's own format or in another one."""
-    if (folder / "task.toml").is_file():
+    if os.path.isfile(folder / "task.toml"):
         return True
     try:
         return task_formats.find_format(folder) is not None

@@ -6,6 +6,7 @@ a plug-in, so a broken plug-in cannot stop agentgym's own tasks.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,25 +81,35 @@ def find_format(folder: Path) -> TaskFormat | None:
         TaskError: Several formats recognise the folder.
         PluginError: A format fails, and no other format recognises the folder.
     """
-    if _is_own(folder):
+    if not os.path.isdir(folder) or _is_own(folder):
         return None
-    claims: list[TaskFormat] = []
-    failures: list[AgentGymError] = []
-    for name in names():
-        try:
-            if _detects(name, folder):
-                claims.append(load_format(name))
-        except AgentGymError as error:
-            failures.append(error)
+    claims, failed = _ask(folder)
     if len(claims) > 1:
         named = " and ".join(repr(claim.name) for claim in claims)
         raise TaskError(
             f"{folder}: the task formats {named} recognise this folder; expected one; "
             "uninstall the other, or take its files out of the folder"
         )
-    if not claims and failures:
-        raise failures[0]
+    if not claims and failed:
+        raise failed[0]
     return claims[0] if claims else None
+
+
+def failures(folder: Path) -> list[str]:
+    """Return the errors of the formats that cannot say whether a folder is theirs."""
+    return [str(error) for error in _ask(folder)[1]]
+
+
+def _ask(folder: Path) -> tuple[list[TaskFormat], list[AgentGymError]]:
+    """Return the formats that recognise a folder, and the errors of those that fail."""
+    claims, failed = [], []
+    for name in names():
+        try:
+            if _detects(name, folder):
+                claims.append(load_format(name))
+        except AgentGymError as error:
+            failed.append(error)
+    return claims, failed
 
 
 def _is_own(folder: Path) -> bool:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from agentgym import catalogue
-from agentgym.errors import ConfigError, NotFoundError
+from agentgym.errors import ConfigError, NotFoundError, TaskError
 from agentgym.manifest import show_path
 from agentgym.services.load import find_services
+from agentgym.task.load import find_task
 from agentgym.verify.worker.frames import answer, tell
 from agentgym.verify.worker.pool import WORKERS
 from agentgym.verify.worker.session import Job
@@ -268,6 +269,18 @@ def test_a_mistyped_task_offers_the_close_match(pattern: str, match: str) -> Non
     with pytest.raises(NotFoundError, match="no task named") as caught:
         catalogue.match_tasks(pattern)
     assert caught.value.matches[0] == match
+
+
+@pytest.mark.parametrize("place", ["", "./", "~/", "zoo/"])
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b", "\ud800"], ids=["long", "null", "surrogate"])
+@pytest.mark.usefixtures("three_tasks")
+def test_a_path_that_no_file_system_can_hold_is_not_found(place: str, name: str) -> None:
+    with pytest.raises(NotFoundError, match="no task"):
+        catalogue.match_tasks(place + name)
+    with pytest.raises((NotFoundError, TaskError)):
+        find_task(place + name)
+    with pytest.raises(NotFoundError):
+        catalogue.find("envs", name)
 
 
 def test_not_found_says_what_makes_a_folder_and_where_it_looked(user: Path) -> None:

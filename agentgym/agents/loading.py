@@ -81,7 +81,7 @@ def source_of(factory: Callable[..., object], spec: str) -> Source:
         raise ConfigError(f"agent {spec!r}: {told}")
     if isinstance(made_by, type) and not callable(getattr(made_by, "act", None)):
         told = "it needs a method act(self, observation, tools, history)"
-        raise ConfigError(f"agent {spec!r}: {made_by.__name__} is no agent: {told}")
+        raise ConfigError(f"agent {spec!r}: {made_by.__name__} is not an agent: {told}")
     module = str(getattr(made_by, "__module__", "") or "")
     return Source(factory, module, bool(getattr(made_by, "privileged", False)), spec)
 
@@ -125,7 +125,7 @@ def _import_file(spec: str, path: Path) -> ModuleType:
         return sys.modules[name]
     found = importlib.util.spec_from_file_location(name, path)
     if found is None or found.loader is None:
-        raise ConfigError(f"agent {spec!r}: {path} is no Python file; expected FILE.py:CLASS")
+        raise ConfigError(f"agent {spec!r}: {path} is not a Python file; expected FILE.py:CLASS")
     _make_importable(path.parent)
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module  # dataclasses and pickles look it up there

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentgym import catalogue
+from agentgym import catalogue, task_formats
 from agentgym.errors import ConfigError
 
 
@@ -29,9 +30,9 @@ def task_folders(patterns: Sequence[str]) -> list[Path]:
         return _below(Path("tasks"))
     found: dict[Path, None] = {}
     for pattern in patterns:
-        path = Path(pattern).expanduser()
-        is_path = pattern.startswith((".", "/", "~")) and path.is_dir()
-        if is_path or (path / "task.toml").is_file():
+        path = Path(os.path.expanduser(pattern))
+        is_path = pattern.startswith((".", "/", "~")) and os.path.isdir(path)
+        if is_path or os.path.isfile(path / "task.toml"):
             found.update(dict.fromkeys(_below(path)))
         else:
             ids = catalogue.match_tasks(pattern)
@@ -60,7 +61,6 @@ def _below(path: Path) -> list[Path]:
     below = (folder for depth in ("*", "*/*") for folder in path.glob(f"{depth}/"))
     folders = [folder for folder in below if catalogue.is_task(folder)]
     if not folders:
-        raise ConfigError(
-            f"{path}: expected a task, a suite or a folder of suites, found no task in it"
-        )
+        told = f"{path}: expected a task, a suite or a folder of suites, found no task in it"
+        raise ConfigError("; ".join((told, *task_formats.failures(path))))
     return sorted(folder.resolve() for folder in folders)

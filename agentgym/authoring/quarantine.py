@@ -20,7 +20,7 @@ from typing import IO, Final
 from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.record.folder import RunFolder
-from agentgym.sandbox import layers
+from agentgym.sandbox.removal import remove
 
 REPORT: Final = "report.json"
 """File in the cache folder to which a command writes its result."""
@@ -63,7 +63,7 @@ class Quarantine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        layers.remove(self._cache.name)
+        remove(self._cache.name)
         self._cache.cleanup()
 
     def run(self, words: Sequence[str], say: Say) -> int:

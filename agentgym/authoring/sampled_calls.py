@@ -173,7 +173,7 @@ class SampledCalls:
                 return []
             reply = self._backend.call(function.spec.name, arguments)
             fitting = fits(reply)
-            if function.writes:
+            if self._backend.audit[-1].changed:
                 self._backend.restore(self._start)
             if fitting:
                 return [Action(function.spec.name, arguments)]

@@ -85,7 +85,7 @@ class Player:
         if len(history) < len(self._actions):
             return Decision(answered(self._actions[len(history)], history))
         check_end(history, AgentError)
-        raise AgentError(f"all actions are played after step {len(history)}; the episode goes on")
+        raise AgentError(f"the actions ended after step {len(history)}; the episode is not over")
 
     async def close(self) -> None:
         """Do nothing; the player holds no resources."""

@@ -24,8 +24,8 @@ _MIN_WIDTH = 100
 class Measured(Protocol):
     """The result of a measurement."""
 
-    def flat(self) -> Mapping[str, float]:
-        """Return key to figure."""
+    def flat(self) -> Mapping[str, float | str]:
+        """Return key to figure, or to a name."""
         ...
 
     def show(self, console: Console) -> None:

@@ -1,7 +1,8 @@
 """`agentgym bench pool`: episodes a minute by number of jobs, and where their time goes.
 
 It runs whole evaluations of a small task with a scripted agent, alternately without and with a
-pool. The agent needs no time to think, so the machine and the engine are measured.
+pool. The agent needs no time to think, so the machine and the engine are measured. The bottleneck
+is the loop's thread, the processors, or the phase that waits longest.
 """
 
 from __future__ import annotations
@@ -19,21 +20,26 @@ from rich.console import Console
 from rich.table import Table
 
 from agentgym import plugins
+from agentgym.bench.processor import LoopWatch, family_s
 from agentgym.bench.spans import Spans
 from agentgym.env import ending, environment
 from agentgym.env.episode import Episode
+from agentgym.env.keeping import StateKeeping
+from agentgym.env.recording import EpisodeRecording
 from agentgym.errors import SandboxError
 from agentgym.eval import evaluate as evaluation
 from agentgym.eval.progress import LineProgress
 from agentgym.eval.settings import Settings
-from agentgym.record.recorder import Recorder
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.sandbox.pool import PooledProvider
 from agentgym.sandbox.watchdog import WatchedSandbox
 from agentgym.surfaces.shell import ShellKind, ShellSurface
 
-JOBS = (1, 2, 4, 8, 16, 32, 64)
+JOBS = (1, 4, 16, 64, 256)
 QUICK_JOBS = (1, 4, 16)
+_BUSY = 0.85
+"""Share of the time from which on something counts as the bottleneck."""
+_LATE_SHARE = 0.99
 _MEASURE_S = 4.0
 _QUICK_S = 0.7
 _TASK = "bench/steps-v1"
@@ -48,7 +54,7 @@ _FILES = {
 }
 PHASES = (
     *("prepare", "hand-out", "open shell", "steps", "audit", "seal", "compare", "grade"),
-    *("record", "close", "engine"),
+    *("keep", "record", "close", "engine"),
 )
 
 
@@ -64,6 +70,10 @@ class Throughput:
         cpu_s: Processor time of all episodes, in seconds: of this process and of every process
             that it started, sandboxes and workers included.
         hits: Share of sandboxes that were ready when they were requested.
+        machine_share: Share of the wall time in which this machine's processors were busy, also
+            with other programs.
+        loop_share: Share of the wall time in which the event loop's thread used a processor.
+        loop_late_ms: Lateness of the loop's timers, 99th percentile, in milliseconds.
         share: Phase to its share of the episodes' time; the shares add up to 1.
     """
 
@@ -73,12 +83,31 @@ class Throughput:
     wall_s: float
     cpu_s: float
     hits: float
+    machine_share: float
+    loop_share: float
+    loop_late_ms: float
     share: dict[str, float]
 
     @property
     def per_minute(self) -> float:
         """Episodes a minute."""
         return 60 * self.episodes / self.wall_s
+
+    @property
+    def processor_share(self) -> float:
+        """Share of this machine's processor time that the episodes used."""
+        return self.cpu_s / self.wall_s / len(os.sched_getaffinity(0))
+
+    @property
+    def bottleneck(self) -> str:
+        """The part that limits the rate."""
+        if self.loop_share >= _BUSY:
+            return "the event loop's thread"
+        if self.machine_share >= _BUSY:
+            shared = self.processor_share < _BUSY * self.machine_share
+            return "the processors" + (", which other programs use too" if shared else "")
+        phase = max(self.share, key=lambda name: self.share[name])
+        return f"waiting, most of it in {phase!r}"
 
     @property
     def key(self) -> str:
@@ -93,14 +122,22 @@ class Throughputs:
     provider: str
     all: list[Throughput] = field(default_factory=list)
 
-    def flat(self) -> dict[str, float]:
-        """Return the flat JSON object."""
-        found: dict[str, float] = {}
+    def flat(self) -> dict[str, float | str]:
+        """Return the flat JSON object; keys without a provider are those with a pool."""
+        found: dict[str, float | str] = {}
+        for one in (one for one in self.all if one.pool):
+            found[f"jobs{one.jobs}.episodes_per_min"] = round(one.per_minute, 1)
+            found[f"jobs{one.jobs}.bottleneck"] = one.bottleneck
+            found["episode.cpu_ms"] = round(1000 * one.cpu_s / one.episodes, 2)
         for one in self.all:
             key = f"{self.provider}.{one.key}"
             found[f"{key}.episodes_per_min"] = round(one.per_minute, 1)
             found[f"{key}.cpu_ms"] = round(1000 * one.cpu_s / one.episodes, 2)
             found[f"{key}.hits"] = round(one.hits, 4)
+            found[f"{key}.machine_share"] = round(one.machine_share, 4)
+            found[f"{key}.processor_share"] = round(one.processor_share, 4)
+            found[f"{key}.loop_share"] = round(one.loop_share, 4)
+            found[f"{key}.loop_late_ms"] = round(one.loop_late_ms, 2)
             found |= {f"{key}.share.{name}": round(s, 4) for name, s in one.share.items()}
         return found
 
@@ -127,6 +164,15 @@ class Throughputs:
             table.add_column(str(jobs), justify="right")
         for phase in PHASES:
             table.add_row(phase, *(f"{one.share[phase]:.0%}" for one in pooled.values()))
+        console.print(table)
+        console.print("\nProcessors and bottleneck, with a pool, by jobs:")
+        table = Table("jobs", box=None, pad_edge=False, header_style="dim")
+        for heading in ("machine", "episodes", "loop's thread", "loop is late by", "bottleneck"):
+            table.add_column(heading, justify="right" if heading != "bottleneck" else "left")
+        for jobs, one in pooled.items():
+            used = (one.machine_share, one.processor_share, one.loop_share)
+            shares = (f"{share:.0%}" for share in used)
+            table.add_row(str(jobs), *shares, f"{one.loop_late_ms:.0f} ms", one.bottleneck)
         console.print(table)
 
 
@@ -191,17 +237,18 @@ async def _evaluated(
     plans = [EpisodePlan(_TASK, trial, trial, agent) for trial in range(episodes)]
     with tempfile.TemporaryDirectory(dir=folder) as run, open(os.devnull, "w") as nowhere:
         store = RunStore.create(Path(run) / "run", {}, plans)
-        spans = _phases()
-        started, used_s = time.perf_counter(), _cpu_s()
+        spans, watch = _phases(), LoopWatch()
+        started, used_s = time.perf_counter(), family_s()
         try:
             did = await evaluation.evaluate(
                 store,
                 Settings((_TASK,), (agent,), sandbox=provider, jobs=jobs, pool=pool),
                 progress=LineProgress(Console(file=nowhere)),
             )
-            wall_s, cpu_s = time.perf_counter() - started, _cpu_s() - used_s
+            wall_s, cpu_s = time.perf_counter() - started, family_s() - used_s
             failed = [row for row in store.episodes() if not (row.verdict and row.verdict.outcome)]
         finally:
+            watch.stop()
             spans.stop()
             store.close()
     if failed:
@@ -211,12 +258,9 @@ async def _evaluated(
     total_s = sum(spans.spent_s.values())
     share = {phase: spans.spent_s[phase] / total_s for phase in PHASES}
     hits = did.hits / (did.hits + did.misses)
-    return Throughput(jobs, pool, episodes, wall_s, cpu_s, hits, share)
-
-
-def _cpu_s() -> float:
-    """Return the processor time of this process and of its children that have ended."""
-    return sum(os.times()[:4])
+    late_ms = watch.late_ms(_LATE_SHARE)
+    busy = watch.machine_share, watch.share
+    return Throughput(jobs, pool, episodes, wall_s, cpu_s, hits, *busy, late_ms, share)
 
 
 def _phases() -> Spans:
@@ -233,6 +277,6 @@ def _phases() -> Spans:
     spans.watch(ShellSurface, "call", "steps")
     spans.watch(WatchedSandbox, "audit", "audit")
     spans.watch(WatchedSandbox, "seal", "seal")
-    spans.watch(RunStore, "begin", "record")
-    spans.watch(Recorder, "step finish", "record")
+    spans.watch(EpisodeRecording, "begin note take_steps finish", "record")
+    spans.watch(StateKeeping, "__call__", "keep")
     return spans

@@ -210,7 +210,7 @@ def _read(body: bytes, clean: Callable[[Any], Any]) -> _Body:
     try:
         value = clean(json.loads(body))
         if isinstance(value, Mapping) and value.get("error"):
-            raise ErrorReplyError(f"an error in place of a reply: {excerpt(body)}", value["error"])
+            raise ErrorReplyError(f"an error instead of a reply: {excerpt(body)}", value["error"])
         return _Body.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]

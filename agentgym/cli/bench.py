@@ -24,7 +24,7 @@ def bench(
     jobs: Annotated[
         str | None,
         typer.Option(
-            "--jobs", metavar="N,N,…", help="pool: concurrent episodes. Default: 1 to 64, doubling."
+            "--jobs", metavar="N,N,…", help="pool: concurrent episodes. Default: 1,4,16,64,256."
         ),
     ] = None,
     provider: Annotated[

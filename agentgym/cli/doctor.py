@@ -36,7 +36,7 @@ class Finding:
 
 
 def doctor() -> None:
-    """Report what this machine can run, and the command that adds the rest."""
+    """Report what this machine can run, and the commands that add the rest."""
     found = show(_findings())
     if not any(each.what == f"sandbox {DEFAULT_PROVIDER}" and each.ok is True for each in found):
         raise typer.Exit(1)

@@ -7,135 +7,38 @@ import json
 import shlex
 import signal
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from agentgym.cli import eval_options as options
 from agentgym.errors import AgentGymError, ConfigError
 
 if TYPE_CHECKING:
     from agentgym.record.store import RunStore
 
 
-class KeptStates(StrEnum):
-    """Values of --keep-states (those of `agentgym.env.kept_states.Policy`, which loads late)."""
-
-    ALL = "all"
-    FAILED = "failed"
-    NONE = "none"
-
-
 def evaluate(
-    patterns: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PATTERN",
-            help="Suites, task ids, globs like '*git*', or paths of task folders (./PATH): "
-            "agentgym's own, or of an installed task format.",
-        ),
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--agent",
-            "-a",
-            help="An agent, e.g. oracle, openai:MODEL or ./my_agent.py:MyAgent; repeatable.",
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option("--trials", "-k", min=1, help="Episodes of every task. Default: 1."),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, help="Concurrent episodes. Default: the processors."),
-    ] = None,
-    pool: Annotated[
-        int | None,
-        typer.Option(
-            "--pool",
-            min=0,
-            help="Sandboxes started before they are needed; each takes memory (bubblewrap: about "
-            "10 MB) while it waits; 0 starts none early. Default: as many as --jobs.",
-        ),
-    ] = None,
-    sandbox: Annotated[
-        str | None, typer.Option("--sandbox", help="Sandbox provider. Default: bubblewrap.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Seed of the first trial. Default: 0.")
-    ] = None,
-    max_steps: Annotated[
-        int | None,
-        typer.Option("--max-steps", min=1, help="Steps for an agent. Default: the task's."),
-    ] = None,
-    timeout: Annotated[
-        float | None,
-        typer.Option("--timeout", min=0.1, help="Seconds for an episode. Default: the task's."),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            "--judge",
-            metavar="openai:MODEL",
-            help="Judge for checks that need one. Default: $AGENTGYM_JUDGE.",
-        ),
-    ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            "--user",
-            metavar="openai:MODEL",
-            help="Simulates the users of tasks. Default: $AGENTGYM_USER, else the task's script.",
-        ),
-    ] = None,
-    offline: Annotated[
-        bool | None,
-        typer.Option("--offline", help="Give sandboxes no network, whatever a task allows."),
-    ] = None,
-    keep_states: Annotated[
-        KeptStates | None,
-        typer.Option(
-            "--keep-states",
-            help="Final states kept in the run, for agentgym regrade. Default: all.",
-        ),
-    ] = None,
-    keep_states_mb: Annotated[
-        int | None,
-        typer.Option(
-            "--keep-states-mb", min=0, help="Megabytes of final states in the run. Default: 1024."
-        ),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            "--group",
-            metavar="NAME",
-            help="Group of the episodes in the record; {task}, {seed}, {trial} and {agent} stand "
-            "for those of each episode.",
-        ),
-    ] = None,
-    metadata: Annotated[
-        str | None,
-        typer.Option(
-            "--metadata", metavar="JSON", help="A JSON object in the record of every episode."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/TIME-SUITE."),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume the run in --out and retry its errors.")
-    ] = False,
-    allow_unscored: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unscored", help="Exit with 0 instead of 3 if episodes have no score."
-        ),
-    ] = False,
+    patterns: options.Patterns = None,
+    agent: options.Agents = None,
+    trials: options.Trials = None,
+    jobs: options.Jobs = None,
+    pool: options.Pool = None,
+    sandbox: options.SandboxName = None,
+    seed: options.Seed = None,
+    max_steps: options.MaxSteps = None,
+    timeout: options.TimeoutS = None,
+    judge: options.JudgeSpec = None,
+    user: options.UserSpec = None,
+    offline: options.Offline = None,
+    keep_states: options.KeepStates = None,
+    keep_states_mb: options.KeepStatesMb = None,
+    group: options.Group = None,
+    metadata: options.Metadata = None,
+    out: options.RunFolder = None,
+    resume: options.Resume = False,
+    allow_unscored: options.AllowUnscored = False,
 ) -> None:
     """Evaluate agents on tasks and report their scores."""
     given: dict[str, Any] = {

@@ -37,7 +37,7 @@ def grade(
         typer.Option("--episode", "-e", help="Id of an episode; repeatable. Default: all."),
     ] = None,
     history: Annotated[
-        bool, typer.Option("--history", help="Grade nothing; show every grading that is kept.")
+        bool, typer.Option("--history", help="Grade nothing; show every stored grading.")
     ] = False,
     task: TaskOption = None,
     json_file: Annotated[
@@ -52,7 +52,7 @@ def grade(
     from agentgym.verify.steps.registry import USUAL, create
 
     if history and grader:
-        raise ConfigError("--history shows what is kept and asks no --grader; drop one of them")
+        raise ConfigError("--history shows stored gradings and takes no --grader; drop one of them")
     graders = {} if history else {spec: create(spec) for spec in grader or USUAL}
     named = Named(named_tasks(task or ()))
     store = RunStore.open(run, readonly=history)

@@ -54,7 +54,7 @@ def regrade(
         typer.Option("--rerun", help="Execute the actions again and judge the resulting state."),
     ] = False,
 ) -> None:
-    """Judge recorded episodes anew, by their kept final states; old verdicts stay in the history.
+    """Judge the stored final states of recorded episodes again; the history keeps old verdicts.
 
     Exits with 1 if an episode could not be judged again and keeps its verdict.
     """

@@ -61,7 +61,7 @@ def replay(
         float | None,
         typer.Option("--timeout", min=0.1, help="Seconds for --agent. Default: the task's."),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Fold nothing.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show long texts in full.")] = False,
 ) -> None:
     """Show a recorded episode step by step, verify it, or branch off it.
 

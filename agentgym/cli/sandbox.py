@@ -24,7 +24,7 @@ NETWORKS = ("none", "allowlist", "open")
 def build(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Recipes.")],
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Run every step anew, with today's packages.")
+        bool, typer.Option("--no-cache", help="Run every step again, with today's packages.")
     ] = False,
 ) -> None:
     """Build the images of recipes; an image that exists already stays as it is."""
@@ -67,7 +67,7 @@ def _tell(line: str) -> None:
 
 @app.command("list", epilog="Example:  [bold]agentgym sandbox list[/]")
 def list_recipes() -> None:
-    """List recipes: their base, whether they are built, their size and age."""
+    """List recipes with their base, their size and age, and whether they are built."""
     from rich.table import Table
 
     from agentgym import catalogue

@@ -23,7 +23,7 @@ TargetOption: TypeAlias = Annotated[
         "--mcp",
         metavar="TARGET",
         help="Offer this over MCP: a task id, the path of a task folder, or an environment "
-        "for free play.",
+        "for an ad-hoc task.",
         show_default=False,
     ),
 ]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from agentgym.authoring.finding import Report
     from agentgym.task.model import Task
 
-app = typer.Typer(help="Write tasks: begin one, try it out, prove it sound.", no_args_is_help=True)
+app = typer.Typer(
+    help="Create tasks, try them by hand, and prove that they are sound.", no_args_is_help=True
+)
 
 
 @app.command("new", epilog="Example:  [bold]agentgym task new web-shop/refund --template[/]")
@@ -99,11 +101,11 @@ def check(
     json_file: FindingsFile = None,
     untrusted: Untrusted = False,
 ) -> None:
-    """Prove tasks sound; exit with 1 if a task is not.
+    """Prove that tasks are sound; exit with 1 if a task is not.
 
-    A sound task is solved by its solution, twice alike. Silence, refusal, random calls, mutants and
-    cheats do not pass. Reading changes nothing, partial work scores less, and grading needs no
-    network. The gold cannot be read in the sandbox.
+    The solution of a sound task scores 1 in two equal runs, also with harmless reads around it.
+    Doing nothing, giving up, random calls, unfinished work, mutants and cheats do not pass.
+    Grading needs no network, and no gold file can be read in the sandbox.
     """
     from agentgym.authoring.choose import task_folders
 
@@ -224,7 +226,7 @@ def try_out(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the instance.")] = 0,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
 ) -> None:
-    """Try a task out by hand while its checkpoints light up.
+    """Act in a task by hand; each command shows which checkpoints hold.
 
     A line is a command for the shell, or a call: a tool's name and its arguments as JSON, such as
     `tickets_get {"ticket": 17}`. Each runs as the agent's would, and the state is judged after it.

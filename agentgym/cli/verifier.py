@@ -78,7 +78,7 @@ def calibrate(
     ] = "bubblewrap",
     judge: JudgeOption = None,
 ) -> None:
-    """Judge known cases and publish the rates of false verdicts; exit with 1 on a surprise."""
+    """Judge known cases and report the rates of false verdicts; exit 1 on an unexpected one."""
     import asyncio
     import json
 
@@ -115,7 +115,7 @@ def rates(
     ] = None,
     judge: JudgeOption = None,
 ) -> None:
-    """Judge the known messages of tasks, without a judge and with one; publish the mistakes."""
+    """Judge the messages of tasks with known verdicts, also with a judge; report the mistakes."""
     from agentgym import catalogue
     from agentgym.cli.console import echo
     from agentgym.task.load import find_task

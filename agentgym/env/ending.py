@@ -94,7 +94,9 @@ class EndedEpisode:
             masking = masking.after(command_of(step.action))
         tree = await environment.provider.open_tree(end.after)
         volatile_paths = self.instance.task.manifest.replay.volatile_paths
-        files = await to_thread(list_files, end.changes, tree, volatile_paths, masking)
+        files: list[Json] | None = []
+        if end.changes:
+            files = await to_thread(list_files, end.changes, tree, volatile_paths, masking)
         seen = end.services
         return {
             "format": FORMAT,

@@ -19,29 +19,30 @@ class StateKeeping:
     """Keeps the final state of one episode; called after its verdict.
 
     A failure to keep a state never costs an episode its verdict: the record holds the reason.
+    The caller writes the state together with the verdict.
 
     Args:
         store: The run, open for writing.
         episode_id: Id of the episode in the run.
+        began_s: Recorded time of its start, in seconds since 1970.
     """
 
-    def __init__(self, store: RunStore, episode_id: int) -> None:
-        self._store, self._episode_id = store, episode_id
-        self._threads = store.threads
+    def __init__(self, store: RunStore, episode_id: int, began_s: float) -> None:
+        self._store, self._episode_id, self._began_s = store, episode_id, began_s
+        self._kept: tuple[Ending, bytes | None] | None = None
         said = store.settings.get("keep_states")
         self._policy = Policy(said) if said in list(Policy) else Policy.ALL
         limit = store.settings.get("keep_states_mb")
         self._limit_mb = limit if isinstance(limit, int) else DEFAULT_MB
 
     async def __call__(self, ended: EndedEpisode, verdict: Verdict) -> None:
-        """Keep the final state of an episode.
+        """Take the final state of an episode, or the reason why it is not kept.
 
         Raises:
-            RecordError: Even the reason cannot be recorded.
+            RecordError: The record cannot be read.
         """
-        began = await self._threads.finish(self._store.endings.find, self._episode_id)
         ended_s = time.time()
-        masking = Masking((Period(began.began_s if began else ended_s, ended_s),))
+        masking = Masking((Period(self._began_s, ended_s),))
         evidence: dict[str, Json] = {}
         state, unkept = None, ""
         try:
@@ -55,10 +56,18 @@ class StateKeeping:
             unkept = str(error)
         except Exception as error:  # noqa: BLE001 - hostile files: the boundary that classifies it
             unkept = f"{type(error).__name__}: {error}"
-        ending = Ending(0.0, ended_s, evidence, unkept=unkept[:500])
-        await self._threads.finish(self._write, ending, None if unkept else state)
+        self._kept = Ending(0.0, ended_s, evidence, unkept=unkept[:500]), None if unkept else state
 
-    def _write(self, ending: Ending, state: bytes | None) -> None:
+    def write(self) -> None:
+        """Record what was taken; it waits for the disk.
+
+        Raises:
+            RecordError: It cannot be recorded.
+        """
+        if self._kept is None:
+            return
+        ending, state = self._kept
+        self._kept = None
         if state is not None and (full := self._no_room(len(state))):
             ending, state = replace(ending, unkept=full), None
         self._store.endings.finish(self._episode_id, ending, state)

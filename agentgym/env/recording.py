@@ -7,9 +7,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
-from agentgym.env.episode import Episode, Transition
+from agentgym.env.episode import Episode
 from agentgym.env.keeping import StateKeeping
 from agentgym.env.outcome import Ending, abandoned, failed
+from agentgym.env.transition import Transition
 from agentgym.errors import RecordError
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Generation, TokenUsage, Verdict
@@ -37,6 +38,7 @@ class EpisodeRecording:
         episode_id: Id of the episode in the run.
         over: Whether the end is recorded.
         has_player: Whether a player calls `take_steps` and `finish`.
+        earlier: The episode as it was recorded before; None if it was only planned.
     """
 
     def __init__(
@@ -45,18 +47,23 @@ class EpisodeRecording:
         self.episode_id, self._store, self._episode = episode_id, store, episode
         self.over, self.has_player = False, has_player
         self._began_s, self._broken = time.monotonic(), ""
-        store.endings.begin(episode_id, episode.began_s)
-        episode.on_end = StateKeeping(store, episode_id)
-        if episode.prepared:
-            store.setups.note(episode_id, episode.prepared)
-        self._recorder = store.begin(
-            episode_id,
-            params=episode.instance.params,
-            instruction=episode.instance.instruction,
-            sandbox=episode.environment.provider.name,
-            reset_s=episode.reset_s,
-            first=episode.first,
-        )
+        with store.transaction():
+            self._recorder = store.begin(
+                episode_id,
+                params=episode.instance.params,
+                instruction=episode.instance.instruction,
+                sandbox=episode.environment.provider.name,
+                reset_s=episode.reset_s,
+                first=episode.first,
+            )
+            store.endings.begin(episode_id, episode.began_s)
+            if episode.prepared:
+                store.setups.note(episode_id, episode.prepared)
+            self.earlier = self._recorder.earlier
+            # A resumed episode began when it was first started.
+            first = store.endings.find(episode_id) if self.earlier is not None else None
+            began_s = episode.began_s if first is None else first.began_s
+        self._keeping = episode.on_end = StateKeeping(store, episode_id, began_s)
         self._recorded = self._begun_with = self._recorder.steps
         self._threads = store.threads
         episode.recording = self
@@ -114,6 +121,7 @@ class EpisodeRecording:
             if self.over:
                 return
             self._take_steps()
+            self._keeping.write()
             self._recorder.finish(
                 ending.verdict,
                 duration_s=duration_s,

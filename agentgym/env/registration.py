@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.gym import GymEnv
     from agentgym.env.gym_recording import GymRecording
+    from agentgym.env.kept_states import KeptStates
     from agentgym.env.portal import Portal
     from agentgym.protocols import SandboxProvider
 
@@ -51,7 +52,7 @@ def make(
     Args:
         task_id: Such as ``"terminal/git-repair-v1"``, or the path of a task folder
             (``"./hello"``); what a folder in a foreign format needs is built first. None with
-            `mcp` is free play, or a question where there are `instruction` and `answer`.
+            `mcp` is an ad-hoc task, or a question if there are `instruction` and `answer`.
         mcp: An MCP server whose tools the agent gets beside those of the task's environment: a
             command line, started for each episode, or a URL; or the options of
             ``[surface.mcp]`` (docs/mcp.md), such as a prefix for the names of its tools.
@@ -81,25 +82,18 @@ def make(
     from agentgym.env.opening import load_built
     from agentgym.env.portal import portal
 
-    if task_id is None:
-        task_id, mcp = str(_free_play(mcp, instruction, answer)), None
-    elif instruction is not None or answer is not None:
-        raise ConfigError("instruction and answer are the task's own; leave them out, or the task")
+    kept = KeptStates(keep_states, keep_states_mb)
+    kept.check(recorded=record is not None)
+    task_id, mcp = _task_and_server(task_id, mcp, instruction, answer)
     if record is not None and mcp is not None:
         raise ConfigError(
             "record: a run holds no mcp=, so the episodes could not be replayed; name the server "
             "in the [surface.mcp] table of the task, or leave the task out"
         )
-    kept = KeptStates(keep_states, keep_states_mb)
-    kept.check(recorded=record is not None)
-    task = load_built(task_id, mcp)
-    provider = shared_provider(portal(), sandbox)
+    task, provider = load_built(task_id, mcp), shared_provider(portal(), sandbox)
     environment = Environment(task, provider, max_steps=max_steps, user=user)
     opening = {"agent": record_as, "sandbox": sandbox, "max_steps": max_steps, "kept": kept}
-    options = {"seed": seed, "render_mode": render_mode}
-    env = _gym_env(task_id, environment, record, opening, **options)
-    recorded = {} if record is None else {"record": str(record), "record_as": record_as}
-    recorded |= {name: value for name, value in asdict(kept).items() if value is not None}
+    env = _gym_env(task_id, environment, record, opening, seed=seed, render_mode=render_mode)
     env.spec = spec_of(
         task_id,
         mcp=mcp,
@@ -108,9 +102,33 @@ def make(
         max_steps=max_steps,
         user=user,
         render_mode=render_mode,
-        **recorded,
+        **_recording_options(record, record_as, kept),
     )
     return env
+
+
+def _task_and_server(
+    task_id: str | None,
+    mcp: str | Mapping[str, Any] | None,
+    instruction: str | None,
+    answer: str | None,
+) -> tuple[str, str | Mapping[str, Any] | None]:
+    """Return the task, and the MCP server beside it; a task made for a server holds it itself."""
+    if task_id is None:
+        return str(_free_play(mcp, instruction, answer)), None
+    if instruction is not None or answer is not None:
+        raise ConfigError("instruction and answer are the task's own; leave them out, or the task")
+    return task_id, mcp
+
+
+def _recording_options(
+    record: str | Path | None, record_as: str, kept: KeptStates
+) -> dict[str, object]:
+    """Return the arguments of `make` about the record that differ from their defaults."""
+    if record is None:
+        return {}
+    states = {name: value for name, value in asdict(kept).items() if value is not None}
+    return {"record": str(record), "record_as": record_as} | states
 
 
 def _gym_env(

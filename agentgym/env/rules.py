@@ -8,11 +8,11 @@ works, the episode has failed; otherwise the verifier is broken, and the episode
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, TypeAlias
 
+from agentgym.env.rules_verdict import sound_verdict
 from agentgym.errors import (
     AgentGymError,
     GuestFileError,
@@ -71,7 +71,10 @@ class GuardedRules:
             AgentGymError: The episode cannot begin.
         """
         with plugin_errors(f"task format {self._name!r}: the episode cannot begin"):
-            return await self._rules.begin(sandbox)
+            told: object = await self._rules.begin(sandbox)
+            if not isinstance(told, str):
+                raise TypeError(f"begin: expected text, got {type(told).__name__}")
+            return told
 
     async def submit(self, sandbox: Sandbox, answer: str) -> str | None:
         """Return the next instruction; None if the submit ends the episode.
@@ -80,7 +83,10 @@ class GuardedRules:
             AgentGymError: The sandbox broke.
         """
         try:
-            return await self._rules.submit(sandbox, answer)
+            following: object = await self._rules.submit(sandbox, answer)
+            if following is None or isinstance(following, str):
+                return following
+            raise TypeError(f"submit: expected text or None, got {type(following).__name__}")
         except AgentGymError:
             raise
         except Exception as error:  # noqa: BLE001 - `finish` classifies it
@@ -121,7 +127,7 @@ class GuardedRules:
         try:
             if self._failure:
                 raise VerifierError(self._failure)
-            return _checked(await self._rules.finish(sandbox, gave_up=gave_up))
+            return sound_verdict(await self._rules.finish(sandbox, gave_up=gave_up))
         except (SandboxEndedError, GuestFileError) as error:
             return _verdict("scored", CheckStatus.FAIL, str(error))
         except SandboxDiedError:
@@ -151,7 +157,7 @@ class GuardedRules:
             rules = self._task.open_episode(context)
             try:
                 await rules.begin(sandbox)
-                return _checked(await rules.finish(sandbox, gave_up=False)).scored
+                return sound_verdict(await rules.finish(sandbox, gave_up=False)).scored
             finally:
                 _close(rules)
         finally:
@@ -173,23 +179,6 @@ def open_rules(
     with plugin_errors(f"task format {name!r}: the episode cannot begin"):
         rules = task.open_episode(context)
     return GuardedRules(task, rules, name, pristine)
-
-
-def _checked(verdict: Verdict) -> Verdict:
-    """Return a verdict that a format gave.
-
-    Raises:
-        VerifierError: It is no verdict, or its score is not a number from 0 to 1.
-    """
-    if not isinstance(verdict, Verdict):
-        raise VerifierError(f"expected a Verdict, got {type(verdict).__name__}")
-    if verdict.scored:
-        score = verdict.score
-        if not isinstance(score, int | float) or not math.isfinite(score) or not 0 <= score <= 1:
-            raise VerifierError(f"expected a score from 0 to 1, got {score!r}")
-    elif not str(verdict.status).startswith("error:"):
-        raise VerifierError(f"expected the status 'scored' or 'error:…', got {verdict.status!r}")
-    return verdict
 
 
 def _verdict(status: str, check: CheckStatus, why: str) -> Verdict:

@@ -187,25 +187,31 @@ def evaluate(
         ConfigError: The run cannot start; the message names every problem.
         AgentGymError: The run cannot be recorded, or holds another run.
     """
-    several = isinstance(agent, Sequence) and not isinstance(agent, str)
-    given: list[Any] = list(agent) if several else [agent]  # type: ignore[arg-type]
-    sources = {_name_of(one): one for one in given}
-    asked: dict[str, Any] = {
-        "patterns": (tasks,) if isinstance(tasks, str) else tuple(tasks),
-        "agents": tuple(sources),
-        "trials": trials,
-        "seed": seed,
-        "sandbox": sandbox,
-    }
-    optional: dict[str, object] = {"jobs": jobs, "max_steps": max_steps, "timeout_s": timeout_s}
-    optional |= {"judge": judge or None, "user": user or None, "offline": offline or None}
-    optional |= {"group": group, "metadata": metadata}
-    asked |= {name: value for name, value in optional.items() if value is not None}
+    sources = _by_spec(agent)
+    patterns = (tasks,) if isinstance(tasks, str) else tuple(tasks)
+    asked = _settings(patterns=patterns, agents=tuple(sources), trials=trials, seed=seed)
+    asked |= _settings(sandbox=sandbox, jobs=jobs, max_steps=max_steps, timeout_s=timeout_s)
+    asked |= _settings(judge=judge or None, user=user or None, offline=offline or None)
+    asked |= _settings(group=group, metadata=metadata)
     if resume and out is None:
         raise ConfigError("resume needs the folder of the run; give out=")
-    folder = new_folder(asked["patterns"]) if out is None else Path(out)
+    folder = new_folder(patterns) if out is None else Path(out)
     run = _Run(folder, asked, _creator(sources), resume=resume, progress=progress)
     return run.wherever_this_is()
+
+
+def _settings(**given: object) -> dict[str, Any]:
+    """Return the settings that are given; a run takes the defaults for the others."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _by_spec(
+    agent: str | Callable[..., object] | Sequence[str | Callable[..., object]],
+) -> dict[str, str | Callable[..., object]]:
+    """Return one or several agents by their specs."""
+    several = isinstance(agent, Sequence) and not isinstance(agent, str)
+    given: list[Any] = list(agent) if several else [agent]  # type: ignore[arg-type]
+    return {_name_of(one): one for one in given}
 
 
 def new_folder(patterns: Sequence[str]) -> Path:

@@ -74,7 +74,7 @@ class BlobStore:
             RecordError: The blob is missing or damaged.
         """
         if not _NAME.fullmatch(name):
-            raise RecordError(f"{self.folder}: {name[:80]!r} is the name of no blob")
+            raise RecordError(f"{self.folder}: {name[:80]!r} is not the name of a blob")
         path = self._files.path / self._path(name)
         try:
             packed = self._files.read(self._path(name), BLOB_BYTES + (1 << 20))

@@ -48,7 +48,7 @@ def _container(value: object) -> object:
         return dict(value)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         return list(value)
-    raise TypeError(f"a {type(value).__name__} is no JSON value")
+    raise TypeError(f"a {type(value).__name__} is not a JSON value")
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), default=_container)

@@ -109,8 +109,8 @@ class Database:
             # A view, a trigger or another table could change what queries do.
             kind, name, _ = foreign[0]
             raise RecordError(
-                f"{self.path} is no record of a run: expected the tables that agentgym makes and "
-                f"nothing else, found {kind} {name!r}"
+                f"{self.path} is not the record of a run: expected the tables that agentgym makes "
+                f"and nothing else, found {kind} {name!r}"
             )
         if "settings" not in meta:
             raise RecordError(f"{self.path} is damaged: it has no settings")
@@ -121,6 +121,8 @@ class Database:
         self.execute("PRAGMA synchronous = NORMAL")
         self.execute("PRAGMA foreign_keys = ON")
         self.execute("PRAGMA wal_autocheckpoint = 0")
+        # The next write after a fold shortens the log; else `fold_log` would fold it every time.
+        self.execute("PRAGMA journal_size_limit = 0")
         # A migrated run has the steps of this file in its table.
         with contextlib.suppress(OSError):
             RunFolder(self.path.parent).remove(JOURNAL)
@@ -198,7 +200,7 @@ def _admit(folder: Path, *, to_write: bool) -> None:
     except OSError as error:
         raise RecordError(f"{folder} cannot be read: {error.strerror}") from error
     if found[0] is None:
-        raise RecordError(f"{folder} is no run folder: it has no run.db")
+        raise RecordError(f"{folder} is not a run folder: it has no run.db")
     if found[-1] is not None:
         # SQLite would roll it back, and such a journal can name any file to remove afterwards.
         raise RecordError(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.database import Database
+from agentgym.record.episode_rows import EpisodeRow
 from agentgym.record.packing import Packing
 from agentgym.record.prompts import KEPT, RecentTokens
 from agentgym.record.refused import RefusedReplies
@@ -24,11 +25,21 @@ class Recorder:
         packing: How values become columns.
         episode_id: Which episode of the run it is.
         recorded: How many steps each episode has; the recorders of a run share it.
+        earlier: The episode as it was recorded before; None if it was only planned.
+
+    Attributes:
+        earlier: The episode as it was recorded before; None if it was only planned.
     """
 
     def __init__(
-        self, database: Database, packing: Packing, episode_id: int, recorded: dict[int, int]
+        self,
+        database: Database,
+        packing: Packing,
+        episode_id: int,
+        recorded: dict[int, int],
+        earlier: EpisodeRow | None = None,
     ) -> None:
+        self.earlier = earlier
         self._database = database
         self._packing = packing
         self._rows = StepRows(packing)

@@ -41,6 +41,6 @@ class Setups:
         for row in self._database.rows(query, (episode_id,)):
             found = row["digest"]
             if not isinstance(found, str) or not _DIGEST.fullmatch(found):
-                raise RecordError("its prepared setup is no digest")
+                raise RecordError("its prepared setup is not a digest")
             return found
         return ""

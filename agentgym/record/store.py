@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from agentgym.errors import RecordError
@@ -38,6 +38,7 @@ from agentgym.threads import Threads
 
 __all__ = ["EpisodePlan", "EpisodeRow", "RunStore"]
 
+_IS_NEW = "SELECT 1 FROM episodes WHERE id = ? AND state = 'planned' AND parent IS NULL"
 _EPISODES = """
 WITH sums AS (
     SELECT s.episode, COUNT(*) AS steps,
@@ -287,6 +288,10 @@ class RunStore:
 
     # --- writing ---------------------------------------------------------------------------
 
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return a context whose writes are committed together, or not at all."""
+        return self._database.transaction()
+
     def begin(
         self,
         episode_id: int,
@@ -305,8 +310,10 @@ class RunStore:
         Raises:
             RecordError: The episode is done.
         """
-        row = self.episode(episode_id)
-        if row.state == "done":
+        # Most episodes are new, and the record of a new one need not be read.
+        new = self._database.rows(_IS_NEW, (episode_id,))
+        row = None if new else self.episode(episode_id)
+        if row is not None and row.state == "done":
             raise RecordError(
                 f"{self.folder}: episode {episode_id} is done; reset it to run it again"
             )
@@ -322,8 +329,8 @@ class RunStore:
                 episode_id,
             ),
         )
-        self._recorded[episode_id] = row.steps
-        return Recorder(self._database, self._packing, episode_id, self._recorded)
+        self._recorded[episode_id] = 0 if row is None else row.steps
+        return Recorder(self._database, self._packing, episode_id, self._recorded, row)
 
     def reset_episode(self, episode_id: int) -> None:
         """Put an episode back to planned and remove its steps; its history and its forks stay."""

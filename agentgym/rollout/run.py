@@ -78,36 +78,35 @@ async def run_episode(
         RecordError: It cannot be recorded. Every other failure is a verdict.
     """
     began_s = time.monotonic()
-    row = None
-    if store is not None and episode_id is not None:
-        row = await store.threads.finish(store.episode, episode_id)
     async with releasing(agent):
         try:
             episode = await environment.start(seed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending, spent_s = failed(error), time.monotonic() - began_s
-            if store is not None and row is not None:
+            if store is not None and episode_id is not None:
                 name = environment.provider.name
-                await store.threads.finish(record_end, store, row, name, ending, spent_s)
+                planned = await store.threads.finish(store.episode, episode_id)
+                await store.threads.finish(record_end, store, planned, name, ending, spent_s)
             return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason)
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
-            trail = Reexecution(episode, episode.first)
+            executed = Reexecution(episode, episode.first)
             try:
-                if store is not None and row is not None:
-                    recording = await rollout.record(store, row.id)
-                    if row.steps:
+                if store is not None and episode_id is not None:
+                    recording = await rollout.record(store, episode_id)
+                    row = recording.earlier
+                    if row is not None and row.steps:
                         read = store.threads.finish
-                        trail = await reexecute(
+                        executed = await reexecute(
                             *(episode, row, await read(store.steps, row.id)),
                             recorded_in=await read(recorded_periods, store, row),
                             strict=False,
                         )
-                    if trail.first:
-                        await recording.note(f"resume diverged at {trail.first}")
+                    if executed.first:
+                        await recording.note(f"resume diverged at {executed.first}")
             except Exception as error:  # noqa: BLE001 - the boundary that classifies it
                 return await rollout.conclude(failed(error))
-            return await rollout.complete(trail)
+            return await rollout.complete(executed)
 
 
 class Rollout:
@@ -139,6 +138,7 @@ class Rollout:
         self._timeout_s = wall_s if timeout_s is None else timeout_s
         self._on_step = on_step
         self._began = time.monotonic() if began_s is None else began_s
+        self._last: Step | None = None
         self._refused = TokenUsage()
         self._refused_generations: tuple[Generation, ...] | None = ()
 
@@ -147,10 +147,10 @@ class Rollout:
         self.recording = await EpisodeRecording.begin(store, episode_id, self._episode)
         return self.recording
 
-    async def complete(self, trail: Reexecution) -> EpisodeResult:
+    async def complete(self, executed: Reexecution) -> EpisodeResult:
         """Let the agent act from where the episode is until it is over."""
         try:
-            ending = await self._play(trail)
+            ending = await self._play(executed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending = failed(error)
         return await self.conclude(ending)
@@ -175,11 +175,13 @@ class Rollout:
                 refused=self._refused,
                 generations=self._refused_generations,
             )
+        if self._last is not None:
+            self._tell(self._last)
         return result
 
-    async def _play(self, trail: Reexecution) -> Ending:
+    async def _play(self, executed: Reexecution) -> Ending:
         try:
-            return await self._act(trail)
+            return await self._act(executed)
         except OutOfTimeError as end:
             await self._note(f"truncated after {len(self._episode.steps)} steps: {end}")
             return Ending(await self._episode.finish(), truncated=True)
@@ -203,20 +205,27 @@ class Rollout:
         known = end.generations
         self._refused_generations = known if isinstance(known, tuple) else None
 
+    def _tell(self, step: Step) -> None:
+        if self._on_step is not None:
+            self._on_step(step)
+
     async def _note(self, *parts: str) -> None:
         if self.recording is not None:
             await self.recording.note(*parts)
 
-    async def _act(self, trail: Reexecution) -> Ending:
-        episode, observation, last = self._episode, trail.observation, trail.transition
+    async def _act(self, executed: Reexecution) -> Ending:
+        episode, observation, last = self._episode, executed.observation, executed.transition
         policy = Policy(self._agent, episode, self._timeout_s)
         if last is None or last.verdict is None:
             await policy.start()
         while last is None or last.verdict is None:
             last = await episode.step(await policy.decide(observation))
             observation = last.observation
-            if self.recording is not None:
-                await self.recording.take_steps()
-            if self._on_step is not None:
-                self._on_step(episode.steps[-1])
+            if last.verdict is None:
+                if self.recording is not None:
+                    await self.recording.take_steps()
+                self._tell(episode.steps[-1])
+            else:
+                # It is recorded together with the verdict.
+                self._last = episode.steps[-1]
         return Ending(last.verdict, truncated=last.truncated)

@@ -16,12 +16,22 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from agentgym.errors import SandboxError, SandboxLimitError
-from agentgym.sandbox import delta, layers
+from agentgym.sandbox.layer_operations import OPERATIONS
 
-_OPERATIONS = {**layers.OPERATIONS, **delta.OPERATIONS}
+# The child has no installed packages. It needs modules of this package that import nothing else,
+# so the package is entered by name, without the imports of its own start.
+_CHILD = """
+import sys, types
+for name, path in (("agentgym", []), ("agentgym.sandbox", [sys.argv[1]])):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = path
+from agentgym.sandbox.layer_operations import serve
+serve()
+"""
 
 
 @contextlib.contextmanager
@@ -36,7 +46,7 @@ def layers_bounded() -> Iterator[None]:
 
 
 class LayerAccess:
-    """Runs the operations of `layers.py` and `delta.py` by name; safe to call from any thread."""
+    """Runs the operations of `layer_operations.py` by name; safe to call from any thread."""
 
     def __init__(self, privileged: bool | None = None) -> None:
         self._direct = os.geteuid() == 0 if privileged is None else privileged
@@ -51,7 +61,7 @@ class LayerAccess:
             SandboxError: The namespace child cannot be started or died.
         """
         if self._direct:
-            return _OPERATIONS[op](*arguments)
+            return OPERATIONS[op](*arguments)
         with self._lock:
             reply = self._ask(json.dumps({"op": op, "arguments": arguments}))
         if "errno" in reply:
@@ -66,7 +76,7 @@ class LayerAccess:
             self._child = subprocess.Popen(
                 [
                     *("unshare", "-Ur", sys.executable, "-I", "-S"),
-                    *(layers.__file__, delta.__file__),
+                    *("-c", _CHILD, os.path.dirname(__file__)),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -87,6 +97,11 @@ class LayerAccess:
             )
         reply: dict[str, Any] = json.loads(answer)
         return reply
+
+    def discard(self, folder: Path) -> None:
+        """Remove a folder as far as possible; the next process removes what stays."""
+        with contextlib.suppress(OSError):
+            self.call("remove", str(folder))
 
     def close(self) -> None:
         """End the child, if it was started."""

@@ -14,13 +14,14 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import SandboxError, UnsupportedError
 from agentgym.protocols import FileTree
-from agentgym.records import Bounds, Capability, Change, ChangeKind, Problem, Recipe, Snapshot
+from agentgym.records import Bounds, Capability, Change, Problem, Recipe, Snapshot
 from agentgym.sandbox import launch
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.fork_server import ForkServer
 from agentgym.sandbox.guest import BubblewrapSandbox
+from agentgym.sandbox.layer_names import base_of
 from agentgym.sandbox.rootimage import built, other_root, with_image, with_user
-from agentgym.sandbox.store import LayerStore, base_of
+from agentgym.sandbox.store import LayerStore
 from agentgym.threads import to_thread
 
 
@@ -82,8 +83,7 @@ class BubblewrapProvider:
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
         """List what changed from one snapshot to another."""
         store = await self._ready()
-        found = await to_thread(store.changes, self._own(before), self._own(after))
-        return [Change(path, ChangeKind(kind)) for path, kind in found]
+        return await to_thread(store.changes, self._own(before), self._own(after))
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
         """Return the difference of a snapshot to the one it came from, as an archive."""
@@ -105,7 +105,7 @@ class BubblewrapProvider:
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""
         store = await self._ready()
-        layers = await to_thread(store.find_current, key)
+        layers = await to_thread(store.lasting.find_current, key)
         return None if layers is None else Snapshot(self.name, layers)
 
     async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
@@ -126,7 +126,7 @@ class BubblewrapProvider:
             How many bytes that freed.
         """
         store = await self._ready()
-        return await to_thread(store.prune, keep)
+        return await to_thread(store.lasting.prune, keep)
 
     async def close(self) -> None:
         """Close every sandbox that is still open and drop what was not kept."""
@@ -185,9 +185,9 @@ class BubblewrapProvider:
                 "root can give a sandbox more than one user id; run as root, or use docker"
             )
         if not recipe.image:
-            return recipe, own or store.host_base()
+            return recipe, own or store.lasting.host_base()
         image = built(recipe)
-        base = store.image_base(image)
+        base = store.lasting.image_base(image)
         if own and base_of(own) != base:
             raise other_root(recipe)
         return with_image(recipe, image), own or base

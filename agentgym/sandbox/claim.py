@@ -11,7 +11,7 @@ import fcntl
 import os
 import secrets
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _GET_FLAGS, _SET_FLAGS, _TOP = 0x80086601, 0x40086602, 0x00020000
@@ -46,6 +46,14 @@ class Claim:
             remove(self.path)
             os.close(self._lock)
             self._lock = None
+
+
+@contextlib.contextmanager
+def locked(root: Path, name: str, kind: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """Hold a lock file of a store; any process on this host may want the same one."""
+    with open(root / name, "wb") as lock:
+        fcntl.flock(lock, kind)
+        yield
 
 
 def noted(root: Path) -> set[str]:

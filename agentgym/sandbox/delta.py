@@ -5,7 +5,7 @@ device 0/0, as on disk; a directory that hides what is below it carries ``AGENTG
 Extended attributes are ``SCHILY.xattr.*``, files with holes ``GNU.sparse`` 1.0; user ids are those
 of the guest.
 
-Standard library only, and nothing imported from this package: see `access.py`.
+Standard library only: see `layer_operations.py`.
 """
 
 from __future__ import annotations
@@ -299,7 +299,9 @@ def _take(
         os.symlink(member.linkname, path)
     elif member.islnk():
         if member.linkname not in files:
-            raise ValueError(f"{name[:200]!r} is a link to what is no file of the archive")
+            raise ValueError(
+                f"{name[:200]!r} is a link to something that is not a file of the archive"
+            )
         os.link(f"{layer}/{member.linkname}", path, follow_symlinks=False)
         return lambda: None
     elif member.isfifo():

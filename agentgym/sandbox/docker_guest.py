@@ -23,13 +23,16 @@ from pathlib import Path
 from agentgym.errors import SandboxDiedError, SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
-from agentgym.sandbox import layers
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
+from agentgym.sandbox.docker_bases import host_folders, is_over_host
 from agentgym.sandbox.docker_layer import Allowance, add_file, reached, uncover
-from agentgym.sandbox.docker_store import ImageStore, host_folders, is_over_host
+from agentgym.sandbox.docker_store import ImageStore
 from agentgym.sandbox.hidden import hidden_folders
-from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack
+from agentgym.sandbox.layer_changes import compare
+from agentgym.sandbox.layer_size import size as size_of
+from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack
+from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import RUNTIME
 from agentgym.sandbox.seccomp import filter_program
 from agentgym.sandbox.supervised import Supervised
@@ -183,7 +186,7 @@ class DockerSandbox(Supervised):
 
     def _written(self) -> int:
         # Holes count, because an image has no holes and a snapshot would fill them.
-        size = layers.size(self._upper, apparent=True)
+        size = size_of(self._upper, apparent=True)
         with contextlib.suppress(FileNotFoundError):
             # It is mounted into the container, so the guest can write to it.
             size += self._hostname.stat().st_blocks * 512
@@ -246,14 +249,14 @@ class DockerSandbox(Supervised):
         with contextlib.suppress(SandboxError):
             await self._drop()
         with contextlib.suppress(OSError):
-            await to_thread(layers.remove, str(self._room))
+            await to_thread(remove, str(self._room))
         self._on_close(self)
 
     async def usage(self) -> Usage:
         """Return the usage of resources and the mechanism of each limit."""
         header, _ = await self._ask("usage")
         limits = self.recipe.limits
-        size = await to_thread(layers.size, self._upper, apparent=True)
+        size = await to_thread(size_of, self._upper, apparent=True)
         mechanisms = {
             "pids": "docker",
             "memory_mb": "docker",
@@ -384,7 +387,7 @@ class DockerSandbox(Supervised):
             return ""
         folders = list(self._store.engine.image(since or self._image).folders)
         before = Stack(folders, opaque=TRUSTED_OPAQUE).lookup(_HOSTNAME, follow=False)
-        return layers.compare(before, ([str(self._hostname)], os.lstat(self._hostname)))
+        return compare(before, ([str(self._hostname)], os.lstat(self._hostname)))
 
 
 def _process_behind(sock: socket.socket) -> int:

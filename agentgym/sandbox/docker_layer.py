@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
-from agentgym.sandbox import layers
-from agentgym.sandbox.layers import TRUSTED_OPAQUE, Stack, compare, is_opaque, is_whiteout
+from agentgym.sandbox.layer_changes import compare
+from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack, is_opaque, is_whiteout, scan
 
 # Docker's own layer between image and container covers these with empty files.
 COVERED = ("/.dockerenv", "/etc/hosts", "/etc/mtab", "/etc/resolv.conf")
@@ -104,7 +104,7 @@ def pack(
     todo = [(folder, "")]
     while todo:
         path, prefix = todo.pop()
-        for name, info in sorted(layers.scan(path)):
+        for name, info in sorted(scan(path)):
             # In the format such a name is a deletion, so a guest's file with that name is left out.
             if not name.startswith(_WHITEOUT):
                 below, member = f"{path}/{name}", f"{prefix}{name}"

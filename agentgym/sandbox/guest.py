@@ -12,16 +12,17 @@ from pathlib import Path
 
 from agentgym.errors import SandboxDiedError, SandboxError
 from agentgym.protocols import FileTree
-from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
+from agentgym.records import Change, Recipe, Snapshot, Usage
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import ControlGroup
 from agentgym.sandbox.fork_server import ForkServer
 from agentgym.sandbox.launch import Launch, may_give_ids
-from agentgym.sandbox.store import MAX_LAYERS, LayerStore, binds_of
+from agentgym.sandbox.layer_names import MAX_LAYERS, binds_of
+from agentgym.sandbox.store import LayerStore
 from agentgym.sandbox.supervised import Supervised
 from agentgym.sandbox.unlinked import unlinked_bytes
 from agentgym.sandbox.watch import descriptor_ended
-from agentgym.threads import to_thread
+from agentgym.threads import FILES, to_thread
 
 _START_S = 20.0
 _END_S = 2.0
@@ -60,6 +61,8 @@ class BubblewrapSandbox(Supervised):
         # A descriptor of its PID 1 (pidfd_open(2)).
         self._process: int | None = None
         self._group: ControlGroup | None = None
+        # Descriptors with which its process joins the group, open during its start.
+        self._members: list[int] = []
         self._closed = False
 
     @property
@@ -89,42 +92,46 @@ class BubblewrapSandbox(Supervised):
         self._store.hold(layers)
         self._layers = layers
         self._ended_by = ""
-        self._upper = self._store.new_upper()
-        self._group = ControlGroup.create(self.id, self.recipe.limits)
-        launch = Launch(
-            layers,
-            self._upper,
-            self._store.runtime,
-            self.recipe,
-            host_usr=bool(binds_of(layers)),
-            many_ids=not self._has_one_id,
-            enforced=self._group.enforced if self._group is not None else (),
-            isolated=self._isolated,
-        )
         try:
+            await FILES.finish(self._make_place)
+            launch = Launch(
+                layers,
+                self._upper,
+                self._store.runtime,
+                self.recipe,
+                host_usr=bool(binds_of(layers)),
+                many_ids=not self._has_one_id,
+                enforced=self._group.enforced if self._group is not None else (),
+                isolated=self._isolated,
+            )
             async with asyncio.timeout(_START_S):
                 await self._fork(launch)
         except (TimeoutError, SandboxDiedError) as error:
             reason = str(error) or f"no answer within {_START_S:g} s"
             raise SandboxError(f"sandbox did not start: {reason}") from None
+        finally:
+            while self._members:
+                os.close(self._members.pop())
         assert self._channel is not None
         self._channel.on_close(self._lost)
         await self._furnish(self._store.disk)
 
+    def _make_place(self) -> None:
+        """Make the upper directory and the control group; a busy disk makes this slow."""
+        self._upper = self._store.new_upper()
+        self._group = ControlGroup.create(self.id, self.recipe.limits)
+        self._members = [] if self._group is None else self._group.open_members()
+
     async def _fork(self, launch: Launch) -> None:
         """Fork the processes and wait for the supervisor's greeting."""
         self._server = await self._forks()
-        groups = self._group.open_members() if self._group is not None else []
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                await self._server.fork(launch.request(), theirs, groups)
+                await self._server.fork(launch.request(), theirs, self._members)
         except BaseException:
             ours.close()
             raise
-        finally:
-            for group in groups:
-                os.close(group)
         self._channel = await Channel.open(ours, self.id)
         greeting, _ = await self._channel.hello()
         self._process = self._channel.take_process()
@@ -154,7 +161,7 @@ class BubblewrapSandbox(Supervised):
 
     async def _killed_for_memory(self) -> int | None:
         """Return how many processes the memory limit ended, or None if they are not counted."""
-        return self._group.killed_for_memory() if self._group is not None else None
+        return None if self._group is None else await to_thread(self._group.killed_for_memory)
 
     async def _halt(self) -> None:
         """End every process inside and wait for their end."""
@@ -237,12 +244,15 @@ class BubblewrapSandbox(Supervised):
     async def seal(self) -> Snapshot:
         """End everything inside, keep the files as a snapshot, and close. Copies nothing."""
         await self._halt()
-        layers = self._layers
-        if not self._store.is_empty(f"{self._upper}/u"):
-            layers = (self._store.seal(self._upper), *layers)
-        snapshot = await self._as_snapshot(layers)
+        snapshot = await self._as_snapshot(await FILES.finish(self._sealed))
         await self.close()
         return snapshot
+
+    def _sealed(self) -> tuple[str, ...]:
+        """Return the layers, with the upper directory as the first unless it is empty."""
+        if self._store.is_empty(f"{self._upper}/u"):
+            return self._layers
+        return (self._store.seal(self._upper), *self._layers)
 
     async def _as_snapshot(self, layers: tuple[str, ...]) -> Snapshot:
         shallow = layers
@@ -293,5 +303,4 @@ class BubblewrapSandbox(Supervised):
         after = self._live
         # The tree reads by path: a moving guest could lead it out of the layers, or to a FIFO.
         async with self._frozen():
-            found = await to_thread(self._store.changes, before, after)
-        return [Change(path, ChangeKind(kind)) for path, kind in found]
+            return await to_thread(self._store.changes, before, after)

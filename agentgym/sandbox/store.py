@@ -1,8 +1,7 @@
 """The layer store of the host: layers, their owners and the leftovers of dead processes.
 
     <root>/runtime-<digest>/    the runtime of supervisors
-    <root>/l/<name>/            layers that outlive processes: bases and kept snapshots
-    <root>/kept/<digest>.json   key of a kept snapshot to its layers
+    <root>/l/, <root>/kept/     layers that outlive processes (see `lasting_layers.py`)
     <root>/live/<owner>/        one folder per host process, flocked as long as it lives
         <n>/u, <n>/w            upper and work directory of one running sandbox
         s<n>/                   snapshot layers of this process only
@@ -15,84 +14,26 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
-import hashlib
-import json
 import os
 import secrets
 import stat
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agentgym.errors import SandboxError
-from agentgym.records import Bounds
-from agentgym.sandbox import layers as overlay
+from agentgym.records import Bounds, Change, ChangeKind
 from agentgym.sandbox.access import LayerAccess, layers_bounded
-from agentgym.sandbox.claim import Claim, noted, sweep
+from agentgym.sandbox.claim import Claim, sweep
 from agentgym.sandbox.control_group import remove_abandoned_groups, remove_groups_of
-from agentgym.sandbox.hostroot import (
-    build_foundation,
-    build_host_layer,
-    foundation_name,
-    host_layer_name,
-)
-from agentgym.sandbox.images import Image, all_images
-from agentgym.sandbox.runtime import find_runtime, remove_old_runtimes
+from agentgym.sandbox.lasting_layers import LastingLayers
+from agentgym.sandbox.layer_names import MAX_LAYERS, base_of, binds_of, layers_above
+from agentgym.sandbox.layer_size import ENTRY_BYTES
+from agentgym.sandbox.layer_stack import OPAQUE
+from agentgym.sandbox.runtime import find_runtime
 from agentgym.sandbox.tree import LayerTree
-from agentgym.sandbox.unpack import unpack
 from agentgym.sandbox.watch import DiskWatch
-
-# A mount accepts about 64 layers.
-MAX_LAYERS = 60
-# Host folders that a guest sees below its layers if its root is the host's.
-BINDS = {"/usr": "/usr"}
-# Images with more layers are merged into one, so that snapshots have enough left.
-_MAX_IMAGE_LAYERS = 40
-_HOST, _IMAGE, _FOUNDATION = "l/host-", "l/img-", "l/root-"
-
-
-def _read_kept(entry: Path) -> tuple[str, ...]:
-    """Return the layers of a kept snapshot; empty if the entry is absent or damaged."""
-    try:
-        return tuple(json.loads(entry.read_text())["layers"])
-    except (FileNotFoundError, ValueError, KeyError):
-        return ()
-
-
-def base_of(layers: Sequence[str]) -> tuple[str, ...]:
-    """Return the base layers of a stack, which no sandbox wrote."""
-    first = len(layers)
-    while first and layers[first - 1].startswith((_HOST, _IMAGE, _FOUNDATION)):
-        first -= 1
-    return tuple(layers[first:])
-
-
-def binds_of(layers: Sequence[str]) -> dict[str, str]:
-    """Return the binds visible below a stack of layers: guest to host directory."""
-    return BINDS if layers[-1].startswith(_HOST) else {}
-
-
-def image_layers(image: Image) -> tuple[str, ...]:
-    """Return the store's names of an image's layers, topmost first, present or not."""
-    names = [layer.diff_id.rpartition(":")[2] for layer in reversed(image.layers)]
-    if len(names) > _MAX_IMAGE_LAYERS:
-        names = [hashlib.sha256(" ".join(names).encode()).hexdigest()]
-    return (*(f"{_IMAGE}{name[:16]}" for name in names), f"l/{foundation_name()}")
-
-
-def layers_above(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:
-    """Return the layers that a stack adds to another, topmost first; several after forks.
-
-    Raises:
-        SandboxError: The stack does not contain the other.
-    """
-    added = len(after) - len(before)
-    if added < 0 or tuple(after[added:]) != tuple(before):
-        raise SandboxError("it does not build on the layers that the setup left")
-    return tuple(after[:added])
 
 
 def check_mergeable(size: int, bounds: Bounds) -> None:
@@ -101,12 +42,24 @@ def check_mergeable(size: int, bounds: Bounds) -> None:
     Raises:
         OSError: Their files, holes included, exceed the bounds.
     """
-    if size > bounds.max_bytes + overlay.ENTRY_BYTES * bounds.max_entries:
+    if size > bounds.max_bytes + ENTRY_BYTES * bounds.max_entries:
         raise OSError(errno.EFBIG, f"its layers have {size} bytes, and forks made several of them")
 
 
 class LayerStore:
-    """The layers of this host for one process. Thread-safe."""
+    """The layers of this host for one process. Thread-safe.
+
+    Args:
+        root: Folder of the store.
+        access: Runs operations on layers.
+        owner: User id of the files.
+
+    Attributes:
+        root: Folder of the store.
+        lasting: The layers that outlive the process.
+        runtime: The runtime of the supervisors of its sandboxes.
+        disk: Watches the disk use of its sandboxes.
+    """
 
     def __init__(self, root: Path, access: LayerAccess, owner: int) -> None:
         self.root = root
@@ -114,7 +67,6 @@ class LayerStore:
         self._lock = threading.Lock()
         self._count = 0
         self._references: Counter[str] = Counter()
-        self._notes: set[str] = set()
         for name in ("l", "kept", "live"):
             folder = root / name
             folder.mkdir(parents=True, exist_ok=True)
@@ -124,15 +76,12 @@ class LayerStore:
                 os.chown(folder, owner, owner)
         sweep(root, self._remove_orphan)
         remove_abandoned_groups()
-        for leftover in (root / "l").glob(".new-*"):
-            if not Path("/proc", leftover.name.split("-")[1]).exists():
-                self._remove(leftover)
-        # The runtime of the supervisors of its sandboxes.
         self.runtime = find_runtime(root)
         self.disk = DiskWatch(str(root))
         self._claim = Claim(root)
         self._claim.note(self.runtime.layer.name)
         self._token = f"live/{self._claim.name}"
+        self.lasting = LastingLayers(root, access, owner, self._claim, self._fresh)
 
     def path(self, layer: str) -> Path:
         """Return the path of a layer."""
@@ -190,8 +139,8 @@ class LayerStore:
         base = base_of(layers)
         return (self.copy(layers[: -len(base)]), *base)
 
-    def changes(self, before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
-        """Return (path, kind of change) of one stack of layers against another.
+    def changes(self, before: Sequence[str], after: Sequence[str]) -> list[Change]:
+        """Return the changes of one stack of layers against another; there may be 100,000.
 
         Raises:
             SandboxLimitError: The changes exceed the budget of a comparison.
@@ -199,7 +148,7 @@ class LayerStore:
         stacks = self.paths(before), self.paths(after)
         with layers_bounded():
             found: list[tuple[str, str]] = self._access.call("changes", *stacks, binds_of(after))
-        return found
+        return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     def size(self, layer: str) -> int:
         """Return the bytes one layer occupies on disk."""
@@ -231,7 +180,7 @@ class LayerStore:
         try:
             first_id = self._owner if self._owner != os.getuid() else 0
             self._access.call(
-                *("pack", str(self.root / layer), str(archive), overlay.OPAQUE, first_id),
+                *("pack", str(self.root / layer), str(archive), OPAQUE, first_id),
                 *(bounds.max_bytes, bounds.max_entries),
             )
             return archive.read_bytes()
@@ -249,7 +198,7 @@ class LayerStore:
             archive.write_bytes(data)
             first_id = self._owner if self._owner != os.getuid() else None
             self._access.call(
-                *("unpack", str(archive), str(self.root / layer), overlay.OPAQUE, first_id),
+                *("unpack", str(archive), str(self.root / layer), OPAQUE, first_id),
                 *(bounds.max_bytes, bounds.max_entries),
             )
         except OSError as error:
@@ -295,125 +244,12 @@ class LayerStore:
         for layer in unused:
             self.remove(layer)
 
-    # --- layers that outlive the process ---
-
-    def host_base(self) -> tuple[str, ...]:
-        """Return the lowest layers of sandboxes whose root is the host's."""
-        base = (f"l/{host_layer_name()}",)
-        while not self._noted(base):
-            self._make(base[0], lambda path: build_host_layer(path, self._owner))
-        return base
-
-    def image_base(self, image: Image) -> tuple[str, ...]:
-        """Return the layers of an image, topmost first; each is unpacked once."""
-        # Root can give a guest many user ids; any other user has only one to give.
-        first_id = self._owner if self._owner != os.getuid() else None
-        base = image_layers(image)
-        while not self._noted(base):
-            foundation, *names = base[::-1]
-            self._make(foundation, lambda path: build_foundation(path, self._owner))
-            if len(names) != len(image.layers):
-                self._make(names[0], lambda path: self._merge(image, path, first_id))
-                continue
-            for name, layer in zip(names, image.layers, strict=True):
-                self._make(name, partial(unpack, layer, first_id=first_id))
-        return base
-
-    def _merge(self, image: Image, target: Path, first_id: int | None) -> None:
-        """Unpack an image of many layers into one."""
-        parts = [self.root / f"{self._fresh('m')}" for _ in image.layers]
-        try:
-            for part, layer in zip(parts, image.layers, strict=True):
-                unpack(layer, part, first_id)
-            self._access.call("squash", [str(part) for part in parts[::-1]], str(target))
-        finally:
-            for part in parts:
-                self._remove(part)
-
-    def _make(self, layer: str, build: Callable[[Path], None]) -> None:
-        """Build a layer with `build(folder)` if it is missing."""
-        with self._locked("build.lock"):
-            if (self.root / layer).is_dir():
-                return
-            fresh = self._draft()
-            try:
-                build(fresh)
-                os.rename(fresh, self.root / layer)
-            except BaseException:
-                self._remove(fresh)
-                raise
-
-    def _draft(self) -> Path:
-        return self.root / "l" / f".new-{os.getpid()}-{secrets.token_hex(3)}"
-
-    def _noted(self, layers: Iterable[str]) -> bool:
-        """Protect layers from pruning while this process lives; return False if one is gone."""
-        with self._lock:
-            unknown = [layer for layer in layers if layer not in self._notes]
-        if not unknown:
-            return True
-        with self._locked("prune.lock", fcntl.LOCK_SH):
-            for layer in unknown:
-                self._claim.note(layer.removeprefix("l/"))
-            whole = all((self.root / layer).is_dir() for layer in unknown)
-        if whole:
-            with self._lock:
-                self._notes.update(unknown)
-        return whole
-
-    @contextlib.contextmanager
-    def _locked(self, name: str, kind: int = fcntl.LOCK_EX) -> Iterator[None]:
-        with open(self.root / name, "wb") as lock:
-            fcntl.flock(lock, kind)
-            yield
-
-    def is_current(self, layers: Sequence[str]) -> bool:
-        """Return whether a stack has a current base: this host's or a current image."""
-        base = base_of(layers)
-        if binds_of(layers):
-            return base == self.host_base()
-        return any(base == image_layers(image) for image in all_images())
-
-    def _adopt(self, folder: Path, layer: str) -> None:
-        try:
-            os.rename(folder, self.root / layer)
-        except OSError:
-            # Another process was faster; its layer is equal, because names determine the content.
-            if not (self.root / layer).is_dir():
-                raise
-            self._access.call("remove", str(folder))
-
-    def find(self, key: str) -> tuple[str, ...] | None:
-        """Return the layers kept under a key, if all of them are still there."""
-        layers = _read_kept(self._kept(key))
-        return layers if layers and self._noted(layers) else None
-
-    def find_current(self, key: str) -> tuple[str, ...] | None:
-        """Return the layers kept under a key, if they still exist over a current base."""
-        layers = self.find(key)
-        return layers if layers is not None and self.is_current(layers) else None
-
     def keep(self, key: str, layers: tuple[str, ...]) -> tuple[str, ...]:
         """Make layers outlive this process under a key; the first ones kept under a key win.
 
         Layers of this process are renamed, so the caller must use the returned names.
         """
-        kept = tuple(self._make_lasting(layer) for layer in layers)
-        entry = self._kept(key)
-        draft = entry.with_name(f".{entry.name}-{secrets.token_hex(3)}")
-        draft.write_text(json.dumps({"key": key, "layers": kept}))
-        try:
-            os.link(draft, entry)
-        except FileExistsError:
-            earlier = self.find(key)
-            # The same layers over another base are a different state.
-            if earlier is not None and base_of(earlier) == base_of(kept):
-                return earlier
-            os.replace(draft, entry)
-        finally:
-            draft.unlink(missing_ok=True)
-        self._noted(kept)
-        return kept
+        return self.lasting.keep(key, tuple(self._make_lasting(layer) for layer in layers))
 
     def _make_lasting(self, layer: str) -> str:
         if not layer.startswith(self._token):
@@ -426,60 +262,16 @@ class LayerStore:
             with self._lock:
                 del self._references[layer]
         else:
-            fresh = self._draft()
+            fresh = self.lasting.draft()
             self._access.call("squash", [str(self.path(layer))], str(fresh))
-            self._adopt(fresh, lasting)
+            self.lasting.adopt(fresh, lasting)
         return lasting
-
-    def prune(self, keep: Collection[str]) -> int:
-        """Drop kept snapshots and images that are not named and that no live process uses.
-
-        Args:
-            keep: Keys of snapshots and names of images.
-
-        Returns:
-            How many bytes that freed.
-        """
-        freed = 0
-        with self._locked("prune.lock"):
-            needed = {f"l/{name}" for name in noted(self.root)}
-            needed.add(f"l/{host_layer_name()}")
-            for image in all_images():
-                if image.name in keep:
-                    needed.update(image_layers(image))
-            kept = {self._kept(key) for key in keep}
-            for entry in (self.root / "kept").glob("[!.]*.json"):
-                layers = _read_kept(entry)
-                if entry in kept or needed.intersection(layers).difference(base_of(layers)):
-                    needed.update(layers)
-                else:
-                    entry.unlink()
-            for name in [f"l/{path.name}" for path in (self.root / "l").glob("[!.]*")]:
-                if name not in needed:
-                    freed += self.size(name)
-                    # The rename makes the removal atomic, however this process ends.
-                    doomed = self._draft()
-                    os.rename(self.root / name, doomed)
-                    self._remove(doomed)
-            for runtime in self.root.glob("runtime-*"):
-                if f"l/{runtime.name}" not in needed:
-                    freed += overlay.size(str(runtime))
-                    overlay.remove(str(runtime))
-        return freed + remove_old_runtimes()
-
-    def _kept(self, key: str) -> Path:
-        return self.root / "kept" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
 
     def close(self) -> None:
         """Remove everything this process owns here."""
-        self._claim.close(self._remove)
+        self._claim.close(self._access.discard)
 
     def _remove_orphan(self, folder: Path) -> None:
         # It goes last, because its name identifies the control groups of a dead process.
         remove_groups_of(folder.name)
-        self._remove(folder)
-
-    def _remove(self, folder: Path) -> None:
-        # The next process removes what stays; a failure must not stop this one.
-        with contextlib.suppress(OSError):
-            self._access.call("remove", str(folder))
+        self._access.discard(folder)

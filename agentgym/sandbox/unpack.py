@@ -19,7 +19,8 @@ from typing import IO, cast
 
 from agentgym.errors import SandboxError
 from agentgym.sandbox.images import Layer
-from agentgym.sandbox.layers import OPAQUE, is_whiteout, remove
+from agentgym.sandbox.layer_stack import OPAQUE, is_whiteout
+from agentgym.sandbox.removal import remove
 
 # Every guest has the ids 0 to 65535, which are mapped for it (see `launch.py`).
 IDS = 65_536

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 
 from agentgym.records import Limits
-from agentgym.sandbox.layers import ENTRY_BYTES
+from agentgym.sandbox.layer_size import ENTRY_BYTES
 from agentgym.threads import to_thread
 
 # One file may be as large as the limit, and its folder also takes space.

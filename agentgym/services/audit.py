@@ -94,7 +94,7 @@ def read_audit(file: Path) -> list[AuditEntry]:
             changed = tuple(RowRef(*row) for row in entry.pop("changed"))
             entries.append(AuditEntry(**entry, changed=changed))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise RecordError(f"{file}:{number}: is no audit entry: {error}") from error
+            raise RecordError(f"{file}:{number}: is not an audit entry: {error}") from error
     return entries
 
 

@@ -240,4 +240,6 @@ def _in_order(services: Mapping[str, type[Service]]) -> dict[str, type[Service]]
         return {name: services[name] for name in TopologicalSorter(graph).static_order()}
     except CycleError as error:
         circle = " → ".join(error.args[1])
-        raise ServiceError("internal", f"services wait for each other: {circle}") from None
+        raise ServiceError(
+            "internal", f"services depend on each other in a circle: {circle}"
+        ) from None

@@ -172,7 +172,7 @@ def _as_json(arguments: object) -> str:
     except RecursionError:
         raise ServiceError("invalid", "the arguments are nested too deeply") from None
     except UnicodeEncodeError:
-        raise ServiceError("invalid", "a lone surrogate in the arguments is no text") from None
+        raise ServiceError("invalid", "a lone surrogate in the arguments is not text") from None
     except (TypeError, ValueError) as error:
         raise ServiceError("invalid", f"the arguments are not JSON: {error}") from None
     if size > MAX_CHARACTERS:
@@ -192,7 +192,7 @@ def _as_json(arguments: object) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 _encode = json.JSONEncoder(

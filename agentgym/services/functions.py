@@ -110,7 +110,7 @@ def functions_of(service: type, name: str) -> dict[str, Function]:
 def _compile(tool: str, service: str, method: Callable[..., Any], changes: bool) -> Function:
     summary, described = _read_docstring(inspect.getdoc(method) or "")
     if not summary:
-        raise _broken(tool, "has no docstring; its first line is what the agent is told")
+        raise _broken(tool, "has no docstring; its first line describes the tool to the agent")
     try:
         hints = get_type_hints(method, include_extras=True)
     except NameError as error:
@@ -131,7 +131,7 @@ def _compile(tool: str, service: str, method: Callable[..., Any], changes: bool)
             fields[parameter.name] = NotRequired[fields[parameter.name]]
             defaults[parameter.name] = parameter.default
     if unknown := sorted(set(described) - set(fields)):
-        raise _broken(tool, f"'Args:' describes {unknown[0]!r}, which is no parameter")
+        raise _broken(tool, f"'Args:' describes {unknown[0]!r}, which is not a parameter")
     shape = TypedDict("shape", fields)  # type: ignore[misc]
     shape.__pydantic_config__ = _CLOSED  # type: ignore[attr-defined]
     try:

@@ -26,7 +26,7 @@ _FOLD_AT: Final = 2000
 def _as_json(value: object) -> object:
     if isinstance(value, bytes):
         return {"hex": value.hex()}
-    raise TypeError(f"{type(value).__name__} is no SQLite value")
+    raise TypeError(f"{type(value).__name__} is not a SQLite value")
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=_as_json).encode

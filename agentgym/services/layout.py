@@ -117,7 +117,7 @@ def _create(connection: sqlite3.Connection, service: str, sql: str) -> None:
         raise _broken(service, str(error)) from error
     for kind, name, made in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         if kind == "trigger":
-            raise _broken(service, f"trigger {name!r}: rules belong into the methods")
+            raise _broken(service, f"trigger {name!r}: put rules into the methods")
         if made and made.split(None, 2)[1].lower() == "virtual":
             raise _broken(service, f"{name!r} is virtual; expected an ordinary table")
     for name, kind in _kinds(connection).items():
@@ -157,7 +157,9 @@ def _table(
     try:
         connection.execute(f"SELECT rowid FROM {quoted(name)}")
     except sqlite3.OperationalError:
-        raise _broken(name, "is WITHOUT ROWID; changes are told by rowid, leave that out") from None
+        raise _broken(
+            name, "is WITHOUT ROWID; changes are tracked by rowid, so leave that out"
+        ) from None
     hashed = tuple(sorted(set(columns) - set(volatile.get(name, ()))))
     if not hashed:
         raise _broken(name, "has only volatile columns; expected one that counts")

@@ -38,7 +38,7 @@ class Service:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
-            f"{type(self).__name__}.{name} cannot be set: what a service knows stands in its tables"
+            f"{type(self).__name__}.{name} cannot be set: the state of a service is in its tables"
         )
 
     @property

@@ -91,7 +91,7 @@ def _validator(tool: ToolSpec) -> Draft202012Validator:
             Draft202012Validator.check_schema(tool.parameters)
         except SchemaError as error:
             raise SurfaceError(
-                f"tool {tool.name!r}: its parameters are no JSON Schema: {error.message}"
+                f"tool {tool.name!r}: its parameters are not a JSON Schema: {error.message}"
             ) from error
         if len(_validators) >= _CACHED:
             _validators.clear()

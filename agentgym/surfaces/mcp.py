@@ -201,7 +201,7 @@ def _read(options: Mapping[str, Json]) -> Options:
         raise ConfigError(f"{where}: {first['msg']}, got {first['input']!r}") from None
     if (read.command is None) == (read.url is None):
         raise ConfigError(
-            "surface.mcp: expected command = '…' or url = 'http…'; say which server it is in "
+            "surface.mcp: expected command = '…' or url = 'http…'; name the server in "
             "[surface.mcp] of env.toml or task.toml, or with agentgym.make(mcp='…')"
         )
     return read

@@ -101,7 +101,7 @@ def read_place(text: str) -> tuple[tuple[str, ...], str]:
     try:
         command = tuple(shlex.split(text))
     except ValueError as error:
-        raise ConfigError(f"mcp: {text!r} is no command line: {error}") from None
+        raise ConfigError(f"mcp: {text!r} is not a command line: {error}") from None
     if not command:
         raise ConfigError("mcp: expected a command or a URL (http://…), got nothing")
     return command, ""
@@ -193,7 +193,7 @@ class Session:
                     if not cursor:
                         break
         except TimeoutError:
-            raise self._broken(f"told no tools within {self._address.start_s:g} s") from None
+            raise self._broken(f"listed no tools within {self._address.start_s:g} s") from None
         except (MCPError, ValueError) as error:
             raise self._broken(f"its tools cannot be listed: {error}") from error
         self._promises = {tool.name: tool.output_schema for tool in tools}

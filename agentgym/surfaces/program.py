@@ -90,7 +90,7 @@ async def run_program(
         SandboxError: The sandbox died, or refuses to run commands.
     """
     known = {tool.name: [_parameters(tool), _manual(tool)] for tool in tools}
-    order = {"interpreter": _INTERPRETER.read_text("utf-8"), "code": code, "tools": known}
+    order = {"interpreter": _interpreter(), "code": code, "tools": known}
     stdin = json.dumps(order).encode()
     for python in _PYTHONS:
         marker = f"agentgym-{secrets.token_hex(8)}"
@@ -107,6 +107,11 @@ async def run_program(
         if result.exit_code != 127 or talk.found:
             break
     return result, talk
+
+
+@functools.cache
+def _interpreter() -> str:
+    return _INTERPRETER.read_text("utf-8")
 
 
 def _parameters(tool: ToolSpec) -> list[str]:
@@ -180,7 +185,7 @@ async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"a frame is no JSON: {error}") from None
+        raise ValueError(f"a frame is not JSON: {error}") from None
     if not isinstance(frame, dict):
         raise ValueError(f"expected an object as a frame, got {type(frame).__name__}")
     return frame

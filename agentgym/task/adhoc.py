@@ -1,4 +1,4 @@
-"""Ad-hoc tasks: an environment for free play, or a question with its answer.
+"""Ad-hoc tasks: an environment without a goal, or a question with its answer.
 
 They are folders in the cache, named after their content, so that their recorded episodes can be
 replayed, graded and reported like those of any other task.
@@ -38,7 +38,7 @@ from agentgym import CheckResult, CheckStatus, Evidence
 
 def unverified(evidence: Evidence) -> CheckResult:
     """Nothing is asked, so nothing is verified."""
-    return CheckResult(CheckStatus.NOT_APPLICABLE, "free play: nothing is verified")
+    return CheckResult(CheckStatus.NOT_APPLICABLE, "ad-hoc task: nothing is verified")
 '''
 _RUBRIC = """\
 schema_version = "agentgym.rubric/1"

@@ -155,9 +155,9 @@ class FaultManifest(Manifest):
                 raise ValueError(f"expected delay_s only of a slow answer, not of {self.kind!s}")
             return self
         if self.point is Point.BEFORE:
-            raise ValueError(f"expected no point: what is {self.kind!s} has been executed")
+            raise ValueError(f"expected no point: kind {self.kind!s} comes after the call")
         if self.message is not None:
-            raise ValueError(f"expected no message: what is {self.kind!s} says what the tool says")
+            raise ValueError(f"expected no message: kind {self.kind!s} keeps the tool's own text")
         if self.delay_s is not None and self.kind is not FaultKind.SLOW:
             raise ValueError(f"expected delay_s only of a slow answer, not of {self.kind!s}")
         return self

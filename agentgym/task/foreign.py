@@ -7,15 +7,16 @@ it. A task that was imported into the catalogue has an id there.
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from agentgym.errors import PluginError, TaskError
 from agentgym.manifest import LimitsManifest, show_path
+from agentgym.plugin_values import problems_of
 from agentgym.protocols import ForeignTask, TaskFormat
-from agentgym.task.model import TASK_ID, Task, TaskManifest
+from agentgym.task.foreign_fields import TaskFields
+from agentgym.task.model import Task, TaskManifest
 from agentgym.task.user import UserScript
 from agentgym.task_formats import plugin_errors
 
@@ -34,26 +35,12 @@ def load_foreign(folder: Path, task_format: TaskFormat) -> Task:
         found = task_format.load(folder)
     if not isinstance(found, ForeignTask):
         raise PluginError(f"{where}: expected a ForeignTask, got {type(found).__name__}")
-    if problems := _problems(found):
-        raise PluginError("\n".join(f"{where}: {problem}" for problem in problems))
+    if found.format != task_format.name:
+        raise PluginError(f"{where}: format: expected {task_format.name!r}, got {found.format!r}")
+    if problems := "\n".join(f"{where}: {problem}" for problem in problems_of(found, TaskFields)):
+        raise PluginError(problems)
     task_id = found.id or str(folder)
     return Task(task_id, folder, _manifest(task_id, found), found.instruction, found, _user(found))
-
-
-def _problems(found: ForeignTask) -> list[str]:
-    """Return what the engine cannot use."""
-    problems = []
-    if found.id and not TASK_ID.fullmatch(found.id):
-        problems.append(f"id: expected suite/name-vN in lower case, got {found.id!r}")
-    if not found.instruction.strip():
-        problems.append("instruction: expected text, got an empty one")
-    if not isinstance(found.max_steps, int) or found.max_steps < 1:
-        problems.append(f"max_steps: expected a positive integer, got {found.max_steps!r}")
-    if found.agent_s is not None and not 0 < found.agent_s < math.inf:
-        problems.append(f"agent_s: expected a positive number of seconds, got {found.agent_s!r}")
-    if not 0 <= found.judging_s < math.inf:
-        problems.append(f"judging_s: expected a number of seconds, got {found.judging_s!r}")
-    return problems
 
 
 def _manifest(task_id: str, found: ForeignTask) -> TaskManifest:

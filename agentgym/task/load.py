@@ -40,6 +40,7 @@ def load_folder(folder: Path) -> Task:
         TaskError: The folder is broken.
         PluginError: Its format is broken.
     """
+    _must_exist(folder)
     catalogue.keep_private(folder)
     found = task_formats.find_format(folder)
     return load_task(folder) if found is None else load_foreign(folder, found)
@@ -55,9 +56,14 @@ def load_task(folder: Path) -> Task:
         TaskError: One line for each problem, with file, line and field if known.
     """
     folder = Path(os.path.abspath(folder))
-    if not folder.is_dir():
-        raise TaskError(f"{show_path(folder)}: expected a task folder, found none")
+    _must_exist(folder)
     return _load(folder, tuple(_files(folder)))
+
+
+def _must_exist(folder: Path) -> None:
+    # Unlike Path.is_dir, this is also False for a path that no file system can hold.
+    if not os.path.isdir(folder):
+        raise TaskError(f"{show_path(folder)}: expected a task folder, found none")
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int, int]]:

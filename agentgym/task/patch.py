@@ -101,7 +101,7 @@ def _extend(hunk: _Hunk, line: Line) -> None:
 def _find(hunk: _Hunk, original: Sequence[Line], start: int) -> int:
     """Return the index, from `start` on, of the only place that has a hunk's old lines."""
     if not hunk.old:
-        raise TaskError(f"{hunk.where}: expected a line that goes or stays, to tell the place")
+        raise TaskError(f"{hunk.where}: expected a removed or kept line, which marks the place")
     old = [line.text for line in hunk.old]
     texts = [line.text for line in original]
     places = [at for at in range(start, len(texts)) if texts[at : at + len(old)] == old]
@@ -109,7 +109,7 @@ def _find(hunk: _Hunk, original: Sequence[Line], start: int) -> int:
         return places[0]
     if places:
         found = ", ".join(original[place].where for place in places)
-        raise TaskError(f"{hunk.where}: expected one place, got {found}; add lines that stay")
+        raise TaskError(f"{hunk.where}: expected one place, got {found}; add kept lines")
     missing = next((line for line in hunk.old if line.text not in texts[start:]), None)
     file = original[0].file
     if missing is None:

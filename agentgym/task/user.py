@@ -188,7 +188,9 @@ class Rule(Doing):
     @model_validator(mode="after")
     def _leaves_or_goes_on(self) -> Rule:
         if self.leave and self.to is not None:
-            raise ValueError("expected either to = '…' or leave = true: who leaves has no state")
+            raise ValueError(
+                "expected either to = '…' or leave = true: a user who leaves has no next state"
+            )
         return self
 
 

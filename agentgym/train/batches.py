@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from agentgym.train.advantages import dr_grpo, gigpo, grpo, hgpo, mc_grpo, rloo
+from agentgym.train.advantages import Tree, dr_grpo, fork_relative, gigpo, grpo, hgpo, mc_grpo, rloo
 from agentgym.train.config import Advantage
 from agentgym.train.rollouts import Group, Trajectory
 
@@ -57,16 +57,24 @@ def build_batch(
     played = [(n, each) for n, group in enumerate(groups) for each in group.trajectories]
     if len(played) != len(rewards) or not played:
         raise ValueError(f"{len(rewards)} rewards for {len(played)} trajectories")
-    by_completion, counted = _advantages(played, torch.tensor(rewards), advantage)
+    by_completion, counted = _advantages(groups, played, torch.tensor(rewards), advantage)
     sequences: list[list[int]] = []
     mask, behaviour, advantages, owners, trajectories = [], [], [], list[int](), list[int]()
-    for number, (_, trajectory) in enumerate(played):
+    shared = set[tuple[int, int, int]]()
+    for number, (group, trajectory) in enumerate(played):
         values = by_completion[number]
+        # What several leaves of a tree share is trained once, in the first of them.
+        places = [(group, node, n) for n, node in enumerate(trajectory.nodes)]
+        known = [place in shared for place in places] or [False] * trajectory.length
+        shared.update(places)
         for sequence in trajectory.tokens.sequences:
             owners += [len(sequences)] * len(sequence.ids)
             trajectories += [number] * len(sequence.ids)
             sequences.append(sequence.ids)
-            mask += [each and counted[number] for each in sequence.mask]
+            mask += [
+                sampled and counted[number] and not known[n]
+                for sampled, n in zip(sequence.mask, sequence.completions, strict=True)
+            ]
             behaviour += sequence.logprobs
             advantages += [values[n] if n >= 0 else 0.0 for n in sequence.completions]
     tensors = (mask, behaviour, advantages, owners, trajectories)
@@ -74,9 +82,14 @@ def build_batch(
 
 
 def _advantages(
-    played: Sequence[tuple[int, Trajectory]], rewards: Tensor, advantage: Advantage
+    batch_groups: Sequence[Group],
+    played: Sequence[tuple[int, Trajectory]],
+    rewards: Tensor,
+    advantage: Advantage,
 ) -> tuple[list[list[float]], list[bool]]:
     """Return the advantage of each completion of each trajectory, and which trajectories count."""
+    if advantage is Advantage.TREE:
+        return _tree_advantages(batch_groups, rewards.tolist()), [True] * len(played)
     groups = torch.tensor([group for group, _ in played])
     counted = torch.ones(len(played), dtype=torch.bool)
     lengths = [trajectory.length for _, trajectory in played]
@@ -96,3 +109,34 @@ def _advantages(
             values = whole[advantage](rewards, groups)
         steps = values[trajectories]
     return [part.tolist() for part in torch.split(steps, lengths)], counted.tolist()
+
+
+def _tree_advantages(groups: Sequence[Group], rewards: Sequence[float]) -> list[list[float]]:
+    """Return the fork-relative advantage of each completion of each trajectory."""
+    found, first = list[list[float]](), 0
+    for group in groups:
+        own = rewards[first : first + len(group.trajectories)]
+        first += len(own)
+        tree, nodes = _scored_tree(group, own)
+        values = fork_relative(tree).tolist()
+        for number, trajectory in enumerate(group.trajectories):
+            places = trajectory.nodes if group.parents else (number,) * trajectory.length
+            found.append([values[nodes[place]] for place in places])
+    return found
+
+
+def _scored_tree(group: Group, rewards: Sequence[float]) -> tuple[Tree, dict[int, int]]:
+    """Return the nodes that lead to a scored leaf, and the new index of each."""
+    parents = group.parents or (-1,) * len(rewards)
+    leaves = {
+        (trajectory.leaf if group.parents else number): reward
+        for number, (trajectory, reward) in enumerate(zip(group.trajectories, rewards, strict=True))
+    }
+    kept = set[int]()
+    for node in leaves:
+        while node >= 0:
+            kept.add(node)
+            node = parents[node]
+    nodes = {node: index for index, node in enumerate(sorted(kept))}
+    above = [nodes[parents[node]] if parents[node] >= 0 else -1 for node in nodes]
+    return Tree(above, [leaves.get(node) for node in nodes]), nodes

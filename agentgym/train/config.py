@@ -14,6 +14,7 @@ from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
+from agentgym.train.trees import TreeConfig
 
 Positive = Annotated[int, Field(ge=1)]
 SCHEMA: Final = "agentgym.train/1"
@@ -28,6 +29,7 @@ class Advantage(StrEnum):
     MC_GRPO = "mc_grpo"
     GIGPO = "gigpo"
     HGPO = "hgpo"
+    TREE = "tree"
 
 
 class Correction(StrEnum):
@@ -93,11 +95,17 @@ class RolloutConfig(Manifest):
     """Groups begun for each group that a batch needs."""
     surplus: Surplus = Surplus.CANCEL
     """The fate of the groups that a batch did not need."""
+    record: bool = False
+    """Record every episode that is learnt from, in the folder ``rollouts`` of the run."""
+    tree: TreeConfig | None = None
+    """The forks of each attempt of a group; without it, attempts do not branch."""
 
     @model_validator(mode="after")
     def _surplus_fits(self) -> RolloutConfig:
         if self.surplus is Surplus.CONTINUE and not self.staleness:
             raise ValueError('surplus: "continue" needs a staleness of at least 1')
+        if self.record and self.tree is not None:
+            raise ValueError("record: episodes that branch are not recorded yet")
         if self.largest_group is not None and self.largest_group < self.group_size:
             raise ValueError("largest_group: expected at least group_size")
         return self

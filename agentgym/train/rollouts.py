@@ -11,12 +11,20 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from agentgym.env.environment import Environment
-from agentgym.records import Step
-from agentgym.rollout.run import run_episode
+from agentgym.errors import SandboxError, SurfaceError, TaskError
+from agentgym.record.episode_rows import EpisodePlan
+from agentgym.record.store import RunStore
+from agentgym.records import Generation, Step
+from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.samples import EpisodeTokens, episode_tokens
+from agentgym.train.trees import EpisodeTree, TreeConfig, play_tree
+
+POLICY: Final = "policy"
+"""Name of the trained policy in a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +53,16 @@ class Trajectory:
         tokens: What the policy read and sampled.
         states: For each completion a digest of all that was done and seen before it, so that
             equal digests are equal states.
+        nodes: For each completion the node of its tree; empty if the group has no forks.
+        leaf: The node in which it ends, -1 if the group has no forks.
         length: Number of completions.
     """
 
     reward: float
     tokens: EpisodeTokens
     states: tuple[str, ...]
+    nodes: tuple[int, ...] = ()
+    leaf: int = -1
 
     @property
     def length(self) -> int:
@@ -66,11 +78,14 @@ class Group:
         assignment: What was played.
         trajectories: Those with a score.
         missing: Why each of the other attempts has no score.
+        parents: For each node of its trees the index of its parent, -1 for a root; empty if the
+            group has no forks.
     """
 
     assignment: Assignment
     trajectories: tuple[Trajectory, ...]
     missing: tuple[str, ...] = ()
+    parents: tuple[int, ...] = ()
 
     @property
     def teaches(self) -> bool:
@@ -89,8 +104,10 @@ class Rollouts:
 
     Args:
         environments: By task id.
-        make_policy: Returns a policy for an attempt of a group, given its number in the group.
-        jobs: Largest number of live episodes.
+        make_policy: Returns a policy for an attempt of a group, given the attempt's name.
+        jobs: Largest number of live episodes, or of live trees.
+        tree: How episodes branch, None if they do not.
+        store: Records the episodes, each in the group of its assignment.
 
     Attributes:
         episodes: How many have ended.
@@ -100,16 +117,25 @@ class Rollouts:
     def __init__(
         self,
         environments: dict[str, Environment],
-        make_policy: Callable[[Assignment, int], TokenPolicy],
+        make_policy: Callable[[Assignment, str], TokenPolicy],
         *,
         jobs: int,
+        tree: TreeConfig | None = None,
+        store: RunStore | None = None,
     ) -> None:
-        self._environments, self._make_policy = environments, make_policy
+        self._environments, self._make_policy, self._tree = environments, make_policy, tree
+        self._store = store
         self._slots = asyncio.Semaphore(jobs)
         self.episodes, self.busy_s = 0, 0.0
 
     async def group(self, assignment: Assignment) -> Group:
-        """Play the attempts of a group."""
+        """Play the attempts of a group; each attempt is a tree if the rollouts branch."""
+        if self._tree is not None:
+            attempts = range(assignment.size)
+            return _joined(
+                assignment,
+                await asyncio.gather(*(self._grow(assignment, attempt) for attempt in attempts)),
+            )
         played = await asyncio.gather(
             *(self._attempt(assignment, attempt) for attempt in range(assignment.size))
         )
@@ -122,22 +148,84 @@ class Rollouts:
         steps: list[Step] = []
         async with self._slots:
             began_s = time.monotonic()
+            episode_id = await self._planned(assignment, attempt)
             result = await run_episode(
                 self._environments[assignment.task],
-                self._make_policy(assignment, attempt),
+                self._make_policy(assignment, str(attempt)),
                 seed=assignment.seed,
-                store=None,
-                episode_id=None,
+                store=self._store,
+                episode_id=episode_id,
                 on_step=steps.append,
             )
             self.busy_s += time.monotonic() - began_s
             self.episodes += 1
         if not result.verdict.scored:
             return f"{result.verdict.status}: {result.error}"
-        completions = [each for step in steps for each in step.decision.generations or ()]
-        completions += result.refused or ()
-        tokens = episode_tokens(enumerate(completions))
-        return Trajectory(result.verdict.score, tokens, _states(steps, len(completions)))
+        return _trajectory(steps, result)
+
+    async def _planned(self, assignment: Assignment, attempt: int) -> int | None:
+        """Add an attempt to the record, if there is one, and return its id."""
+        if (store := self._store) is None:
+            return None
+        group = f"{assignment.number}"
+        plan = EpisodePlan(assignment.task, assignment.seed, attempt, POLICY, group)
+        return await store.threads.finish(store.add, plan)
+
+    async def _grow(self, assignment: Assignment, attempt: int) -> EpisodeTree | str:
+        """Return the tree, or why it has none."""
+        assert self._tree is not None
+        async with self._slots:
+            began_s, played, reason = time.monotonic(), None, ""
+            try:
+                played = await play_tree(
+                    self._environments[assignment.task],
+                    lambda name: self._make_policy(assignment, f"{attempt} {name}"),
+                    assignment.seed,
+                    self._tree,
+                )
+            except* (SandboxError, SurfaceError, TaskError) as errors:
+                reason = f"{type(errors.exceptions[0]).__name__}: {errors.exceptions[0]}"
+            self.busy_s += time.monotonic() - began_s
+        return reason if played is None else played
+
+
+def _trajectory(
+    steps: Sequence[Step], result: EpisodeResult, nodes: Sequence[int] = ()
+) -> Trajectory:
+    """Return an episode as a trainer sees it, given the node of each step and of its end."""
+    completions, at = list[Generation](), list[int]()
+    for number, step in enumerate(steps):
+        generations = step.decision.generations or ()
+        completions += generations
+        at += [nodes[number]] * len(generations) if nodes else []
+    refused = result.refused or ()
+    completions += refused
+    at += [nodes[-1]] * len(refused) if nodes else []
+    tokens = episode_tokens(enumerate(completions))
+    states = _states(steps, len(completions))
+    leaf = nodes[-1] if nodes else -1
+    return Trajectory(result.verdict.score, tokens, states, tuple(at), leaf)
+
+
+def _joined(assignment: Assignment, trees: Sequence[EpisodeTree | str]) -> Group:
+    """Return the leaves of several trees of one task and seed as one group."""
+    trajectories, missing, parents = list[Trajectory](), list[str](), list[int]()
+    for tree in trees:
+        if isinstance(tree, str):
+            missing.append(tree)
+            continue
+        first = len(parents)
+        parents += [node.parent + first if node.parent >= 0 else -1 for node in tree.nodes]
+        for leaf in tree.leaves:
+            result, path = tree.nodes[leaf].result, tree.path(leaf)
+            assert result is not None  # It is a leaf.
+            if not result.verdict.scored:
+                missing.append(f"{result.verdict.status}: {result.error}")
+                continue
+            steps = [(node, step) for node in path for step in tree.nodes[node].steps]
+            nodes = [first + node for node, _ in steps] + [first + leaf]
+            trajectories.append(_trajectory([step for _, step in steps], result, nodes))
+    return Group(assignment, tuple(trajectories), tuple(missing), tuple(parents))
 
 
 def _states(steps: Sequence[Step], completions: int) -> tuple[str, ...]:

@@ -64,7 +64,15 @@ class Trainer:
             rows=config.rollouts.jobs,
             batch_invariant=config.policy.batch_invariant,
         )
-        self._rollouts = Rollouts(environments, self._policy, jobs=config.rollouts.jobs)
+        rollouts = config.rollouts
+        tasks = [environment.task.id for environment in environments.values()]
+        self._store = run.open_record(tasks) if rollouts.record else None
+        self._rollouts = Rollouts(
+            *(environments, self._policy),
+            jobs=rollouts.jobs,
+            tree=rollouts.tree,
+            store=self._store,
+        )
         self._engine = self._make_engine()
         self.iteration = 0
 
@@ -104,6 +112,8 @@ class Trainer:
         """End what is being played and sampled."""
         await self._engine.close()
         await self._sampler.close()
+        if self._store is not None:
+            self._store.close()
         self._run.close()
 
     def _note(self, metrics: Metrics) -> None:
@@ -174,7 +184,7 @@ class Trainer:
         kept = ("reward", "pass_rate", "missing")
         return {f"evaluation_{name}": figures[name] for name in kept}
 
-    def _policy(self, assignment: Assignment, attempt: int) -> TokenPolicy:
+    def _policy(self, assignment: Assignment, attempt: str) -> TokenPolicy:
         told = f"{self._config.seed} {assignment.number} {attempt}"
         return TokenPolicy(
             self._sampler,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +13,12 @@ import torch
 from pydantic import ValidationError
 from tensorboardX import SummaryWriter
 
+from agentgym import __version__
 from agentgym.errors import RecordError
+from agentgym.record.store import RunStore
+from agentgym.records import Json
 from agentgym.train.config import TrainConfig
+from agentgym.train.rollouts import POLICY
 
 Metrics = dict[str, float | int | None]
 
@@ -27,7 +32,8 @@ class TrainingRun:
 
     Attributes:
         folder: Holds ``config.json``, ``metrics.jsonl`` (a line an iteration), ``checkpoint.pt``
-            and, in ``tensorboard/``, the figures as TensorBoard reads them.
+            and, in ``tensorboard/``, the figures as TensorBoard reads them; if asked for, the
+            episodes in ``rollouts/``, a run that other commands read.
         config: The configuration of the run.
         history: The figures of each iteration, from 0: what the untrained policy reaches.
     """
@@ -100,6 +106,29 @@ class TrainingRun:
         lines = "".join(json.dumps(metrics) + "\n" for metrics in self.history)
         (self.folder / _METRICS).write_text(lines)
         return state
+
+    def open_record(self, tasks: Sequence[str]) -> RunStore:
+        """Open the record of the episodes, below ``rollouts``.
+
+        Args:
+            tasks: Ids of the tasks.
+
+        Raises:
+            RecordError: It is damaged, or another process writes it.
+        """
+        folder = self.folder / "rollouts"
+        if (folder / "run.db").exists():
+            return RunStore.open(folder, readonly=False)
+        settings: dict[str, Json] = {
+            "tasks": list(tasks),
+            "agents": [POLICY],
+            "sandbox": self.config.sandbox,
+            "agentgym": __version__,
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "keep_states": "none",
+            "recorded_by": "train",
+        }
+        return RunStore.create(folder, settings, [])
 
     def close(self) -> None:
         """Finish the files."""

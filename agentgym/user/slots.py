@@ -79,7 +79,7 @@ class Slots:
             elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
                 found = found[int(part)]
             else:
-                raise UnfilledError(f"there is no {part!r} in what came back")
+                raise UnfilledError(f"there is no {part!r} in the result")
         return found
 
 

@@ -218,7 +218,7 @@ class _Opener:
         try:
             for path, entry in self._case.before.items():
                 if not isinstance(entry, File):
-                    raise VerifierError(f"case {self._case.name!r}: {path} is no plain file")
+                    raise VerifierError(f"case {self._case.name!r}: {path} is not a plain file")
                 await sandbox.write_file(path, entry.data, mode=entry.mode)
             pristine = await sandbox.seal()
         finally:

@@ -143,7 +143,7 @@ def _plain(value: object, budget: _Budget, depth: int = 0) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(inner, budget, depth + 1) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} is no number of JSON")
+        raise ValueError(f"{value} is not a JSON number")
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         raise ValueError("a number of more than a thousand digits")
     if isinstance(value, (date, time)):
@@ -172,7 +172,7 @@ def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 
 def _json(text: str) -> object:
     def constant(name: str) -> float:
-        raise ValueError(f"{name} is no number of JSON")
+        raise ValueError(f"{name} is not a JSON number")
 
     return json.loads(text, object_pairs_hook=_unique, parse_constant=constant)
 

@@ -169,7 +169,9 @@ async def grade(
             _rooms_opened[version] = rooms.opened
     if end.gave_up is not None and not instance.task.manifest.abstain:
         verdict = replace(verdict, outcome=False)
-    digest = await in_thread(functools.partial(_with_services, verdict.state_hash, end.services))
+    digest = verdict.state_hash
+    if end.services is not None:
+        digest = await in_thread(functools.partial(_with_services, digest, end.services))
     words = _words(rubric, judged=judge is not None)
     return replace(verdict, verifier=version, state_hash=digest, words=words)
 
@@ -295,7 +297,7 @@ def _with_services(files: str, services: ServicesSeen | None) -> str:
 def _words(rubric: Rubric, *, judged: bool) -> Words:
     """Return whether a judge read the messages; empty if the rubric is not about messages."""
     reads = any(leaf.use.startswith(MESSAGES) for leaf in rubric.leaves())
-    if not reads and not any(place.checkpoint.only_if_judged for place in rubric.places()):
+    if not reads and not any(place.checkpoint.only_if_judged for place in rubric.placed()):
         return ""
     return "judged" if judged else "not judged"
 

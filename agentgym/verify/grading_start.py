@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import threading
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.task.model import Instance
@@ -80,7 +82,7 @@ class GradingStart:
         task = self._instance.task
         version = verifier_version(task)
         try:
-            return Verifier(version, load_rubric(task.folder / "checks" / "rubric.toml"))
+            return Verifier(version, _rubric(version, task.folder / "checks"))
         except VerifierError as error:
             return Verifier(version, None, fault=str(error))
 
@@ -92,7 +94,20 @@ class GradingStart:
             # Milestones were checked by a worker of their own.
             if any(verifier.rubric.checked_at_end()):
                 self.runner.open()
-            asks_judge = bool(judged_checks(self._instance.task.folder / "checks"))
+            asks_judge = _asks_judge(verifier.version, self._instance.task.folder / "checks")
         except (VerifierError, ConfigError) as error:
             return replace(verifier, rubric=None, fault=str(error))
         return replace(verifier, asks_judge=asks_judge)
+
+
+# The version changes with every byte that decides, so both are read once for each version.
+
+
+@functools.lru_cache(maxsize=256)
+def _rubric(version: str, folder: Path) -> Rubric:
+    return load_rubric(folder / "rubric.toml")
+
+
+@functools.lru_cache(maxsize=256)
+def _asks_judge(version: str, folder: Path) -> bool:
+    return bool(judged_checks(folder))

@@ -299,17 +299,13 @@ async def open_milestones(
     The result is also None for a broken rubric; grading reports the fault.
     """
     looker = WorkerLooker(instance)
-
-    def opened() -> tuple[str, ...]:
-        if ids := milestones_of(instance.task):
-            looker.open()
-        return ids
-
     try:
-        ids = await in_thread(opened)
+        # The rubric is parsed once; whether it has changed is one look at its folder.
+        ids = milestones_of(instance.task)
+        if not ids:
+            return None
+        await in_thread(looker.open)
     except VerifierError:
-        return None
-    if not ids:
         return None
     before = await provider.open_tree(prepared.snapshot)
     return Milestones(ids, looker, instance, before, prepared.gold)

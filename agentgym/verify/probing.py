@@ -56,15 +56,15 @@ def probe(room: Room, program: Path, order: Json, *, what: str, timeout_s: float
     stdin = json.dumps({"nonce": _NONCE, "order": order}).encode()
     done = room.run([_PYTHON, "-IS", "-c", _BOOT, _PATH], stdin=stdin, timeout_s=timeout_s)
     if done.timed_out:
-        raise GuestFileError(f"{what}: its examination takes over {timeout_s:g} s")
+        raise GuestFileError(f"{what}: its probe took more than {timeout_s:g} s")
     if done.exit_code != 0:
         last = done.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise GuestFileError(f"{what}: its examination ended with {done.exit_code}: {last}")
+        raise GuestFileError(f"{what}: its probe ended with {done.exit_code}: {last}")
     try:
         said = json.loads(done.stdout)
     except (ValueError, RecursionError):
         size = len(done.stdout) + done.omitted_bytes
-        raise GuestFileError(f"{what}: {size} bytes are no whole answer") from None
+        raise GuestFileError(f"{what}: {size} bytes are not a complete answer") from None
     if not isinstance(said, dict) or said.get("nonce") != _NONCE:
         raise GuestFileError(f"{what}: the answer is not the probe's")
     return said["answer"]

@@ -31,7 +31,7 @@ def asserting_tests(source: bytes) -> set[str]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise GuestFileError(f"a file of tests is no Python: {error}") from None
+        raise GuestFileError(f"a test file is not Python: {error}") from None
     skipped = {id(made) for node in ast.walk(tree) for made in _skipped_members(node)}
     functions = [
         node for node in ast.walk(tree) if isinstance(node, _Function) and id(node) not in skipped

@@ -48,11 +48,11 @@ class Repository:
         self.folder = path if inner is None else f"{path}/.git"
         for name in ("shallow", "objects/info/alternates"):
             if evidence.after.stat(f"{self.folder}/{name}", follow=False) is not None:
-                raise GuestFileError(f"{self.folder}/{name}: the history cannot be told")
+                raise GuestFileError(f"{self.folder}/{name}: the history cannot be read")
         for name in ("objects", "refs"):
             stat = evidence.after.stat(f"{self.folder}/{name}", follow=False)
             if stat is None or stat.kind != "dir":
-                raise GuestFileError(f"{path}: is no Git repository of its own")
+                raise GuestFileError(f"{path}: is not a Git repository of its own")
         self._room: Room = evidence.room([path])
         self._env = {**_ENVIRONMENT, "GIT_DIR": "/nonexistent"}
         listed = self.run("config", "--file", f"{self.folder}/config", "--no-includes", "-z", "-l")
@@ -89,7 +89,7 @@ class Repository:
     def log(self, ref: str, since: str) -> list[Commit]:
         """Return the commits of a ref, newest first; raise GuestFileError if it has no commits."""
         if not self.commit(ref):
-            raise GuestFileError(f"{ref} is no commit")
+            raise GuestFileError(f"{ref} is not a commit")
         span = [ref]
         if since:
             if self.run("rev-list", "--count", since, f"^{ref}") != "0":

@@ -73,7 +73,7 @@ def ask(
                     timeout=timeout_s,
                 )
             except subprocess.TimeoutExpired:
-                raise GuestFileError(f"{what}: reading it takes over {timeout_s:g} s") from None
+                raise GuestFileError(f"{what}: reading it took more than {timeout_s:g} s") from None
             size = told.seek(0, os.SEEK_END)
             told.seek(0)
             text = told.read() if size <= _ANSWER_BYTES else b""

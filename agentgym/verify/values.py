@@ -138,7 +138,7 @@ class Comparison:
         if len(wanted) > MOST_TOLERANT:
             raise VerifierError(
                 f"any_order with a tolerance takes at most {MOST_TOLERANT} elements, "
-                f"got {len(wanted)}; give one of the two up"
+                f"got {len(wanted)}; use only one of the two"
             )
         fits = [[not self.difference(s, w) for s in seen] for w in wanted]
         lonely = _unmatched(fits)

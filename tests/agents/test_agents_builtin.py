@@ -98,7 +98,7 @@ async def test_oracle_without_reference_actions_names_the_task():
 
 async def test_actions_of_a_check_that_end_nothing_are_told():
     one, other = Action("bash", {"command": "a"}), Action("bash", {"command": "b"})
-    with pytest.raises(AgentError, match="all actions are played after step 2"):
+    with pytest.raises(AgentError, match="the actions ended after step 2"):
         await chosen(Player([one, other]), briefed(), 3)
 
 

@@ -26,6 +26,9 @@ def test_bench_pool_counts_episodes_and_shares_out_their_time(cli: Cli, tmp_path
         assert figures[f"{key}.share.steps"] > 0
     assert figures["bubblewrap.no_pool.jobs1.hits"] == 0
     assert "2 jobs, a pool of 2" in done.stderr
+    assert figures["jobs2.episodes_per_min"] == figures["bubblewrap.pool.jobs2.episodes_per_min"]
+    assert figures["episode.cpu_ms"] > 0
+    assert figures["jobs2.bottleneck"] in done.stdout
     assert "hand-out" in done.stdout
     assert list((tmp_path / "cache/sandbox/live").iterdir()) == []
 

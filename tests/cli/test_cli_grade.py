@@ -122,7 +122,7 @@ def test_a_run_that_is_being_written_is_refused(folder):
     [
         (("-g", "loop"), NotFoundError, "did you mean 'loops'"),
         (("-g", "loops:x"), ConfigError, "at least 2, got 'x'"),
-        (("-g", "loops", "--history"), ConfigError, "asks no --grader"),
+        (("-g", "loops", "--history"), ConfigError, "takes no --grader"),
         (("-e", "7"), RecordError, "has no episode 7; its episodes are 1 to 3"),
     ],
 )

@@ -37,7 +37,7 @@ def test_free_play_begins_with_what_the_server_says_of_itself():
     seen, *_ = env.step({"tool": "count", "arguments": {}})
     assert seen["text"] == "1"
     *_, info = env.step({"tool": "submit", "arguments": {}})
-    assert info["verdict"]["checkpoints"][0]["message"] == "free play: nothing is verified"
+    assert info["verdict"]["checkpoints"][0]["message"] == "ad-hoc task: nothing is verified"
     env.close()
 
 

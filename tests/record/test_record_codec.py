@@ -140,7 +140,7 @@ def test_tuples_and_other_mappings_are_written_as_lists_and_objects():
 
 @pytest.mark.parametrize("value", [b"bytes", {1, 2}, object()])
 def test_what_is_no_json_value_is_refused(value):
-    with pytest.raises(TypeError, match=f"a {type(value).__name__} is no JSON value"):
+    with pytest.raises(TypeError, match=f"a {type(value).__name__} is not a JSON value"):
         codec.dumps({"a": value})
 
 

@@ -182,7 +182,7 @@ def test_the_path_of_the_folder_itself_may_be_a_link(run, tmp_path):
 
 def test_a_file_in_place_of_the_folder_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(RecordError, match="is no run folder"):
+    with pytest.raises(RecordError, match="is not a run folder"):
         RunStore.open(tmp_path / "file")
 
 

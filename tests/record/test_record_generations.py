@@ -167,7 +167,7 @@ def test_a_decision_with_other_generations_is_refused(generations, says):
         (lambda v: v["generations"][0]["arrays"].pop("loss_mask"), "bytes that belong to no array"),
         (lambda v: v["generations"][0].update(rejected=0), "rejected: expected true or false"),
         (lambda v: v["generations"][0].update(more=0), "and no 'more'"),
-        (lambda v: v.update(blob="../../x"), "is the name of no blob"),
+        (lambda v: v.update(blob="../../x"), "is not the name of a blob"),
         (lambda v: v.update(blob=None), "the blob has 0 more"),
     ],
 )

@@ -48,7 +48,7 @@ def test_every_step_comes_with_its_episode(run):
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(RecordError, match="is no run folder"):
+    with pytest.raises(RecordError, match="is not a run folder"):
         next(read_steps(tmp_path))
 
 

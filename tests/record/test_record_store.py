@@ -13,6 +13,7 @@ import pytest
 
 from agentgym.errors import RecordError
 from agentgym.record import store as store_module
+from agentgym.record.database import LOG_BYTES
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
     Action,
@@ -144,6 +145,16 @@ def test_large_texts_and_images_are_blobs_and_small_ones_are_not(run):
     recorder.step(make_step(2, image=np.zeros((4, 4, 3), np.uint8)))
     assert len([path for path in (run.folder / "blobs").rglob("*") if path.is_file()]) == 2
     assert LONG.encode() not in (run.folder / "run.db-wal").read_bytes()
+
+
+def test_a_folded_log_is_short_again(run):
+    log, recorder = run.folder / "run.db-wal", begin(run)
+    while log.stat().st_size < LOG_BYTES:
+        recorder.note("x")
+    recorder.finish(VERDICT, duration_s=1.0)
+    # Else every later end of an episode would fold it again and wait for the disk.
+    begin(run, 2)
+    assert log.stat().st_size < LOG_BYTES
 
 
 def test_a_resumed_episode_keeps_its_steps(run):
@@ -298,9 +309,9 @@ def test_a_reader_changes_nothing(run):
 
 
 def test_a_folder_without_a_run_is_no_run(tmp_path):
-    with pytest.raises(RecordError, match="is no run folder: it has no run.db"):
+    with pytest.raises(RecordError, match="is not a run folder: it has no run.db"):
         RunStore.open(tmp_path)
-    with pytest.raises(RecordError, match="is no run folder"):
+    with pytest.raises(RecordError, match="is not a run folder"):
         RunStore.open(tmp_path / "absent", readonly=False)
 
 
@@ -394,7 +405,7 @@ BLOB = "a" * 64
             "observation = replace(observation, 'changed', 'odd')",
             "observation.effect: expected one",
         ),
-        ("observation = '@../../run.db'", "'../../run.db' is the name of no blob"),
+        ("observation = '@../../run.db'", "'../../run.db' is not the name of a blob"),
         (f"observation = '@{BLOB}'", "the blob cannot be read: No such file"),
         ("decision = 'null'", "decision: expected an object, got null"),
         ('decision = \'{"thought": ""}\'', "decision.action: absent"),

@@ -229,7 +229,7 @@ def test_options_that_do_not_go_together_are_refused(folder, options):
 def test_an_unknown_episode_is_answered_with_the_known_ones(folder, tmp_path):
     with pytest.raises(RecordError, match="has no episode 9; its episodes are 1 to 2"):
         invoke(folder, "9")
-    with pytest.raises(RecordError, match="is no run folder"):
+    with pytest.raises(RecordError, match="is not a run folder"):
         invoke(str(tmp_path / "absent"))
 
 

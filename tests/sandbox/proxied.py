@@ -112,7 +112,7 @@ async def site(serve, host="127.0.0.1", port=0):
         for task in list(running):
             task.cancel()
         while running:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.002)
         await server.wait_closed()
         await asyncio.sleep(0)
 

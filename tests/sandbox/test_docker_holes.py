@@ -13,9 +13,9 @@ import pytest
 
 from agentgym.errors import SandboxError
 from agentgym.records import Limits, Recipe
-from agentgym.sandbox import layers
 from agentgym.sandbox.docker import DockerProvider
 from agentgym.sandbox.docker_layer import Allowance, pack, write_image
+from agentgym.sandbox.layer_size import size
 
 MB = 1 << 20
 
@@ -67,8 +67,8 @@ def test_a_layer_for_which_nobody_waits_is_left(tmp_path):
 
 def test_the_measure_counts_holes_where_asked(tmp_path):
     sparse(tmp_path / "a", 50 * MB)
-    assert layers.size(str(tmp_path)) < MB
-    assert 50 * MB <= layers.size(str(tmp_path), apparent=True) < 51 * MB
+    assert size(str(tmp_path)) < MB
+    assert 50 * MB <= size(str(tmp_path), apparent=True) < 51 * MB
 
 
 def test_an_archive_that_waits_for_the_daemon_keeps_the_holes(tmp_path):

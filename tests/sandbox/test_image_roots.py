@@ -13,7 +13,7 @@ from agentgym.records import Recipe, Service
 from agentgym.sandbox import launch
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.images import Layer, find_image
-from agentgym.sandbox.layers import OPAQUE
+from agentgym.sandbox.layer_stack import OPAQUE
 from agentgym.sandbox.unpack import unpack
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give user ids")

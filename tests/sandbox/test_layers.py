@@ -12,9 +12,11 @@ import pytest
 
 from agentgym.errors import SandboxLimitError
 from agentgym.records import ChangeKind
-from agentgym.sandbox import layers
+from agentgym.sandbox import layer_changes
 from agentgym.sandbox.access import LayerAccess, layers_bounded
-from agentgym.sandbox.layers import Stack, remove, squash
+from agentgym.sandbox.layer_merging import squash
+from agentgym.sandbox.layer_stack import Stack
+from agentgym.sandbox.removal import remove
 from agentgym.sandbox.tree import LayerTree
 
 NAMES = ("a", "b", "c", "d e", "ü")
@@ -134,11 +136,11 @@ def test_no_more_is_looked_through_than_the_bounds_say(tmp_path, monkeypatch, bo
         (upper / "srv" / f"{number}").touch()
     stacks = [str(base)], [str(upper), str(base)], {}
     most = 10 if bound == "MOST_CHANGES" else len("/srv") + 9 * len("/srv/0")
-    monkeypatch.setattr(layers, bound, most)
-    assert len(layers.changes(*stacks)) == 9
-    monkeypatch.setattr(layers, bound, most - 1)
+    monkeypatch.setattr(layer_changes, bound, most)
+    assert len(layer_changes.changes(*stacks)) == 9
+    monkeypatch.setattr(layer_changes, bound, most - 1)
     with pytest.raises(SandboxLimitError, match="names were changed"), layers_bounded():
-        layers.changes(*stacks)
+        layer_changes.changes(*stacks)
 
 
 def test_access_control_lists_are_read_as_text(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from agentgym.errors import SandboxError
 from agentgym.sandbox.access import LayerAccess
-from agentgym.sandbox.layers import Stack
+from agentgym.sandbox.layer_stack import Stack
 from agentgym.sandbox.tree import LayerTree, LiveTree
 from agentgym.testing.checks import MemoryTree
 

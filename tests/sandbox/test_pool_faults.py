@@ -76,7 +76,7 @@ def groups_of(pid):
 def wait_until(condition, seconds=20.0):
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
-        os.sched_yield()
+        time.sleep(0.01)
     return condition()
 
 

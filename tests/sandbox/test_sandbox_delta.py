@@ -11,7 +11,7 @@ import pytest
 
 from agentgym.sandbox import delta
 from agentgym.sandbox.access import LayerAccess
-from agentgym.sandbox.layers import OPAQUE
+from agentgym.sandbox.layer_stack import OPAQUE
 
 ROOM = (1 << 24, 1000)
 

@@ -53,7 +53,7 @@ def wait_until(condition, seconds=20.0):
     while time.monotonic() < deadline:
         if condition():
             return True
-        os.sched_yield()
+        time.sleep(0.01)
     return False
 
 

@@ -374,7 +374,7 @@ def test_an_audit_that_is_none_is_told(tmp_path):
     with pytest.raises(RecordError, match="expected an audit log"):
         read_audit(tmp_path / "none")
     (tmp_path / "odd").write_text('{"sequence": 1}\n')
-    with pytest.raises(RecordError, match="odd:1: is no audit entry"):
+    with pytest.raises(RecordError, match="odd:1: is not an audit entry"):
         read_audit(tmp_path / "odd")
 
 
@@ -410,7 +410,7 @@ def method(annotations, doc="Do it.", name="act"):
         (broken(schema="CREATE VIRTUAL TABLE b_t USING fts5(k)"), "expected an ordinary table"),
         (broken(schema="CREATE TABLE b_t (k TEXT)", volatile={"b_t": ("k",)}), "only volatile"),
         (broken(after=("mail",)), "no service 'mail'"),
-        (broken(after=("b",)), "wait for each other"),
+        (broken(after=("b",)), "depend on each other"),
         (broken(act=method({}, doc=None)), "has no docstring"),
         (broken(act=method({"x": "int"})), "no return annotation"),
         (broken(act=method({"return": "None"})), "expected 'name: type'"),
@@ -424,7 +424,7 @@ def method(annotations, doc="Do it.", name="act"):
             broken(
                 act=method({"x": "int", "return": "None"}, "Do.\n\nArgs:\n    x: A.\n    y: B.")
             ),
-            "describes 'y', which is no parameter",
+            "describes 'y', which is not a parameter",
         ),
     ],
 )

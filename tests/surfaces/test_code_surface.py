@@ -207,12 +207,12 @@ async def test_calls_are_counted_and_bounded(run, backend, monkeypatch):
 @pytest.mark.parametrize(
     ("frame", "words"),
     [
-        ("b'[' * 100_000", "a frame is no JSON: maximum recursion depth"),
+        ("b'[' * 100_000", "a frame is not JSON: maximum recursion depth"),
         ("b'7'", "expected an object as a frame, got int"),
-        ("b'{'", "a frame is no JSON"),
-        ("b'\\xff\\xfe\\xfa'", "a frame is no JSON"),
+        ("b'{'", "a frame is not JSON"),
+        ("b'\\xff\\xfe\\xfa'", "a frame is not JSON"),
         ("b'x' * 3_000_000", "a frame has more than 2097152 bytes"),
-        ("b'{\"tool\": ' + b'9' * 5000 + b\"}\"", "a frame is no JSON: Exceeds the limit"),
+        ("b'{\"tool\": ' + b'9' * 5000 + b\"}\"", "a frame is not JSON: Exceeds the limit"),
     ],
 )
 async def test_a_hostile_frame_ends_the_connection_and_nothing_else(run, backend, frame, words):

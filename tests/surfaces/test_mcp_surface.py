@@ -316,7 +316,7 @@ def _target(link):
         ({}, "expected command"),
         ({"command": "x", "url": "http://x"}, "expected command"),
         ({"command": ""}, "got nothing"),
-        ({"command": "'"}, "no command line"),
+        ({"command": "'"}, "not a command line"),
         ({"url": "ftp://x"}, "a URL"),
         ({"command": "no-such-program-anywhere"}, "no program named 'no-such-program-anywhere'"),
         ({"comand": "x"}, "did you mean 'command'"),

@@ -34,7 +34,7 @@ async def test_free_play_is_not_verified():
     result = await played(lay_down("office"), NoopAgent())
     (checkpoint,) = result.verdict.checkpoints
     assert (checkpoint.status, result.verdict.score) == (CheckStatus.NOT_APPLICABLE, 0.0)
-    assert checkpoint.message == "free play: nothing is verified"
+    assert checkpoint.message == "ad-hoc task: nothing is verified"
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,10 @@ def test_a_diff_of_two_texts_makes_the_one_of_the_other(old: list[str], new: lis
             "@@\n  sleep\nfor\n",
             "m.patch:3: expected a line that begins with -, + or a space, got 'for'",
         ),
-        ("@@\n+x\n", "m.patch:1: expected a line that goes or stays, to tell the place"),
+        ("@@\n+x\n", "m.patch:1: expected a removed or kept line, which marks the place"),
         (
             "# c\n@@\n-done\n",
-            "m.patch:2: expected one place, got solve.sh:3, solve.sh:7; add lines that stay",
+            "m.patch:2: expected one place, got solve.sh:3, solve.sh:7; add kept lines",
         ),
         (
             "@@\n done\n-  sleep\n",

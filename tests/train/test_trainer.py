@@ -12,8 +12,11 @@ import pytest
 import torch
 from rich.console import Console
 from shop_task import write_shop
+from typer.testing import CliRunner
 
+from agentgym.cli.app import app
 from agentgym.errors import ConfigError, RecordError
+from agentgym.record.store import RunStore
 from agentgym.train.config import Correction, load_config
 from agentgym.train.curve import draw_curve
 from agentgym.train.engine import Surplus
@@ -180,6 +183,31 @@ def test_rollouts_that_go_on_while_the_policy_learns_stay_within_their_staleness
     assert found
     assert max(found) <= 2
     assert all(0 < metrics["ess"] <= 1.001 for metrics in history if "ess" in metrics)
+
+
+def test_recorded_episodes_hold_their_groups_and_tokens_and_replay(small, tmp_path):
+    rollouts = small().rollouts.model_copy(update={"record": True})
+    run = TrainingRun.create(tmp_path / "run", small(rollouts=rollouts, iterations=1))
+    history, _ = train(run)
+    store = RunStore.open(tmp_path / "run" / "rollouts")
+    try:
+        rows = store.episodes()
+        assert len(rows) == history[1]["episodes"]
+        assert {row.plan.group for row in rows} == {str(n) for n in range(len(rows) // 4)}
+        assert sum(row.verdict.score for row in rows) / len(rows) == pytest.approx(
+            history[1]["reward"], abs=1e-6
+        )
+        (step,) = store.steps(next(row.id for row in rows if row.steps))
+        tokens = step.decision.generations[0].tokens
+        assert len(tokens.logprobs) == len(tokens.completion_ids) == 1
+    finally:
+        store.close()
+    shown = CliRunner().invoke(app, ["replay", str(tmp_path / "run" / "rollouts"), "1"])
+    assert shown.exit_code == 0, shown.output
+    assert "sent the" in shown.output
+    told = CliRunner().invoke(app, ["report", str(tmp_path / "run" / "rollouts")])
+    assert told.exit_code == 0, told.output
+    assert "policy" in told.output
 
 
 def test_a_folder_that_holds_a_run_is_not_written_over(small, whole):

@@ -108,7 +108,7 @@ def test_they_do_something_themselves_before_they_answer(ada):
 
 
 def test_what_fails_is_told_and_tried_again(ada):
-    told = "There is no code in my mail: there is no '0' in what came back."
+    told = "There is no code in my mail: there is no '0' in the result."
     assert ada.says("What is the code?").text == told
     ada.shop.call("orders_send_code", {"code": "K-8"})
     assert ada.says("Now, what is the code?").text == "The code is K-8."

@@ -52,7 +52,7 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "http": "answers conversation",
         "images": "format_is region_colour same_pixels similar size",
         "judge": "criterion scale",
-        "messages": "asked keeps_to says",
+        "messages": "asked keeps_to only_replies replied says",
         "office": "cells document_text formulas headings sheets style",
         "processes": "alive listening none_left",
         "reports": "junit pytest",

@@ -90,9 +90,9 @@ def test_who_ends_the_probe_has_no_answer(
     ("within", "says"),
     [
         ("raise KeyError('x')", "KeyError"),
-        ("import os\nos._exit(0)", "no whole answer"),
+        ("import os\nos._exit(0)", "not a complete answer"),
         ("import os\nos.write(3, b'{\"answer\": 1}')\nos._exit(0)", "not the probe's"),
-        ("while True: pass", "over 1 s"),
+        ("while True: pass", "more than 1 s"),
     ],
 )
 def test_an_answer_without_the_nonce_is_none(

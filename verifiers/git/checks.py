@@ -112,7 +112,7 @@ def merged(evidence: Evidence, repository: str, ref: str, into: str) -> CheckRes
     git = Repository(evidence, repository)
     inner, outer = git.commit(ref), git.commit(into)
     if not inner or not outer:
-        return result(False, f"{ref if not inner else into} is no commit")
+        return result(False, f"{ref if not inner else into} is not a commit")
     missing = git.run("rev-list", "--count", inner, f"^{outer}")
     return result(missing == "0", f"{missing} commits of {ref} are not in {into}")
 
@@ -215,7 +215,7 @@ def file(
     wanted = evidence.gold(gold) if gold is not None else None
     git = Repository(evidence, repository)
     if not git.commit(ref):
-        return result(False, f"{ref} is no commit")
+        return result(False, f"{ref} is not a commit")
     name = git.run("rev-parse", "--verify", "--quiet", f"{ref}:{file}")
     if wanted is None or not name:
         return result(

@@ -20,12 +20,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgym import CheckResult, Evidence, VerifierError
-from agentgym.verify.calls import call_like
+from agentgym.verify.calls import call_like, step_succeeded
 from agentgym.verify.messages import readers
 from agentgym.verify.messages.closed_world import closed_world
+from agentgym.verify.messages.conversation import conversation
+from agentgym.verify.messages.replies import read_replies
+from agentgym.verify.messages.replies import replied as replied_in
 from agentgym.verify.messages.requests import asked as asked_in
 from agentgym.verify.messages.requests import requests
-from agentgym.verify.messages.sources import MESSAGE_USER, Written, check_source, written
+from agentgym.verify.messages.sources import ANSWER, MESSAGE_USER, Written, check_source, written
 from agentgym.verify.values import result
 
 _MOST_CHARS = 64_000
@@ -47,7 +50,6 @@ def says(
     subject: Any = (),
     most_chars: int = 3000,
     every: bool = False,
-    aside: bool = False,
 ) -> CheckResult:
     """One such message has the required content, and no such message has other content.
 
@@ -79,12 +81,8 @@ def says(
             text.
         most_chars: Greatest length in characters; a longer message fails.
         every: Whether each such message must have the whole content; otherwise one of them must.
-        aside: Whether to ignore sentences without required content: for a conversation, together
-            with `messages.keeps_to`.
     """
-    reader = readers.says(
-        template, form, facts, may, topics, words, names, subject, most_chars, aside
-    )
+    reader = readers.says(template, form, facts, may, topics, words, names, subject, most_chars)
     check_source(source)
     found = written(evidence, source)
     if not found:
@@ -168,6 +166,100 @@ def keeps_to(
         if fault := world.fault(f"{one.subject}\n{one.text}".strip(), one.heard):
             return result(False, f"{one.name}: {fault}")
     return result(True, f"{len(found)} messages keep to what may be told")
+
+
+def only_replies(
+    evidence: Evidence,
+    sources: Sequence[Any],
+    replies: Sequence[Any],
+    asks: Sequence[str] = (),
+    may: Sequence[Any] = (),
+    names: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+) -> CheckResult:
+    """Such messages consist of saved replies, of questions and of courtesies.
+
+    Channel: state, audit or trace, by the sources. Use it for conversations whose instruction or
+    article says which sentences may be said. Everything else fails: a word, a figure, a denial, a
+    sentence under a condition, and the assent to a wish ("sure"). A question may have one or two
+    words that are not known as words of questions; they may not be names or weighty words such as
+    "refund", "today" or "wrong". It passes if the agent wrote no message.
+
+    Example:
+        use = "messages.only_replies"
+        with.sources = ["user"]
+        with.names = ["Ada Holm", "Fairlead Software"]
+        with.replies = [
+          "(The|Your) ticket is (now|) with (the|our) billing team",
+          { say = "Your entry is deleted", after = [{ tool = "contacts_delete" }] },
+        ]
+        with.asks = ["ticket", "number", "e-mail", "address"]
+
+    Args:
+        evidence: Of the episode.
+        sources: Which messages are meant.
+        replies: The sentences that may be said, with alternatives: "(I|we) have it(, too|)". Order,
+            case, contractions, light words and the spelling of figures may differ, and I and we
+            are alike. A table of `say` and `after` is a reply that may be said only after these
+            calls (`tool`, `arguments`) have succeeded.
+        asks: Words that a question may use, beside those that every question may use. Denials and
+            weighty words need to be listed here.
+        may: Figures that a question may contain, beside those that its reader has said, and
+            phrases that any message may contain.
+        names: People and firms that may be greeted and may sign.
+        secrets: Values that no message may tell in any form, as in `messages.keeps_to`.
+    """
+    talk = conversation(replies, asks, may, names, secrets)
+    if isinstance(sources, (str, Mapping)) or not sources:
+        raise VerifierError(f"sources: expected a list of sources, got {sources!r}")
+    for source in sources:
+        check_source(source)
+    found = [one for source in sources for one in written(evidence, source)]
+    if flood := _flood(found):
+        return result(False, flood)
+    for one in found:
+        done = [s for s in evidence.steps if one.step is None or s.index < one.step]
+        early = [
+            reply
+            for reply in talk.replies
+            if not all(
+                any(step_succeeded(step) and call.fits(step, too_long=False) for step in done)
+                for call in reply.after
+            )
+        ]
+        text = f"{one.subject}\n{one.text}".strip()
+        is_answer = one.name == ANSWER
+        if fault := talk.fault(text, one.heard, early=early, is_answer=is_answer):
+            return result(False, f"{one.name}: {fault}")
+    return result(True, f"{len(found)} messages hold saved replies, questions and courtesies")
+
+
+def replied(evidence: Evidence, source: Any, replies: Sequence[Any]) -> CheckResult:
+    """Each of these saved replies was said, in one message or in several.
+
+    Channel: state, audit or trace, by the source. Use it beside `messages.only_replies`, which
+    refuses what would take the reply back.
+
+    Example:
+        use = "messages.replied"
+        with.source = "user"
+        with.replies = ["Your credit is EUR 297.00, set off and granted"]
+
+    Args:
+        evidence: Of the episode.
+        source: Which messages are meant.
+        replies: The sentences, as in `messages.only_replies`.
+    """
+    expected = read_replies(replies)
+    check_source(source)
+    found = written(evidence, source)
+    if flood := _flood(found):
+        return result(False, flood)
+    said = [one for message in found for one in replied_in(message.text, expected)]
+    missing = [one.shown for one in expected if one not in said]
+    if missing:
+        return result(False, f"{len(found)} messages, none says {missing[0]!r}")
+    return result(True, f"says {', '.join(repr(one.shown) for one in expected)}")
 
 
 def asked(

@@ -29,9 +29,9 @@ def new_agent(path: Path, *, model: bool) -> tuple[Path, str]:
     file = path if path.suffix == ".py" else path.with_name(f"{path.name}.py")
     if not file.stem.isidentifier() or keyword.iskeyword(file.stem):
         told = re.sub(r"\W+", "_", file.stem).strip("_") or "my_agent"
-        raise ConfigError(f"{file.stem!r} is no name for a Python file; write e.g.: {told}")
+        raise ConfigError(f"{file.stem!r} is not a name for a Python file; write e.g.: {told}")
     if file.exists():
-        raise ConfigError(f"{file} is there already; choose another name")
+        raise ConfigError(f"{file} already exists; choose another name")
     name = "".join(part[:1].upper() + part[1:] for part in file.stem.split("_")) or _CLASS
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(template(model=model).replace(_CLASS, name), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +62,9 @@ def open_checkout(path: Path, python: str | None = None) -> Checkout:
     Raises:
         TaskError: The folder is not such a checkout.
     """
-    path = path.expanduser().absolute()
+    path = Path(os.path.abspath(os.path.expanduser(path)))
     for part in (_DOMAINS, _DATA):
-        if not (path / part).is_dir():
+        if not os.path.isdir(path / part):
             raise TaskError(
                 f"{show_path(path)}: expected a checkout of tau2-bench, but it has no folder {part}"
             )

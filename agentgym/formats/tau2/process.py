@@ -232,7 +232,7 @@ class World:
             raise self._lost(f"{about}: no answer to {asked}: {error or 'time-out'}") from error
         if not line:
             raise self._lost(
-                f"{about}: {asked} did not end within {limit_s:g} s, or ended its world"
+                f"{about}: {asked} did not end within {limit_s:g} s, or ended its process"
             )
         reply = json.loads(line)
         if absent := reply.get("absent"):
@@ -274,7 +274,7 @@ class World:
 
 
 class WorldGoneError(TaskError):
-    """A request took too long or ended its world; the domain continues."""
+    """A request took too long or ended its process; the domain continues."""
 
 
 class WorldRaisedError(TaskError):

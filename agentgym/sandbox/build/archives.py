@@ -48,7 +48,7 @@ def pull(reference: str, room: Path, layout: ImageLayout) -> Taken:
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise SandboxError(
             f"the image {reference} cannot be fetched: {last[-400:]}\n"
-            "    where no registry answers, begin with debootstrap, or carry the image over: on a "
+            "    if no registry answers, begin with debootstrap, or carry the image over: on a "
             f"machine that has it, `docker save {reference} -o image.tar`; here, "
             'archive = "image.tar"'
         )
@@ -70,7 +70,7 @@ def open_archive(path: Path, room: Path, layout: ImageLayout) -> Taken:
         if (folder / "manifest.json").is_file():
             return _take_saved(folder, layout)
     except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise SandboxError(f"{path} is no image archive, or damaged: {error!r}") from error
+        raise SandboxError(f"{path} is not an image archive, or damaged: {error!r}") from error
     raise SandboxError(
         f"{path} has neither index.json nor manifest.json; expected what `docker save IMAGE` or "
         "`skopeo copy … oci-archive:FILE` writes"

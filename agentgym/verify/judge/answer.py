@@ -54,7 +54,7 @@ def read_vote(value: object, criterion: Criterion, exhibits: Sequence[Exhibit]) 
     shown = [exhibit.id for exhibit in exhibits]
     if strangers := len(set(answer.cited) - set(shown)):
         raise UnusableAnswerError(
-            f"{strangers} of the cited ids are no exhibits; they are {', '.join(shown) or 'none'}"
+            f"{strangers} of the cited ids are not exhibits; they are {', '.join(shown) or 'none'}"
         )
     lowest = criterion.levels[0].name if criterion.levels else None
     credits_something = answer.answer not in (Met.NO, Met.UNCLEAR, lowest)

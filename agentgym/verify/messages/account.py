@@ -100,13 +100,8 @@ class Account:
     most_chars: int
     ids: frozenset[tuple[str, str]]
 
-    def review(self, text: str, *, aside: bool = False) -> Review:
-        """Review a message.
-
-        Args:
-            text: The message.
-            aside: Whether to ignore sentences that state none of the required content.
-        """
+    def review(self, text: str) -> Review:
+        """Review a message."""
         if len(text) > self.most_chars:
             return Review(f"has {len(text)} characters, expected at most {self.most_chars}")
         message = read_message(self._with_ids(text))
@@ -118,8 +113,7 @@ class Account:
         self._take_courtesies(message)
         known = [*self.facts, *self.may, *(Fact(field.value) for field in self.form)]
         heard = hear(message, known)
-        bound = [u for u in message.units if not aside or u.bound]
-        if fault := fault or heard.fault or self._excess(bound, aside=aside):
+        if fault := fault or heard.fault or self._excess(message.units):
             return Review(fault)
         lacking += [str(f) for n, f in enumerate(self.facts) if n not in heard.said]
         for number, field in enumerate(self.form):
@@ -147,8 +141,6 @@ class Account:
             if "?" not in shown and _is_asked(message, said):
                 lacking.append(repr(shown[:_SHOWN]))
                 continue
-            for unit in message.units:
-                unit.bound |= any(token is one for token in unit.tokens for one in said)
             for token in said:
                 token.taken = True
         if self.template:
@@ -189,17 +181,17 @@ class Account:
             for segment in list(unit.segments()):
                 self.courtesy.take(segment, edge=edge)
 
-    def _excess(self, units: Sequence[Unit], *, aside: bool = False) -> str:
+    def _excess(self, units: Sequence[Unit]) -> str:
         may_use = self.words | words().function | words().report
         for unit in units:
-            for place in () if aside else deeds(unit, words().deeds):
+            for place in deeds(unit, words().deeds):
                 token = unit.tokens[place]
                 listed = token.text in self.surface and token.stem not in words().told
                 if not listed and stance(unit, place) == "said":
                     return f"tells that something was {token.text}: {unit.text[:_SHOWN]!r}"
-            if person := "" if aside else self._person(unit):
+            if person := self._person(unit):
                 return f"says something of {person!r}: {unit.text[:_SHOWN]!r}"
-            left, said = unit.left, {t.segment for t in unit.tokens if t.taken}
+            left = unit.left
             for token in left:
                 if token.figure is not None:
                     return f"says {token.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
@@ -207,8 +199,7 @@ class Account:
                     return f"denies something: {unit.text[:_SHOWN]!r}"
                 if token.text == "can" and self._may_do(unit, token):
                     continue
-                beside = aside and token.segment not in said and token.stem not in words().hedges
-                if token.stem not in may_use and not beside:
+                if token.stem not in may_use:
                     return (
                         f"says {token.text!r}, which nothing accounts for: {unit.text[:_SHOWN]!r}"
                     )

@@ -17,6 +17,7 @@ from agentgym.verify.messages.plain import plain
 from agentgym.verify.rows import Row, changes_by, check_columns, name_row, selector
 
 MESSAGE_USER: Final = "message_user"
+ANSWER: Final = "the answer"
 _SENT: Final = 2
 _REPLY: Final = re.compile(r"^(?:(?:re|aw|fwd?|wg|sv)\s*:\s*)+", re.IGNORECASE)
 
@@ -30,12 +31,14 @@ class Written:
         text: Its body.
         subject: Subject of a mail; empty if the mail it answers or forwards has the same.
         heard: What the reader had said before, in a conversation.
+        step: Index of the step that said it, in a conversation; otherwise None.
     """
 
     name: str
     text: str
     subject: str = ""
     heard: tuple[str, ...] = ()
+    step: int | None = None
 
 
 def written(evidence: Evidence, source: object) -> list[Written]:
@@ -83,7 +86,7 @@ def _read(source: object) -> tuple[str, Mapping[str, Any]]:
 
 
 def _answer(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
-    return [Written("the answer", evidence.answer)] if evidence.answer else []
+    return [Written(ANSWER, evidence.answer)] if evidence.answer else []
 
 
 def _reason(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
@@ -98,7 +101,7 @@ def _user(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
             continue
         text = step.action.arguments.get("text")
         if isinstance(text, str):
-            found.append(Written(f"step {step.index}", text, heard=tuple(heard)))
+            found.append(Written(f"step {step.index}", text, "", tuple(heard), step.index))
         heard.append(step.observation.text)
     return found
 

@@ -246,7 +246,6 @@ class _Listener:
                 token.taken = True
         if mood == "denied" and self._claims and not right:
             self._wrong(f"denies {self._claims[0][1]}: {self._unit.text[:100]!r}")
-        self._unit.bound |= bool(right)
         self._heard.said |= {number for number, _ in right}
 
     def _wrong(self, what: str) -> None:

@@ -110,16 +110,16 @@ class Unit:
         tokens: Its tokens in order.
         line: Number of its line in the message.
         asks: Whether it asks for something: by its sign, its words, or as a point of such a list.
+        is_point: Whether it is a point of a list.
         may_ask: Whether the message may ask for what the unit asks for.
-        bound: Whether it states content that the message must have.
     """
 
     text: str
     tokens: list[Token]
     line: int
     asks: bool = False
+    is_point: bool = False
     may_ask: bool = False
-    bound: bool = False
 
     @property
     def left(self) -> list[Token]:
@@ -170,7 +170,7 @@ def read_message(text: str) -> Message:
         point = line[:1] == "\x01"
         for piece in _sentences(line.lstrip("\x01")):
             unit = _unit(piece, number)
-            unit.asks = _asks(piece) or (point and asking)
+            unit.asks, unit.is_point = _asks(piece) or (point and asking), point
             if unit.tokens:
                 message.units.append(unit)
                 message.figures += [t.figure for t in unit.tokens if t.figure is not None]

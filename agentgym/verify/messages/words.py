@@ -27,7 +27,14 @@ class Words:
         topics: Words of a topic by its name.
         topic_forms: The same words as they are written.
         hedges: Words that make a statement conditional.
-        courtesy: Patterns of whole segments.
+        courtesy: Patterns of whole segments by their kind.
+        conversation: Lists for conversations that are made of saved replies, by name.
+        joining: Words around saved replies.
+        filling: Words inside saved replies, `light` ones included.
+        polite: Words that thank, regret and understand.
+        polite_beside: Words that may stand with them.
+        eased: Those of `polite` with which words of questions may stand, too.
+        weighty: Words that carry a claim.
         commitments: Phrases by the name of their set.
         deeds: Verbs of deeds that an agent may claim.
         told: The verbs among `deeds` that tell a person something.
@@ -41,7 +48,14 @@ class Words:
     topics: Mapping[str, frozenset[str]]
     topic_forms: Mapping[str, frozenset[str]]
     hedges: frozenset[str]
-    courtesy: Sequence[str]
+    courtesy: Mapping[str, Sequence[str]]
+    conversation: Mapping[str, Sequence[str]]
+    joining: frozenset[str]
+    filling: frozenset[str]
+    polite: frozenset[str]
+    polite_beside: frozenset[str]
+    eased: frozenset[str]
+    weighty: frozenset[str]
     commitments: Mapping[str, Sequence[str]]
     deeds: frozenset[str]
     told: frozenset[str]
@@ -54,6 +68,10 @@ def words() -> Words:
     """Return the lists that come with agentgym."""
     text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
     lists: Mapping[str, Any] = tomllib.loads(text)
+    talk = {
+        name: some.split() if isinstance(some, str) else some
+        for name, some in lists["conversation"].items()
+    }
     return Words(
         stems(lists["function"].split()),
         stems(lists["light"].split()),
@@ -61,7 +79,14 @@ def words() -> Words:
         {name: stems(some.split()) for name, some in lists["topics"].items()},
         {name: frozenset(some.split()) for name, some in lists["topics"].items()},
         stems(lists["stance"]["hedges"]),
-        tuple(pattern for some in lists["courtesy"].values() for pattern in some),
+        lists["courtesy"],
+        talk,
+        stems(talk["joining"]),
+        stems(talk["filling"]) | stems(lists["light"].split()),
+        stems(talk["polite"]),
+        stems(talk["polite_beside"]),
+        stems(talk["eased"]),
+        stems(talk["weighty"]),
         lists["commitments"],
         stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
         stems(lists["deeds"]["told"].split()),
@@ -99,12 +124,18 @@ class Courtesy:
 
     Args:
         names: People who may be greeted or sign; each word of a name counts alone.
+        only: The kinds of courtesies to recognise; empty: all.
+        more: Further patterns of whole segments.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(
+        self, names: Iterable[str], *, only: Sequence[str] = (), more: Sequence[str] = ()
+    ) -> None:
         parts = {re.escape(one) for name in names for one in phrase_stems(name)}
         name = f"(?:{'|'.join(sorted(parts))})" if parts else "(?!)"
-        patterns = [_stemmed(one).replace("{name}", name) for one in words().courtesy]
+        known = words().courtesy
+        given = [one for kind in only or known for one in known[kind]]
+        patterns = [_stemmed(one).replace("{name}", name) for one in (*given, *more)]
         one = "|".join(f"(?:{pattern})" for pattern in patterns)
         self._pattern = re.compile(f"(?:and )?(?:{one})(?: and (?:{one}))?")
         self._only_names = re.compile(rf"{name}(?: {name})*")

@@ -64,5 +64,5 @@ def _read(grades: Sequence[StepGrade], steps: int) -> tuple[StepGrade, ...]:
         if grade.value is not None and not math.isfinite(grade.value):
             raise VerifierError(f"step {last}: expected a finite value, got {grade.value!r}")
         if grade.since is not None and not 0 <= grade.since <= last:
-            raise VerifierError(f"step {last}: since {grade.since} is no step before it")
+            raise VerifierError(f"step {last}: since {grade.since} is not an earlier step")
     return tuple(replace(grade, message=tidy(grade.message)) for grade in grades)

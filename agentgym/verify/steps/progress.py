@@ -56,7 +56,7 @@ def latched(trajectory: Trajectory) -> dict[int, list[str]]:
     if not trajectory.milestones:
         return {}
     if trajectory.verdict is None:
-        raise VerifierError("the episode is not over: nobody has said which milestones held")
+        raise VerifierError("the episode is not over, so it is not known which milestones held")
     results = {result.id: result for result in trajectory.verdict.checkpoints}
     found: dict[int, list[str]] = {}
     for milestone in trajectory.milestones:

@@ -66,14 +66,18 @@ def answer(source: socket.socket, until_s: float) -> tuple[dict[str, Any], bytes
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WorkerGoneError(f"it said what is no message: {error}") from None
+        raise WorkerGoneError(f"it sent something that is not a message: {error}") from None
     if not isinstance(message, dict):
-        raise WorkerGoneError("it said what is no message")
+        raise WorkerGoneError("it sent something that is not a message")
     return message, block
 
 
 def _send(to: socket.socket, *pieces: bytes) -> None:
     try:
+        if sum(map(len, pieces)) <= _PIECE_BYTES:
+            # One call, and the other end wakes up once.
+            to.sendall(b"".join(pieces))
+            return
         for piece in pieces:
             to.sendall(piece)
     except OSError as error:  # a time-out is an OSError too

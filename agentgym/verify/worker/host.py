@@ -24,7 +24,7 @@ from agentgym.errors import (
     VerifierError,
 )
 from agentgym.protocols import FileTree, Room
-from agentgym.records import Criterion, Exhibit, Level
+from agentgym.records import Change, Criterion, Exhibit, Level
 from agentgym.sandbox.tree import LayerLocation, LayerTree, LiveTree
 from agentgym.verify.evidence import CommonEvidence, EpisodeEvidence
 from agentgym.verify.judge.opening import HOW
@@ -61,9 +61,9 @@ class Answers:
         """The files to be judged."""
         return self._evidence.after
 
-    def unchanged(self) -> bool:
-        """Return whether the files of a finished world are those of the setup."""
-        return not self._finished().changes
+    def changes(self) -> tuple[Change, ...]:
+        """Return how the files of a finished world differ from those of the setup."""
+        return tuple(self._finished().changes)
 
     def reply(self, asked: Mapping[str, Any], block: bytes) -> tuple[str, object]:
         """Return ``("answer", value)``, or the cause of a failure and the exception to raise."""
@@ -93,7 +93,7 @@ class Answers:
         return list(self._evidence.steps[asked["known"] :])
 
     def _on_changes(self, asked: Mapping[str, Any], block: bytes) -> object:
-        return tuple(self._finished().changes)
+        return self.changes()
 
     def _on_processes(self, asked: Mapping[str, Any], block: bytes) -> object:
         return tuple(self._finished().processes)

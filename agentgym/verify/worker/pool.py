@@ -102,7 +102,7 @@ class ForkServer:
                 self._send({"op": "fork", "worker": self._forked}, [theirs.fileno()])
             except OSError as error:
                 own.close()
-                raise VerifierError(f"no process to judge in could be started: {error}") from None
+                raise VerifierError(f"no worker process could be started: {error}") from None
             return Worker(self, self._forked, own)
 
     def end(self, number: int) -> int | None:

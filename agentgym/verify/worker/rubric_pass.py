@@ -83,7 +83,7 @@ class RubricPass:
         """
         messages, self._messages = self._messages, None
         if messages is None:
-            if self._answers.unchanged() and not self._runner.bound:
+            if not self._answers.changes() and not self._runner.bound:
                 return state_hash((), self._answers.after, ())
             digest = self._runner.hash(self._volatile_paths, self._answers, self._until())
             self._runner.close()

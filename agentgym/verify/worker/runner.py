@@ -41,12 +41,7 @@ class CheckRunner:
     """
 
     def __init__(self, instance: Instance) -> None:
-        self._job = Job(
-            folder=instance.task.folder.absolute() / "checks",
-            params=instance.params,
-            cwd=os.getcwd(),
-            environment=dict(os.environ),
-        )
+        self._instance = instance
         self._worker: Worker | None = None
         self._view: View | None = None
         self._worlds = 0
@@ -137,7 +132,14 @@ class CheckRunner:
         self._ready()
         assert self._view is not None
         left_s = max(0.0, until() - time.monotonic())
-        order = Judgement(self._view, dict(known), judged, tuple(volatile_paths), left_s)
+        order = Judgement(
+            self._view,
+            answers.changes(),
+            dict(known),
+            judged=judged,
+            volatile_paths=tuple(volatile_paths),
+            left_s=left_s,
+        )
         yield from self._orders(("judge", order), until, answers)
 
     def read(self, found: Mapping[str, Any]) -> CheckResult | Broken:
@@ -238,11 +240,19 @@ class CheckRunner:
         if self._stopped:
             self.drop()
             raise VerifierError("the judging is over")
-        found = self._order(("open", self._job), _soon(), None)
+        found = self._order(("open", self._job()), _soon(), None)
         refused = found.what if isinstance(found, Broken) else found.get("refused")
         if refused:
             self.drop()
             raise VerifierError(refused)
+
+    def _job(self) -> Job:
+        return Job(
+            folder=self._instance.task.folder.absolute() / "checks",
+            params=self._instance.params,
+            cwd=os.getcwd(),
+            environment=dict(os.environ),
+        )
 
     def _view_of(self, evidence: CommonEvidence, *, live: bool) -> View:
         self._worlds += 1
@@ -285,7 +295,7 @@ class CheckRunner:
                     if "found" not in said:
                         return
                 elif answers is None:
-                    raise WorkerGoneError("it asks when it has nothing to ask")
+                    raise WorkerGoneError("it asked a question outside of a check")
                 else:
                     worker.socket.settimeout(BIND_S)
                     tell(worker.socket, answers.reply(said, block))

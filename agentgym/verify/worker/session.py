@@ -21,7 +21,7 @@ from typing import Any
 
 from agentgym import catalogue
 from agentgym.errors import AgentGymError
-from agentgym.records import CheckResult, Json
+from agentgym.records import Change, CheckResult, Json
 from agentgym.task.state import state_hash
 from agentgym.verify.algebra import evaluate
 from agentgym.verify.checking import (
@@ -72,6 +72,7 @@ class Judgement:
 
     Attributes:
         view: The world to look at.
+        changes: The differences of its files from the pristine ones, for the checks and the digest.
         known: Results that need no check, by id of leaf or condition.
         judged: Whether a judge is set.
         volatile_paths: Globs of paths that the digest of the changes leaves out.
@@ -79,6 +80,7 @@ class Judgement:
     """
 
     view: View
+    changes: Sequence[Change]
     known: Mapping[str, CheckResult]
     judged: bool
     volatile_paths: Sequence[str]
@@ -151,6 +153,7 @@ class _Worker:
         assert self._rubric is not None
         until_s = time.monotonic() + order.left_s
         self._see(order.view)
+        vars(self._evidence)["changes"] = order.changes
         results = LeafResults(self._tell, order.known)
         try:
             evaluate(self._rubric, results, judged=order.judged)

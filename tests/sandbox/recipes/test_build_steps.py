@@ -265,7 +265,7 @@ def test_docker_save_archives(tiny, built):
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda path: path.write_bytes(b"no tar at all"), "is no image archive, or damaged"),
+        (lambda path: path.write_bytes(b"no tar at all"), "is not an image archive, or damaged"),
         (lambda path: _write_tar(path, {"hello": b"x"}), "has neither index.json nor manifest"),
         (lambda path: _write_tar(path, {"index.json": b'{"manifests": 3}'}), "or damaged"),
     ],

@@ -139,7 +139,7 @@ UNUSABLE: list[tuple[Any, str]] = [
     ({**good(), "cited": "E1"}, "cited: list_type"),
     ({**good(), "reasons": ""}, "reasons: string_too_short"),
     (good(answer="Yes"), "'answer' must be one of: yes, no, unclear"),
-    (good(cited=("E1", "E9")), "1 of the cited ids are no exhibits; they are E1, E2"),
+    (good(cited=("E1", "E9")), "1 of the cited ids are not exhibits; they are E1, E2"),
     (good(cited=()), "'cited' is empty"),
 ]
 

@@ -234,22 +234,6 @@ def test_a_label_may_be_a_light_word() -> None:
     assert form.review("Was: 85\nNow: 60").fault
 
 
-@pytest.mark.parametrize(
-    ("text", "fine"),
-    [
-        ("Thank you for waiting so long. Your credit is EUR 306.", True),
-        ("Your credit is EUR 306. I will see to the ticket, too.", True),
-        ("Your credit is EUR 306 and a free month.", False),
-        ("I have worked out your credit.", False),
-        ("Your credit is not EUR 306.", False),
-        ("Is your credit EUR 306?", False),
-    ],
-)
-def test_sentences_aside_are_left_alone(text: str, fine: bool) -> None:
-    credit = account(facts_=[{"about": "credit", "is": {"amount": 306}}])
-    assert (not credit.review(text, aside=True).fault) is fine
-
-
 def test_a_subject_is_read_only_up_to_a_length() -> None:
     letter = says(facts=[42], subject="Reminder")
     assert not letter.review("42", "Reminder").fault

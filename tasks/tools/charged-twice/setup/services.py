@@ -23,8 +23,17 @@ in this form and with nothing else in it:
 The ticket stays open until the money is back.
 
 ## What the customer hears
-That the ticket is with the billing team and that they will write. Nobody is promised the money,
-nor a day, and nothing is written where the customer reads it: they have you on the line."""
+We promise nobody the money or a day, and we write nothing where the customer can read it: they
+have you on the line. Greet them, thank them, say sorry, and ask questions in your own words.
+Everything else that they hear is one of these sentences, as often as you need them:
+
+- That number and this address do not go together.
+- I cannot find a ticket under this address.
+- Your card was charged twice for invoice NUMBER over EUR AMOUNT.
+- Your ticket is with our billing team now.
+- The billing team will write to you.
+- I cannot promise a refund, nor a day.
+- I cannot tell you anything about other customers."""
 
 
 def change(context):

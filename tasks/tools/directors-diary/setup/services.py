@@ -2,7 +2,13 @@
 
 ARTICLE = """## What is told
 When she is free, to colleagues. Never what she does, with whom or where, and no guesses about
-it either.
+it either. Greet, say sorry, and ask questions in your own words. For everything else, use only
+these sentences, because people work out her week from any other one:
+
+- I cannot say what she does or with whom.
+- It is 30 minutes for everybody.
+- You have DAY, from TIME to TIME.
+- It is in your calendar.
 
 ## Who gets a time
 Colleagues get 30 minutes, never more, at these times (Berlin):

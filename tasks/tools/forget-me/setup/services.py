@@ -18,7 +18,18 @@ Mails, meetings, articles and invoices: the law makes us keep them.
 
 ## The log
 One line at the end of the workbook *Erasures*: day, initials (never the name or an address),
-how many entries were deleted, how many shares we ended, how many owners were asked."""
+how many entries were deleted, how many shares we ended, how many owners were asked.
+
+## What they hear
+Greet them, thank them, say sorry, and ask questions in your own words. Otherwise they only hear
+sentences from this list, and only once they are true:
+
+- I will see to it.
+- Your entries in our address book are deleted.
+- The shares that we could end are ended, and the owners of the others have been asked.
+- Mails, meetings, articles and invoices stay, because the law makes us keep them.
+- Whoever wants to be deleted has to ask us himself.
+- I cannot tell you anything about other people."""
 
 SHARES = [
     (12, "l.holm@inkwellpress.example", "viewer"),

@@ -19,13 +19,16 @@ paid out.
 Status: up to EUR 500.00 a credit is granted on the spot. Above that it is to be approved by
 Anton.
 
-Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket. The
-customer hears it in this sentence, which Legal has agreed to:
+Then: one line in the workbook "Service credits 2026", and the tag `credit` on the ticket.
+Nothing else is promised, neither free months nor discounts, and nothing else is done to the
+ticket. Greet the customer, thank them, say sorry, and ask questions in your own words. Otherwise
+they only hear these sentences, which Legal has agreed to, and always the first one:
 
     Your credit is EUR AMOUNT, HOW and STATUS.
-
-Nothing else is promised, neither free months nor discounts, and nothing else is done to the
-ticket.
+    It is PERCENT % of invoice NUMBER over EUR AMOUNT.
+    There is nothing on top of that.
+    The rules hold for everybody.
+    Your ticket stays with the team that has it.
 """
 
 OLD = """# Service credits 2025

@@ -11,7 +11,21 @@ Between 9:30 and 17:30 in Lisbon, and 90 minutes at most: after that the air is 
 - The title begins with *Visit:*, so that the front desk sees it.
 - Stefan Patel is invited, too. He opens the door.
 - It is one meeting. When it changes, it is changed: guests do not get a cancellation and a new
-  invitation."""
+  invitation.
+
+## What we tell whoever asks for a visit
+Greet them, thank them, say sorry, and ask questions in your own words. For everything else, use
+only these sentences, so that nobody hears a promise:
+
+- With guests it can be 90 minutes at most.
+- It is in the calendar: DAY, TIME to TIME, in ROOM.
+- ROOM is taken on DAY.
+- ROOM is free, with NUMBER seats.
+- I cannot do that: who has a room keeps it.
+- Stefan Patel is invited, too: he opens the door.
+- NAME and NAME are invited.
+- NAME is no longer invited.
+- The rule holds for all."""
 
 
 def change(context):

@@ -1,0 +1,72 @@
+"""Merges overlay layers into one that is equivalent over any base.
+
+Standard library only, because it also runs in a child inside a user namespace (see
+`layer_operations.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+
+from agentgym.sandbox.layer_stack import OPAQUE, is_opaque, is_real_dir, is_whiteout
+from agentgym.sandbox.removal import remove
+
+
+def squash(layers: list[str], target: str, opaque: str = OPAQUE) -> None:
+    """Merge layers (topmost first) into one new layer that is equivalent over any base."""
+    os.mkdir(target, 0o755)
+    for layer in reversed(layers):
+        _apply(layer, target, opaque)
+    shutil.copystat(layers[0], target)
+
+
+def _apply(layer: str, onto: str, opaque: str) -> None:
+    """Put one layer over another, in the other's folder."""
+    todo = [(layer, onto)]
+    finished: list[tuple[str, str, os.stat_result]] = []
+    while todo:
+        source, target = todo.pop()
+        with os.scandir(source) as entries:
+            for entry in entries:
+                info = entry.stat(follow_symlinks=False)
+                to = f"{target}/{entry.name}"
+                if stat.S_ISDIR(info.st_mode):
+                    _apply_dir(entry.path, to, opaque)
+                    todo.append((entry.path, to))
+                    finished.append((entry.path, to, info))
+                else:
+                    _apply_file(entry.path, to, info)
+    # Last and deepest first, because writing into a directory changes its times.
+    for path, to, info in reversed(finished):
+        _copy_metadata(path, to, info)
+
+
+def _apply_dir(source: str, to: str, attribute: str) -> None:
+    opaque = is_opaque(source, attribute)
+    if opaque or not is_real_dir(to):
+        hid = opaque or os.path.lexists(to)
+        remove(to)
+        os.mkdir(to)
+        if hid:
+            os.setxattr(to, attribute, b"y")
+
+
+def _apply_file(source: str, to: str, info: os.stat_result) -> None:
+    remove(to)
+    if stat.S_ISREG(info.st_mode):
+        shutil.copyfile(source, to)
+    elif stat.S_ISLNK(info.st_mode):
+        os.symlink(os.readlink(source), to)
+    else:
+        os.mknod(to, info.st_mode, info.st_rdev)
+    _copy_metadata(source, to, info)
+
+
+def _copy_metadata(source: str, target: str, info: os.stat_result) -> None:
+    os.chown(target, info.st_uid, info.st_gid, follow_symlinks=False)
+    if stat.S_ISLNK(info.st_mode) or is_whiteout(info):
+        return
+    shutil.copystat(source, target, follow_symlinks=False)
+    os.chmod(target, stat.S_IMODE(info.st_mode))

@@ -1,0 +1,58 @@
+"""Removes the trees that guests leave, whatever their modes and their depth.
+
+Standard library only, because it also runs in a child inside a user namespace (see
+`layer_operations.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import subprocess
+
+from agentgym.sandbox.layer_stack import is_real_dir
+
+# This module removes trees with at most this many levels; `rm` removes deeper ones.
+_SHALLOW = 30
+
+
+def remove(path: str) -> None:
+    """Remove a tree of any modes and any depth; do nothing if the path is absent.
+
+    Raises:
+        OSError: A part of it could not be removed.
+    """
+    if not os.path.lexists(path):
+        return
+    if not is_real_dir(path):
+        os.unlink(path)
+        return
+    with contextlib.suppress(OSError):
+        if _removed(path, _SHALLOW):
+            return
+    # rm walks by descriptors, because a guest can nest deeper than any path can name.
+    done = subprocess.run(["rm", "-rf", "--", path], capture_output=True, check=False)
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
+        raise OSError(errno.ENOTEMPTY, f"cannot be removed: {lines[-1][:300]}", path)
+
+
+def _removed(path: str, levels: int, above: int | None = None) -> bool:
+    """Remove a folder of few levels without a child process; return False if it is deeper."""
+    if not levels:
+        return False
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(path, flags, dir_fd=above)
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for name, is_dir in found:
+            if not is_dir:
+                os.unlink(name, dir_fd=folder)
+            elif not _removed(name, levels - 1, folder):
+                return False
+    finally:
+        os.close(folder)
+    os.rmdir(path, dir_fd=above)
+    return True

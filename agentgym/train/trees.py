@@ -1,0 +1,333 @@
+"""Rollouts that branch: an episode is forked at chosen steps, and each branch goes on by itself.
+
+A branch is chosen before its sandbox is forked: at a branching step several completions are
+sampled, and only those with different calls get a fork, because equal calls from one state lead to
+one state. The number of leaves is divided among the branches, so the shape of a tree does not
+depend on which branch is faster.
+
+Sources: Ji et al. 2025, "Tree Search for LLM Agent Reinforcement Learning" (Tree-GRPO); Hou et al.
+2025, "TreeRL" (branching at uncertain tokens); Dong et al. 2025, "ARPO" (at uncertain steps).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from agentgym.env.environment import Environment
+from agentgym.env.episode import Episode
+from agentgym.errors import PolicyError
+from agentgym.manifest import Manifest
+from agentgym.protocols import Agent
+from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step, ToolSpec
+from agentgym.rollout.policy import releasing
+from agentgym.rollout.reexecution import Reexecution
+from agentgym.rollout.run import EpisodeResult, Rollout
+
+
+class BranchAt(StrEnum):
+    """The steps at which an episode is forked."""
+
+    STEPS = "steps"
+    """Steps of given numbers; every step, if none is given."""
+    SURPRISE = "surprise"
+    """Steps whose tokens were unlikely."""
+    FAILURE = "failure"
+    """The first step that failed, once the episode has ended without success."""
+
+
+class TreeConfig(Manifest):
+    """Rollouts that branch; see `agentgym.train.trees`."""
+
+    leaves: int = Field(default=8, ge=2, le=1024)
+    """Leaves of a tree, at most."""
+    width: int = Field(default=2, ge=2)
+    """Branches of a fork, at most."""
+    at: BranchAt = BranchAt.SURPRISE
+    steps: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    surprise: float = Field(default=1.0, ge=0)
+    """Mean negative log-probability of a step's tokens from which on it is forked, in nats."""
+    reflection: str = ""
+    """A text that a branch reads when it begins anew from a failure."""
+
+
+@dataclass
+class TreeNode:
+    """A stretch of steps that no fork divides.
+
+    Attributes:
+        parent: Index of the node before it, -1 for the root.
+        steps: Its own steps.
+        result: How the episode ended, None for a node with children.
+    """
+
+    parent: int
+    steps: list[Step] = field(default_factory=list)
+    result: EpisodeResult | None = None
+
+
+@dataclass(frozen=True)
+class EpisodeTree:
+    """A tree of one task with one seed.
+
+    Attributes:
+        nodes: Each after its parent.
+        forks: Sandboxes that were forked.
+        alike: Sampled calls that were not followed, because a sibling makes the same.
+    """
+
+    nodes: Sequence[TreeNode]
+    forks: int
+    alike: int
+
+    @property
+    def leaves(self) -> list[int]:
+        """Indices of the nodes that ended."""
+        return [index for index, node in enumerate(self.nodes) if node.result is not None]
+
+    def path(self, leaf: int) -> list[int]:
+        """Return the nodes from the root to a leaf."""
+        found = [leaf]
+        while (parent := self.nodes[found[-1]].parent) >= 0:
+            found.append(parent)
+        return found[::-1]
+
+
+async def play_tree(
+    environment: Environment,
+    make_policy: Callable[[str], Agent],
+    seed: int,
+    config: TreeConfig,
+) -> EpisodeTree:
+    """Play a tree.
+
+    Args:
+        environment: Where it happens.
+        make_policy: Returns a policy for a branch, given its name (``"0.2.1"``: the choices at the
+            forks on its way).
+        seed: Seed of the episodes.
+        config: Where to branch, and how often.
+
+    Raises:
+        UnsupportedError: An episode of this environment cannot be forked.
+        AgentGymError: The root episode cannot be started.
+    """
+    return await _Player(environment, make_policy, seed, config).play()
+
+
+class _Player:
+    def __init__(
+        self,
+        environment: Environment,
+        make_policy: Callable[[str], Agent],
+        seed: int,
+        config: TreeConfig,
+    ) -> None:
+        self._environment, self._seed = environment, seed
+        self.make_policy, self.config = make_policy, config
+        self.nodes = [TreeNode(-1)]
+        self.forks = self.alike = 0
+        self._branches = asyncio.TaskGroup()
+        self._episodes: list[Episode] = []
+
+    async def play(self) -> EpisodeTree:
+        episode = await self._environment.start(self._seed)
+        self._episodes.append(episode)
+        try:
+            async with self._branches:
+                self.begin(_Branch(self, episode, 0, "0", self.config.leaves), episode.first)
+        finally:
+            # Forks whose branch did not begin are open still.
+            for each in self._episodes:
+                await each.close()
+        return EpisodeTree(tuple(self.nodes), self.forks, self.alike)
+
+    def begin(self, branch: _Branch, observation: Observation) -> None:
+        """Let a branch go on by itself."""
+        self._branches.create_task(branch.play(observation))
+
+    async def fork(self, episode: Episode) -> Episode:
+        self.forks += 1
+        self._episodes.append(await episode.fork())
+        return self._episodes[-1]
+
+    def child(self, parent: int) -> int:
+        """Add a node, and return its index."""
+        self.nodes.append(TreeNode(parent))
+        return len(self.nodes) - 1
+
+
+class _Branch:
+    """The agent of one branch: a policy, and the forks that are made on its way.
+
+    Args:
+        player: The tree.
+        episode: Its own.
+        node: Index of the node that its steps belong to.
+        name: The choices on its way.
+        leaves: How many leaves it may still become.
+        remark: A text that is added to the first observation that it reads.
+    """
+
+    def __init__(
+        self,
+        player: _Player,
+        episode: Episode,
+        node: int,
+        name: str,
+        leaves: int,
+        *,
+        remark: str = "",
+    ) -> None:
+        self._player, self._episode, self._node, self._name = player, episode, node, name
+        self._leaves, self._remark = leaves, remark
+        self._policy = player.make_policy(name)
+        self._first: Decision | PolicyError | None = None
+        self._briefed = False
+        self._briefing: Briefing | None = None
+        self._forks = 0
+        self._bookmarks: list[tuple[Episode, Observation]] = []
+
+    async def play(self, observation: Observation) -> None:
+        """Act until the episode is over."""
+        rollout = Rollout(self._episode, self, timeout_s=None, on_step=self._take)
+        async with self._episode, releasing(self):
+            result = await rollout.complete(Reexecution(self._episode, observation))
+        self._player.nodes[self._node].result = result
+        if result.verdict.scored and not result.verdict.outcome and self._leaves > 1:
+            await self._restart()
+        for episode, _ in self._bookmarks:
+            await episode.close()
+
+    async def start(self, briefing: Briefing) -> None:
+        self._briefing = briefing
+        if not self._briefed:
+            await self._policy.start(briefing)
+
+    async def act(
+        self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
+    ) -> Decision:
+        if self._remark:
+            observation = replace(observation, text=f"{observation.text}\n{self._remark}")
+            self._remark = ""
+        if self._first is not None:
+            first, self._first = self._first, None
+            if isinstance(first, PolicyError):
+                raise first
+            return first
+        config = self._player.config
+        if config.at is BranchAt.FAILURE and self._leaves > 1:
+            self._bookmarks.append((await self._player.fork(self._episode), observation))
+        decision = await self._policy.act(observation, tools, history)
+        if self._leaves > 1 and _branches(config, decision, len(history)):
+            await self._branch(decision, observation, tools, history)
+        return decision
+
+    async def close(self) -> None:
+        await self._policy.close()
+
+    def _take(self, step: Step) -> None:
+        self._player.nodes[self._node].steps.append(step)
+
+    async def _branch(
+        self,
+        decision: Decision,
+        observation: Observation,
+        tools: Sequence[ToolSpec],
+        history: Sequence[Step],
+    ) -> None:
+        """Sample other decisions for this state, and fork the episode for those that differ."""
+        player, known, siblings = self._player, [decision.action], list[_Branch]()
+        try:
+            for _ in range(min(player.config.width, self._leaves) - 1):
+                self._forks += 1
+                branch = _Branch(player, self._episode, -1, f"{self._name}.{self._forks}", 1)
+                siblings.append(branch)
+                action = await branch._choose(self._briefing, observation, tools, history)
+                if action in known:
+                    player.alike += 1
+                    await siblings.pop().close()
+                else:
+                    known += [action] if action else []
+                    branch._episode = await player.fork(self._episode)
+        except BaseException:
+            for branch in siblings:
+                await branch.close()
+            raise
+        if siblings:
+            self._divide(siblings)
+            for branch in siblings:
+                player.begin(branch, observation)
+
+    async def _choose(
+        self,
+        briefing: Briefing | None,
+        observation: Observation,
+        tools: Sequence[ToolSpec],
+        history: Sequence[Step],
+    ) -> Action | None:
+        """Sample the first decision ahead; returns its call, None if the policy failed."""
+        assert briefing is not None  # The engine starts an agent before it acts.
+        await self.start(briefing)
+        self._briefed = True
+        try:
+            self._first = await self._policy.act(observation, tools, history)
+        except PolicyError as error:
+            self._first = error
+            return None
+        return self._first.action
+
+    def _divide(self, siblings: Sequence[_Branch]) -> None:
+        """End this node, and share the leaves among those that go on from it."""
+        parent, branches = self._node, [self, *siblings]
+        share, more = divmod(self._leaves, len(branches))
+        for number, branch in enumerate(branches):
+            branch._node = self._player.child(parent)
+            branch._leaves = share + (number < more)
+
+    async def _restart(self) -> None:
+        """Go on anew from the first step that failed, or the last one if none failed."""
+        player, config = self._player, self._player.config
+        node = player.nodes[self._node]
+        failing = (n for n, step in enumerate(node.steps) if step.observation.effect in _FAILED)
+        at = min(next(failing, len(node.steps) - 1), len(self._bookmarks) - 1)
+        if at < 0:
+            return
+        ended = player.child(self._node)
+        player.nodes[ended].steps, node.steps = node.steps[at:], node.steps[:at]
+        player.nodes[ended].result, node.result = node.result, None
+        count = min(config.width, self._leaves) - 1
+        share, more = divmod(self._leaves - 1, count)
+        episode, observation = self._bookmarks[at]
+        for number in range(count):
+            child, leaves = player.child(self._node), share + (number < more)
+            forked = await player.fork(episode)
+            branch = _Branch(
+                *(player, forked, child, f"{self._name}.{number + 1}", leaves),
+                remark=config.reflection,
+            )
+            player.begin(branch, observation)
+
+
+_FAILED = (Effect.ERROR, Effect.TIMEOUT)
+
+
+def _branches(config: TreeConfig, decision: Decision, step: int) -> bool:
+    """Whether to fork before a decision is carried out."""
+    if config.at is BranchAt.STEPS:
+        return not config.steps or step in config.steps
+    if config.at is BranchAt.SURPRISE:
+        return surprise(decision) >= config.surprise
+    return False
+
+
+def surprise(decision: Decision) -> float:
+    """Return the mean negative log-probability of a decision's tokens in nats; 0 if not known."""
+    parts = [each.tokens.logprobs for each in decision.generations or ()]
+    values = [float(value) for part in parts if part is not None for value in part]
+    return -sum(values) / len(values) if values else 0.0

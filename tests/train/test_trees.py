@@ -1,0 +1,234 @@
+"""Rollouts that branch, over real forks of the environment of a shop."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import numpy as np
+import pytest
+from shop_task import write_shop
+
+from agentgym.env.environment import Environment
+from agentgym.env.opening import load_built
+from agentgym.errors import PolicyError
+from agentgym.records import Action, Decision, Generation, TokenTrace
+from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.train.batches import build_batch
+from agentgym.train.config import Advantage
+from agentgym.train.rollouts import Assignment, Rollouts
+from agentgym.train.trees import BranchAt, TreeConfig, play_tree, surprise
+
+CALLS = [
+    Action("message_user", {"text": "What is the order number?"}),
+    Action("orders_refund", {"order": 17}),
+    Action("orders_refund", {"order": 999}),
+    Action("orders_get", {"order": 5}),
+    Action("submit", {}),
+]
+FAILING, SUBMIT = 2, 4
+
+
+class Drawing:
+    """Draws its calls by its name, with a token for each; a row of its tokens stays one text."""
+
+    def __init__(self, name, weights=(3, 3, 1, 3, 1), read=None):
+        self.random = random.Random(name)
+        self.weights, self.read, self.closed = weights, read, False
+
+    async def start(self, briefing):
+        self.opening = [7]
+
+    async def act(self, observation, tools, history):
+        if self.read is not None:
+            self.read.append(observation.text)
+        (drawn,) = self.random.choices(range(len(CALLS)), self.weights)
+        prompt = [7]
+        for step in history:
+            prompt += [*step.decision.generations[-1].tokens.completion_ids.tolist(), 8]
+        logprob = np.log(self.weights[drawn] / sum(self.weights))
+        trace = TokenTrace(
+            np.array(prompt, np.int32),
+            np.array([drawn], np.int32),
+            np.array([logprob], np.float32),
+            np.ones(1, np.bool_),
+        )
+        return Decision(CALLS[drawn], generations=(Generation(trace, "stop", "0", {}),))
+
+    async def close(self):
+        self.closed = True
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    root = tmp_path_factory.mktemp("shop")
+    write_shop(root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTGYM_PATH", str(root))
+        patch.delenv("AGENTGYM_USER", raising=False)
+        yield
+
+
+def grown(config, make_policy=Drawing, check=None):
+    """Return a tree, and check that nothing of it stays open."""
+    made, started = [], []
+
+    def make(name):
+        made.append(make_policy(name))
+        return made[-1]
+
+    async def play():
+        provider = NoSandboxProvider()
+        async with Environment(load_built("demo/refund-v1"), provider) as environment:
+            start = environment.start
+
+            async def counted(seed):
+                started.append(await start(seed))
+                return started[-1]
+
+            environment.start = counted
+            tree = await play_tree(environment, make, 0, config)
+            del environment.start
+            if check is not None:
+                await check(environment, tree)
+        await provider.close()
+        return tree
+
+    tree = asyncio.run(play())
+    assert len(started) == 1
+    assert all(policy.closed for policy in made)
+    return tree
+
+
+def actions(tree, leaf):
+    return [step.action for node in tree.path(leaf) for step in tree.nodes[node].steps]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        TreeConfig(leaves=16, width=4, at=BranchAt.STEPS),
+        TreeConfig(leaves=9, width=3, at=BranchAt.STEPS, steps=(1, 3)),
+        TreeConfig(leaves=12, width=2, at=BranchAt.SURPRISE, surprise=1.5),
+        TreeConfig(leaves=6, width=2, at=BranchAt.FAILURE),
+    ],
+)
+def test_each_leaf_scores_what_its_actions_score_alone(shop, config):
+    async def check(environment, tree):
+        for leaf in tree.leaves:
+            episode = await environment.start(0)
+            async with episode:
+                last = None
+                for action in actions(tree, leaf):
+                    last = await episode.step(action)
+                verdict = last.verdict if last and last.verdict else await episode.finish()
+            told = tree.nodes[leaf].result.verdict
+            assert (told.status, told.score) == (verdict.status, verdict.score)
+
+    tree = grown(config, check=check)
+    assert 2 <= len(tree.leaves) <= config.leaves
+    assert len({tuple(map(repr, actions(tree, leaf))) for leaf in tree.leaves}) > 1
+    inner = {node.parent for node in tree.nodes}
+    assert set(tree.leaves) == set(range(len(tree.nodes))) - inner
+
+
+def test_the_shape_depends_on_the_names_only(shop):
+    config = TreeConfig(leaves=16, width=3, at=BranchAt.STEPS)
+
+    def shape(tree):
+        return sorted(repr(actions(tree, leaf)) for leaf in tree.leaves)
+
+    assert shape(grown(config)) == shape(grown(config))
+
+
+def test_equal_calls_get_no_fork(shop):
+    def one_call(name):
+        return Drawing(name, weights=(0, 0, 0, 1, 0))
+
+    tree = grown(TreeConfig(leaves=8, width=3, at=BranchAt.STEPS), one_call)
+    assert (len(tree.leaves), tree.forks) == (1, 0)
+    assert tree.alike > 8
+
+
+def test_sixty_four_leaves_execute_each_step_once(shop):
+    tree = grown(TreeConfig(leaves=64, width=4, at=BranchAt.STEPS))
+    assert len(tree.leaves) > 30
+    distinct = sum(len(node.steps) for node in tree.nodes)
+    alone = sum(len(actions(tree, leaf)) for leaf in tree.leaves)
+    assert distinct < 0.7 * alone
+    assert tree.forks == len(tree.leaves) - 1
+
+
+def test_a_failure_is_begun_anew_with_the_reflection(shop):
+    read = []
+
+    def failing_first(name):
+        return Drawing(name, weights=(0, 0, 1, 0, 0) if name == "0" else (0, 1, 0, 0, 1), read=read)
+
+    config = TreeConfig(leaves=3, width=3, at=BranchAt.FAILURE, reflection="That order is unknown.")
+    tree = grown(config, failing_first)
+    assert len(tree.leaves) == 3
+    assert tree.nodes[0].steps == []
+    assert [text.endswith("That order is unknown.") for text in read].count(True) == 2
+    first = tree.nodes[tree.leaves[0]].steps[0]
+    assert first.action == CALLS[FAILING]
+
+
+def test_a_policy_that_fails_is_a_leaf_that_is_judged(shop):
+    class Failing(Drawing):
+        async def act(self, observation, tools, history):
+            if self.random.random() < 0.4:
+                raise PolicyError("prose")
+            return await super().act(observation, tools, history)
+
+    tree = grown(TreeConfig(leaves=8, width=3, at=BranchAt.STEPS), Failing)
+    results = [tree.nodes[leaf].result for leaf in tree.leaves]
+    assert any("prose" in result.error for result in results)
+    assert all(result.verdict.scored for result in results)
+
+
+def test_what_leaves_share_is_trained_once_with_the_value_of_its_fork(shop):
+    async def play():
+        provider = NoSandboxProvider()
+        async with Environment(load_built("demo/refund-v1"), provider) as environment:
+            rollouts = Rollouts(
+                {"demo/refund-v1": environment},
+                lambda _, name: Drawing(name),
+                jobs=4,
+                tree=TreeConfig(leaves=8, width=2, at=BranchAt.STEPS, steps=(1, 2, 3)),
+            )
+            group = await rollouts.group(Assignment(0, "demo/refund-v1", 0, 2))
+        await provider.close()
+        return group
+
+    group = asyncio.run(play())
+    assert not group.missing
+    rewards = [float(n % 3 == 0) for n in range(len(group.trajectories))]
+    batch = build_batch([group], rewards, Advantage.TREE)
+    distinct = {
+        (node, n) for trajectory in group.trajectories for n, node in enumerate(trajectory.nodes)
+    }
+    assert int(batch.mask.sum()) == len(distinct)
+    assert sum(trajectory.length for trajectory in group.trajectories) > len(distinct)
+    assert len(set(batch.advantages[batch.mask].tolist())) > 2
+    # The roots are compared with each other, so what they did first has the gain of their trees.
+    second = group.parents.index(-1, 1)
+    values = [
+        np.mean(
+            [
+                reward
+                for reward, each in zip(rewards, group.trajectories, strict=True)
+                if (each.leaf >= second) is later
+            ]
+        )
+        for later in (False, True)
+    ]
+    first = batch.advantages[batch.mask][0]
+    assert first == pytest.approx(values[0] - values[1], abs=1e-5)
+
+
+def test_surprise_is_the_mean_negative_log_probability():
+    trace = TokenTrace(None, np.array([1, 2], np.int32), np.array([-1.0, -3.0], np.float32), None)
+    decision = Decision(CALLS[0], generations=(Generation(trace, "stop", "0", {}),))
+    assert surprise(decision) == 2.0
+    assert surprise(Decision(CALLS[0])) == 0.0
