@@ -328,7 +328,7 @@ def _with_services(files: str, services: ServicesSeen) -> str:
 def _words(rubric: Rubric, *, judged: bool) -> Words:
     """Return whether a judge read the messages; empty if the rubric is not about messages."""
     reads = any(leaf.use.startswith(MESSAGES) for leaf in rubric.leaves())
-    if not reads and not any(place.checkpoint.only_if_judged for place in rubric.places()):
+    if not reads and not any(place.checkpoint.only_if_judged for place in rubric.placed()):
         return ""
     return "judged" if judged else "not judged"
 

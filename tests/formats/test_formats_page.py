@@ -141,6 +141,13 @@ def test_a_broken_folder_says_what_is_wrong(tmp_path):
         find_task("./broken")
 
 
+def test_an_installed_format_is_listed():
+    listed = [line.split()[0] for line in run("agentgym list formats")[1].splitlines()[1:]]
+    assert listed == ["harbor", "puzzle", "tau2", "terminal-bench"]
+    with pytest.raises(NotFoundError, match="no task format named 'puzle'; did you mean 'puzzle'"):
+        run("agentgym list formats puzle")
+
+
 def test_two_formats_that_claim_a_folder_are_named(tmp_path):
     folder = write_puzzle(tmp_path / "both")
     (folder / "task.yaml").write_text("instruction: x\n")
