@@ -54,7 +54,7 @@ UNTOUCHED_S = 30.0
 """Time limit in seconds for a second run of a broken check, in the untouched world."""
 _COMMANDS_SHARE = 0.9
 _SLACK_S = 60.0
-_UNWATCHED = CheckResult(CheckStatus.ERROR, "nobody looked at this milestone after every step")
+_UNWATCHED = CheckResult(CheckStatus.ERROR, "this milestone was not checked after every step")
 
 _rooms_opened: dict[str, int] = {}
 """Number of rooms that the last grading in this process opened, by version of the verifier."""
