@@ -26,15 +26,18 @@ async def serve_stdio(adapter: McpAdapter, ending: asyncio.Event) -> None:
         adapter: Serves the sessions.
         ending: Event that ends the server earlier, or cuts the last call short.
     """
-    serving = asyncio.create_task(over_stdio(adapter.server))
+    parting = asyncio.Event()
+    serving = asyncio.create_task(over_stdio(adapter.server, parting))
     waiting = asyncio.create_task(ending.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    left = serving.done()
+    # A client that closes its end and terminates the server at once has left by itself.
+    came_to_end = serving.done()
+    left = came_to_end or parting.is_set()
     await (adapter.leave_stdio(ending) if left else adapter.stop())
     for task in (serving, waiting):
         task.cancel()
     await asyncio.gather(serving, waiting, return_exceptions=True)
-    if left:
+    if came_to_end:
         serving.result()
 
 

@@ -210,7 +210,7 @@ async def test_a_signal_after_the_client_has_left_cuts_its_last_call_short(store
     config, began, _ = slow_world(store)
     ending = asyncio.Event()
 
-    async def leave_in_a_call(server):
+    async def leave_in_a_call(server, parting):
         await began.wait()
         asyncio.get_running_loop().call_later(0.1, ending.set)
 
