@@ -105,7 +105,7 @@ class Throughput:
             return "the event loop's thread"
         if self.machine_share >= _BUSY:
             shared = self.processor_share < _BUSY * self.machine_share
-            return "the processors" + (", which other programs use too" if shared else "")
+            return "the processors" + (", shared with other programs" if shared else "")
         phase = max(self.share, key=lambda name: self.share[name])
         return f"waiting, most of it in {phase!r}"
 
@@ -168,7 +168,8 @@ class Throughputs:
         console.print("\nProcessors and bottleneck, with a pool, by jobs:")
         table = Table("jobs", box=None, pad_edge=False, header_style="dim")
         for heading in ("machine", "episodes", "loop's thread", "loop is late by", "bottleneck"):
-            table.add_column(heading, justify="right" if heading != "bottleneck" else "left")
+            is_name = heading == "bottleneck"
+            table.add_column(heading, justify="left" if is_name else "right", no_wrap=is_name)
         for jobs, one in pooled.items():
             used = (one.machine_share, one.processor_share, one.loop_share)
             shares = (f"{share:.0%}" for share in used)

@@ -50,7 +50,7 @@ async def test_a_blocked_loop_is_late():
     [
         (0.99, 0.95, 10_000.0, "the event loop's thread"),
         (0.99, 0.3, 10_000.0, "the processors"),
-        (0.99, 0.3, 0.0, "the processors, which other programs use too"),
+        (0.99, 0.3, 0.0, "the processors, shared with other programs"),
         (0.5, 0.3, 0.0, "waiting, most of it in 'seal'"),
     ],
 )
