@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from agentgym.env.episode import Transition
+from agentgym.env.transition import Transition
 from agentgym.records import (
     Action,
     Audit,

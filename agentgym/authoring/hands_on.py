@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 
 from agentgym.env.environment import Environment
-from agentgym.env.episode import Episode, Transition
+from agentgym.env.episode import Episode
+from agentgym.env.transition import Transition
 from agentgym.errors import SandboxEndedError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Action, Observation, Verdict

@@ -1,8 +1,8 @@
 """`agentgym bench pool`: episodes a minute by number of jobs, and where their time goes.
 
 It runs whole evaluations of a small task with a scripted agent, alternately without and with a
-pool. The agent needs no time to think, so the machine and the engine are measured. What limits the
-rate is named: the processors, the event loop's thread, or a phase that waits.
+pool. The agent needs no time to think, so the machine and the engine are measured. The bottleneck
+is the loop's thread, the processors, or the phase that waits longest.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from agentgym.bench.processor import LoopWatch, family_s
 from agentgym.bench.spans import Spans
 from agentgym.env import ending, environment
 from agentgym.env.episode import Episode
+from agentgym.env.keeping import StateKeeping
+from agentgym.env.recording import EpisodeRecording
 from agentgym.errors import SandboxError
 from agentgym.eval import evaluate as evaluation
 from agentgym.eval.progress import LineProgress
 from agentgym.eval.settings import Settings
-from agentgym.record.recorder import Recorder
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.sandbox.pool import PooledProvider
 from agentgym.sandbox.watchdog import WatchedSandbox
@@ -53,7 +54,7 @@ _FILES = {
 }
 PHASES = (
     *("prepare", "hand-out", "open shell", "steps", "audit", "seal", "compare", "grade"),
-    *("record", "close", "engine"),
+    *("keep", "record", "close", "engine"),
 )
 
 
@@ -69,6 +70,8 @@ class Throughput:
         cpu_s: Processor time of all episodes, in seconds: of this process and of every process
             that it started, sandboxes and workers included.
         hits: Share of sandboxes that were ready when they were requested.
+        machine_share: Share of the wall time in which this machine's processors were busy, also
+            with other programs.
         loop_share: Share of the wall time in which the event loop's thread used a processor.
         loop_late_ms: Lateness of the loop's timers, 99th percentile, in milliseconds.
         share: Phase to its share of the episodes' time; the shares add up to 1.
@@ -80,6 +83,7 @@ class Throughput:
     wall_s: float
     cpu_s: float
     hits: float
+    machine_share: float
     loop_share: float
     loop_late_ms: float
     share: dict[str, float]
@@ -96,11 +100,12 @@ class Throughput:
 
     @property
     def bottleneck(self) -> str:
-        """What limits the rate."""
+        """The part that limits the rate."""
         if self.loop_share >= _BUSY:
             return "the event loop's thread"
-        if self.processor_share >= _BUSY:
-            return "the processors"
+        if self.machine_share >= _BUSY:
+            shared = self.processor_share < _BUSY * self.machine_share
+            return "the processors" + (", shared with other programs" if shared else "")
         phase = max(self.share, key=lambda name: self.share[name])
         return f"waiting, most of it in {phase!r}"
 
@@ -129,6 +134,7 @@ class Throughputs:
             found[f"{key}.episodes_per_min"] = round(one.per_minute, 1)
             found[f"{key}.cpu_ms"] = round(1000 * one.cpu_s / one.episodes, 2)
             found[f"{key}.hits"] = round(one.hits, 4)
+            found[f"{key}.machine_share"] = round(one.machine_share, 4)
             found[f"{key}.processor_share"] = round(one.processor_share, 4)
             found[f"{key}.loop_share"] = round(one.loop_share, 4)
             found[f"{key}.loop_late_ms"] = round(one.loop_late_ms, 2)
@@ -159,12 +165,14 @@ class Throughputs:
         for phase in PHASES:
             table.add_row(phase, *(f"{one.share[phase]:.0%}" for one in pooled.values()))
         console.print(table)
-        console.print("\nWhat limits the rate, with a pool, by jobs:")
+        console.print("\nProcessors and bottleneck, with a pool, by jobs:")
         table = Table("jobs", box=None, pad_edge=False, header_style="dim")
-        for heading in ("processors", "loop's thread", "loop is late by", "bottleneck"):
-            table.add_column(heading, justify="right" if heading != "bottleneck" else "left")
+        for heading in ("machine", "episodes", "loop's thread", "loop is late by", "bottleneck"):
+            is_name = heading == "bottleneck"
+            table.add_column(heading, justify="left" if is_name else "right", no_wrap=is_name)
         for jobs, one in pooled.items():
-            shares = (f"{one.processor_share:.0%}", f"{one.loop_share:.0%}")
+            used = (one.machine_share, one.processor_share, one.loop_share)
+            shares = (f"{share:.0%}" for share in used)
             table.add_row(str(jobs), *shares, f"{one.loop_late_ms:.0f} ms", one.bottleneck)
         console.print(table)
 
@@ -241,7 +249,7 @@ async def _evaluated(
             wall_s, cpu_s = time.perf_counter() - started, family_s() - used_s
             failed = [row for row in store.episodes() if not (row.verdict and row.verdict.outcome)]
         finally:
-            loop_share = watch.stop()
+            watch.stop()
             spans.stop()
             store.close()
     if failed:
@@ -252,7 +260,8 @@ async def _evaluated(
     share = {phase: spans.spent_s[phase] / total_s for phase in PHASES}
     hits = did.hits / (did.hits + did.misses)
     late_ms = watch.late_ms(_LATE_SHARE)
-    return Throughput(jobs, pool, episodes, wall_s, cpu_s, hits, loop_share, late_ms, share)
+    busy = watch.machine_share, watch.share
+    return Throughput(jobs, pool, episodes, wall_s, cpu_s, hits, *busy, late_ms, share)
 
 
 def _phases() -> Spans:
@@ -269,6 +278,6 @@ def _phases() -> Spans:
     spans.watch(ShellSurface, "call", "steps")
     spans.watch(WatchedSandbox, "audit", "audit")
     spans.watch(WatchedSandbox, "seal", "seal")
-    spans.watch(RunStore, "begin", "record")
-    spans.watch(Recorder, "step finish", "record")
+    spans.watch(EpisodeRecording, "begin note take_steps finish", "record")
+    spans.watch(StateKeeping, "__call__", "keep")
     return spans

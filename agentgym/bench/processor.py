@@ -44,15 +44,26 @@ def family_s(proc: Path = Path("/proc"), own: int | None = None) -> float:
     return ticks / _TICKS
 
 
+def machine_ticks(stat: Path = Path("/proc/stat")) -> tuple[int, int]:
+    """Return the busy and all ticks of this machine's processors since its start (proc_stat(5))."""
+    ticks = list(map(int, stat.read_text().split(maxsplit=9)[1:9]))
+    idle = ticks[3] + ticks[4]
+    return sum(ticks) - idle, sum(ticks)
+
+
 class LoopWatch:
     """Measures how busy the running event loop is; made and stopped on its own thread.
 
     Attributes:
         late_s: Seconds by which each of its timers was late.
+        share: Share of the time in which the loop's thread used a processor; set by `stop`.
+        machine_share: Share of the time in which this machine's processors were busy; likewise.
     """
 
     def __init__(self) -> None:
         self.late_s: list[float] = []
+        self.share = self.machine_share = 0.0
+        self._ticks = machine_ticks()
         self._loop = asyncio.get_running_loop()
         self._busy_s, self._began_s = time.thread_time(), time.perf_counter()
         self._due_s = self._loop.time() + _SAMPLE_S
@@ -64,11 +75,13 @@ class LoopWatch:
         self._due_s = now + _SAMPLE_S
         self._timer = self._loop.call_at(self._due_s, self._sample)
 
-    def stop(self) -> float:
-        """Stop, and return the share of the time in which the loop's thread used a processor."""
+    def stop(self) -> None:
+        """Stop and set the shares."""
         self._timer.cancel()
         busy_s = time.thread_time() - self._busy_s
-        return busy_s / (time.perf_counter() - self._began_s)
+        self.share = busy_s / (time.perf_counter() - self._began_s)
+        busy, every = (now - then for now, then in zip(machine_ticks(), self._ticks, strict=True))
+        self.machine_share = busy / max(1, every)
 
     def late_ms(self, share: float) -> float:
         """Return the lateness that a share of the timers did not exceed, in milliseconds."""

@@ -37,7 +37,7 @@ _HELP = """\
 :instruction       the instruction that the agent gets
 :tools [GLOB]      the tools that can be called, with arguments
 :solution          play the task's solution
-:reset             begin anew
+:reset             start again
 :submit [ANSWER]   end the episode, as the agent would
 :quit              end the session; shows the final verdict
 TOOL {"name": …}   call a tool with its arguments as JSON"""
@@ -66,7 +66,7 @@ class Session:
                 if self._obey(line.strip()):
                     break
             except KeyboardInterrupt:
-                self._say("interrupted; :reset begins anew")
+                self._say("interrupted; :reset starts again")
         show_verdict(self._console, portal().run(self._attempt.finish()), title="final verdict")
 
     def _begin(self) -> None:

@@ -17,8 +17,16 @@ KINDS = {
     "sandboxes": "sandbox",
     "agents": "agent",
     "surfaces": "surface",
+    "formats": "task format",
 }
 """Kinds that can be listed, with the noun for one of them."""
+
+_ENTRY_POINTS = {
+    "sandboxes": "agentgym.sandboxes",
+    "agents": "agentgym.agents",
+    "surfaces": "agentgym.surfaces",
+    "formats": "agentgym.task_formats",
+}
 
 OWN_AGENTS = (
     "an agent of your own: --agent ./FILE.py:CLASS or --agent python:MODULE:CLASS; "
@@ -32,7 +40,7 @@ def list_catalogue(
         str | None, typer.Argument(metavar="PATTERN", help="A name or a glob like '*git*'.")
     ] = None,
 ) -> None:
-    """List tasks, environments, check packs, sandboxes, agents or surfaces."""
+    """List tasks, environments, check packs, sandboxes, agents, surfaces or task formats."""
     from rich.table import Table
 
     from agentgym.cli.console import stderr_console, stdout_console
@@ -71,8 +79,8 @@ def _others(kind: str, pattern: str | None) -> Iterator[tuple[str, ...]]:
     from agentgym import catalogue, plugins
 
     found: list[tuple[str, str]] = []
-    if kind in ("sandboxes", "agents", "surfaces"):
-        found += [(name, "entry point") for name in plugins.names(f"agentgym.{kind}")]
+    if kind in _ENTRY_POINTS:
+        found += [(name, "entry point") for name in plugins.names(_ENTRY_POINTS[kind])]
     if kind in ("envs", "verifiers", "sandboxes"):
         folders = catalogue.folders(cast(Literal["envs", "verifiers", "sandboxes"], kind))
         found += [(name, str(path)) for name, path in folders.items()]

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -20,6 +20,7 @@ from agentgym.env.ending import EndedEpisode
 from agentgym.env.first_observation import first_observation, with_lines
 from agentgym.env.parts import EpisodeParts, fork_parts, make_parts
 from agentgym.env.survival import survived
+from agentgym.env.transition import Transition
 from agentgym.errors import (
     ActionError,
     SandboxDiedError,
@@ -55,25 +56,6 @@ if TYPE_CHECKING:
     from agentgym.env.recording import EpisodeRecording
 
 OnEnd = Callable[[EndedEpisode, Verdict], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """The result of a step.
-
-    Attributes:
-        observation: The agent's observation.
-        reward: Score of the verdict on the last step, else 0.
-        terminated: Whether the agent ended the episode, or its sandbox ended under it.
-        truncated: Whether the step limit ended the episode.
-        verdict: The verdict, None until the episode is over.
-    """
-
-    observation: Observation
-    reward: float = 0.0
-    terminated: bool = False
-    truncated: bool = False
-    verdict: Verdict | None = None
 
 
 class Episode:

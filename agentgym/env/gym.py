@@ -26,8 +26,9 @@ from agentgym.surfaces.schemas import ToolForm, tool_schemas
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
-    from agentgym.env.episode import Episode, Transition
+    from agentgym.env.episode import Episode
     from agentgym.env.gym_recording import GymRecording
+    from agentgym.env.transition import Transition
 
 _SEEDS: Final = 2**31
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentgym import catalogue
 from agentgym.env.environment import Environment
-from agentgym.env.episode import Episode, Transition
+from agentgym.env.episode import Episode
 from agentgym.env.kept_states import KeptStates
 from agentgym.env.labels import Labels, check_name
 from agentgym.env.outcome import Ending, abandoned, failed
@@ -18,6 +18,7 @@ from agentgym.env.portal import portal
 from agentgym.env.recorded_run import Player, RecordedRun, recorded_runs
 from agentgym.env.recording import EpisodeRecording, record_end
 from agentgym.env.resolved_task import image_fallbacks
+from agentgym.env.transition import Transition
 from agentgym.errors import ConfigError, RecordError
 from agentgym.records import Capability
 from agentgym.verify.judge.judged_checks import judged_checks

@@ -25,9 +25,10 @@ from agentgym.records import Observation
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
-    from agentgym.env.episode import Episode, Transition
+    from agentgym.env.episode import Episode
     from agentgym.env.gym_recording import GymRecording
     from agentgym.env.lookahead import LookAhead
+    from agentgym.env.transition import Transition
 
 T = TypeVar("T")
 

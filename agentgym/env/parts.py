@@ -7,9 +7,10 @@ UnsupportedError that names it.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from agentgym.env.control import MESSAGE_USER
@@ -17,6 +18,7 @@ from agentgym.env.conversation import Conversation
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import with_services
 from agentgym.env.hosting import STARTS, prepare_services
+from agentgym.env.resolved_task import sandbox_recipe
 from agentgym.env.rules import GuardedRules, open_rules
 from agentgym.errors import SandboxError
 from agentgym.protocols import (
@@ -27,7 +29,7 @@ from agentgym.protocols import (
     Surface,
     UserWorld,
 )
-from agentgym.records import Action, Audit, Observation
+from agentgym.records import Action, Audit, Observation, Recipe, TaskSandbox
 from agentgym.services.backend import Backend
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
@@ -209,12 +211,26 @@ def _context(
         provider=environment.provider,
         recipe=environment.recipe,
         untouched=_untouched(environment, prepared),
+        recipe_of=functools.partial(_recipe_of, environment),
         seed=instance.seed,
         offline=environment.offline,
         judge=environment.judge,
         services=backend,
         tests_s=foreign.tests_s,
     )
+
+
+def _recipe_of(environment: Environment, sandbox: TaskSandbox) -> Recipe:
+    """Return the recipe of another sandbox of the task.
+
+    Raises:
+        SandboxError: The Dockerfile uses an unsupported feature.
+    """
+    recipe = sandbox_recipe(sandbox, f"{environment.recipe.name}, another")
+    if environment.offline:
+        recipe = replace(recipe, network="none", allow=())
+    lasting_s = environment.recipe.limits.wall_s
+    return replace(recipe, limits=replace(recipe.limits, wall_s=lasting_s))
 
 
 async def fork_parts(parts: EpisodeParts) -> EpisodeParts:

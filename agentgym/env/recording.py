@@ -7,9 +7,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
-from agentgym.env.episode import Episode, Transition
+from agentgym.env.episode import Episode
 from agentgym.env.keeping import StateKeeping
 from agentgym.env.outcome import Ending, abandoned, failed
+from agentgym.env.transition import Transition
 from agentgym.errors import RecordError
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Generation, TokenUsage, Verdict

@@ -16,7 +16,7 @@ from agentgym.env.environment import Environment
 from agentgym.env.recording import end_abandoned
 from agentgym.errors import ConfigError, NotFoundError, SandboxError
 from agentgym.eval.plan import check, holds_run, listed, with_company
-from agentgym.eval.requirements import build_images_of
+from agentgym.eval.requirements import build_images_of, used_fallbacks
 from agentgym.eval.settings import Settings, read_settings
 from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
@@ -92,7 +92,14 @@ def open_run(folder: Path, settings: Settings) -> RunStore:
         return RunStore.create(folder, asdict(settings), [])
     store = RunStore.open(folder, readonly=False)
     kept = read_settings(store)
-    if replace(kept, agentgym=settings.agentgym, started=settings.started) == settings:
+    # These say when and with what it was recorded; the others are options.
+    same = replace(
+        settings,
+        agentgym=kept.agentgym,
+        started=kept.started,
+        image_fallbacks=kept.image_fallbacks,
+    )
+    if kept == same:
         # The run has one writer, so what is not over was played by a process that was killed.
         end_abandoned(store, lambda row: True)
         return store
@@ -122,6 +129,8 @@ async def open_environments(
     tasks = {name: find_task(name) for name in settings.tasks}
     if failed := build_images_of(tasks.values(), tell):
         raise SandboxError("\n".join(failed.values()))
+    if used := used_fallbacks(settings.tasks):
+        store.amend("image_fallbacks", {**settings.image_fallbacks, **used})
     judge = open_judge(settings.judge) if settings.judge else None
     async with AsyncExitStack() as closing:
         provider: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()

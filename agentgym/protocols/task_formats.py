@@ -28,6 +28,8 @@ class EpisodeContext:
         recipe: Recipe of the episode's sandbox.
         untouched: Starts a sandbox like the episode's, in which no agent has acted. The caller
             closes it.
+        recipe_of: Returns the recipe of one of the task's other sandboxes, for `provider.start`:
+            it lives as long as the episode's, and has no network if none is allowed. Reads files.
         seed: Seed of the episode.
         offline: Whether no sandbox may have a network, whatever the task allows.
         judge: Judge that the caller chose; None for the judge that AGENTGYM_JUDGE names.
@@ -39,6 +41,7 @@ class EpisodeContext:
     provider: SandboxProvider
     recipe: Recipe
     untouched: Callable[[], Awaitable[Sandbox]]
+    recipe_of: Callable[[TaskSandbox], Recipe]
     seed: int
     offline: bool = False
     judge: Judge | None = None

@@ -16,6 +16,7 @@ from agentgym.records import Briefing, Decision, Observation
 from agentgym.records.bounds import bounded_decision, flaw_of_decision
 from agentgym.rollout.blame import blame
 from agentgym.task.reference_actions import oracle
+from agentgym.threads import to_thread
 
 CLOSE_S = 10.0
 """Longest time for an agent to close its connections, in seconds."""
@@ -53,12 +54,13 @@ class Policy:
             TaskError: The reference actions are broken.
         """
         environment, instance = self._episode.environment, self._episode.instance
+        reference = await to_thread(oracle, instance) if is_privileged(self._agent) else ()
         briefing = Briefing(
             task=environment.task.id,
             instruction=instance.instruction,
             seed=instance.seed,
             max_steps=environment.max_steps,
-            reference_actions=oracle(instance) if is_privileged(self._agent) else (),
+            reference_actions=reference,
         )
         await self._bounded(lambda: self._agent.start(briefing))
 

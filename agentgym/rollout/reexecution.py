@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agentgym.env.episode import Episode, Transition
+from agentgym.env.episode import Episode
+from agentgym.env.transition import Transition
 from agentgym.record import codec
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.record.volatile.masking import Masking, command_of

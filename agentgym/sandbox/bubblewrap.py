@@ -14,7 +14,7 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import SandboxError, UnsupportedError
 from agentgym.protocols import FileTree
-from agentgym.records import Bounds, Capability, Change, ChangeKind, Problem, Recipe, Snapshot
+from agentgym.records import Bounds, Capability, Change, Problem, Recipe, Snapshot
 from agentgym.sandbox import launch
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.fork_server import ForkServer
@@ -83,8 +83,7 @@ class BubblewrapProvider:
     async def compare(self, before: Snapshot, after: Snapshot) -> Sequence[Change]:
         """List what changed from one snapshot to another."""
         store = await self._ready()
-        found = await to_thread(store.changes, self._own(before), self._own(after))
-        return [Change(path, ChangeKind(kind)) for path, kind in found]
+        return await to_thread(store.changes, self._own(before), self._own(after))
 
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
         """Return the difference of a snapshot to the one it came from, as an archive."""

@@ -15,6 +15,7 @@ from agentgym import catalogue
 from agentgym.errors import AgentGymError, SandboxError
 from agentgym.protocols import FileTree
 from agentgym.records import Bounds, Capability, Change, Problem, Recipe, Snapshot
+from agentgym.sandbox.docker_bases import is_over
 from agentgym.sandbox.docker_engine import Engine, sdk_problems
 from agentgym.sandbox.docker_guest import DockerSandbox
 from agentgym.sandbox.docker_store import ImageStore
@@ -100,7 +101,7 @@ class DockerProvider:
     async def find(self, key: str) -> Snapshot | None:
         """Return the snapshot that was kept under a key, if it is still whole."""
         store = await self._ready()
-        image = await to_thread(store.find, key)
+        image = await to_thread(store.named.find, key)
         return Snapshot(self.name, (image,)) if image is not None else None
 
     async def keep(self, key: str, snapshot: Snapshot) -> Snapshot:
@@ -125,7 +126,7 @@ class DockerProvider:
             How many bytes that freed.
         """
         store = await self._ready()
-        return await to_thread(store.prune, keep)
+        return await to_thread(store.named.prune, keep)
 
     async def close(self) -> None:
         """Close every sandbox that is still open and drop what was not kept."""
@@ -167,7 +168,7 @@ class DockerProvider:
             return recipe, own or store.base()
         image = built(recipe)
         base = store.root(image)
-        if own is not None and not store.is_over(own, base):
+        if own is not None and not is_over(store.engine, own, base):
             raise other_root(recipe)
         return with_image(recipe, image), own or base
 

@@ -25,8 +25,9 @@ from agentgym.protocols import FileTree
 from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import kills, memory_group
+from agentgym.sandbox.docker_bases import host_folders, is_over_host
 from agentgym.sandbox.docker_layer import Allowance, add_file, reached, uncover
-from agentgym.sandbox.docker_store import ImageStore, host_folders, is_over_host
+from agentgym.sandbox.docker_store import ImageStore
 from agentgym.sandbox.hidden import hidden_folders
 from agentgym.sandbox.layer_changes import compare
 from agentgym.sandbox.layer_size import size as size_of

@@ -20,6 +20,7 @@ import select
 import sys
 
 from agentgym.sandbox import confine, supervisor, syscalls
+from agentgym.sandbox.inside.messages import to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _complain(channel: int, error: BaseException) -> None:
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, OSError):
         reason = f"{error.filename or 'a system call'}: {error.strerror}"
-    head = supervisor.to_json({"id": 0, "error": reason}).encode()
+    head = to_json({"id": 0, "error": reason}).encode()
     # The host may have stopped waiting.
     with contextlib.suppress(OSError):
         os.write(channel, len(head).to_bytes(4, "big") + bytes(4) + head)

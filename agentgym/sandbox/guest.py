@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agentgym.errors import SandboxDiedError, SandboxError
 from agentgym.protocols import FileTree
-from agentgym.records import Change, ChangeKind, Recipe, Snapshot, Usage
+from agentgym.records import Change, Recipe, Snapshot, Usage
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.control_group import ControlGroup
 from agentgym.sandbox.fork_server import ForkServer
@@ -303,5 +303,4 @@ class BubblewrapSandbox(Supervised):
         after = self._live
         # The tree reads by path: a moving guest could lead it out of the layers, or to a FIFO.
         async with self._frozen():
-            found = await to_thread(self._store.changes, before, after)
-        return [Change(path, ChangeKind(kind)) for path, kind in found]
+            return await to_thread(self._store.changes, before, after)

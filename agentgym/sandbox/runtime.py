@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import pkgutil
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from pathlib import Path
 from agentgym import catalogue
 from agentgym.errors import SandboxError
 from agentgym.records import Problem
-from agentgym.sandbox import confine, forking, supervisor, syscalls
+from agentgym.sandbox import confine, forking, inside, supervisor, syscalls
 from agentgym.sandbox.layer_size import size
 
 RUNTIME = "/run/agentgym/runtime"
@@ -32,8 +33,15 @@ ENVIRONMENT = {"LC_ALL": "C"}
 _SYSTEM_PYTHON = "/usr/bin/python3"
 _OPTIONS = ("-I", "-S", "-B")
 _DEADLINE_S = 60.0
-# The modules of agentgym that run there.
-_OURS = tuple(str(module.__file__) for module in (supervisor, syscalls, confine, forking))
+# The modules of agentgym that run there, by their files.
+_OURS = {
+    str(module.__file__): module.__name__ for module in (supervisor, syscalls, confine, forking)
+}
+_OURS |= {
+    os.path.join(folder, f"{name}.py"): f"{inside.__name__}.{name}"
+    for folder in inside.__path__
+    for _, name, _ in pkgutil.iter_modules([folder])
+}
 # glibc loads the libraries that this file names into every program, and a guest may write it. The
 # loader gets a name of the same length that never exists.
 _PRELOAD = (b"/etc/ld.so.preload\0", b"/proc/self/nothing\0")
@@ -41,8 +49,7 @@ _PRELOAD = (b"/etc/ld.so.preload\0", b"/proc/self/nothing\0")
 # The copied Python itself runs this, because only that Python knows its required modules.
 _TAKE_APART = """
 import sys
-target, count, *names = sys.argv[1:]
-ours, names = names[:int(count)], names[int(count):]
+target, ours, *names = sys.argv[1:]
 for name in names:
     __import__(name)
 loaded = {name: getattr(sys.modules[name], "__spec__", None) for name in sys.modules}
@@ -67,12 +74,13 @@ def place(name):
     path = os.path.join(library, *name.split("."))
     os.makedirs(os.path.dirname(path), exist_ok=True)
     return path + ".pyc"
-for source in ours:
-    name = os.path.basename(source)[:-3]
-    sources["agentgym.sandbox." + name] = source
-    # By this name it can be started.
-    link = os.path.relpath(place("agentgym.sandbox." + name), target)
-    os.symlink(link, os.path.join(target, name + ".pyc"))
+for source, name in json.loads(ours).items():
+    sources[name] = source
+    above, _, last = name.rpartition(".")
+    if above == "agentgym.sandbox":
+        # By this name it can be started.
+        link = os.path.relpath(place(name), target)
+        os.symlink(link, os.path.join(target, last + ".pyc"))
 for name, source in sources.items():
     py_compile.compile(source, place(name), name, doraise=True)
 for name, code in codes.items():
@@ -246,8 +254,8 @@ def _link_or_copy(source: str, target: str) -> None:
 def _assemble(python: Path, layer: Path) -> None:
     fresh = layer.with_name(f".{layer.name}")
     draft, names = _inside(fresh), _imports()
-    ours = (str(len(_OURS)), *_OURS)
-    said = _run([str(python), *_OPTIONS, "-c", _TAKE_APART, draft, *ours, *names])
+    ours = json.dumps(_OURS)
+    said = _run([str(python), *_OPTIONS, "-c", _TAKE_APART, draft, ours, *names])
     extension_folder, extensions = json.loads(said)
     for folder in ("bin", "shared"):
         (draft / folder).mkdir()

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agentgym.errors import SandboxError
-from agentgym.records import Bounds
+from agentgym.records import Bounds, Change, ChangeKind
 from agentgym.sandbox.access import LayerAccess, layers_bounded
 from agentgym.sandbox.claim import Claim, sweep
 from agentgym.sandbox.control_group import remove_abandoned_groups, remove_groups_of
@@ -139,8 +139,8 @@ class LayerStore:
         base = base_of(layers)
         return (self.copy(layers[: -len(base)]), *base)
 
-    def changes(self, before: Sequence[str], after: Sequence[str]) -> list[tuple[str, str]]:
-        """Return (path, kind of change) of one stack of layers against another.
+    def changes(self, before: Sequence[str], after: Sequence[str]) -> list[Change]:
+        """Return the changes of one stack of layers against another; there may be 100,000.
 
         Raises:
             SandboxLimitError: The changes exceed the budget of a comparison.
@@ -148,7 +148,7 @@ class LayerStore:
         stacks = self.paths(before), self.paths(after)
         with layers_bounded():
             found: list[tuple[str, str]] = self._access.call("changes", *stacks, binds_of(after))
-        return found
+        return [Change(path, ChangeKind(kind)) for path, kind in found]
 
     def size(self, layer: str) -> int:
         """Return the bytes one layer occupies on disk."""

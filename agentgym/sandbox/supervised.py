@@ -1,4 +1,4 @@
-"""The common part of sandboxes with a guest supervisor: commands, shells and files by its channel.
+"""The common part of sandboxes with a guest supervisor: commands and the audit, by its channel.
 
 A provider's sandbox inherits from Supervised, starts the supervisor in its own way, and adds
 lifecycle, limits and state.
@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import posixpath
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from pathlib import Path
 from socket import socket
 from typing import Any
 
 from agentgym.errors import (
-    GuestFileError,
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
@@ -25,25 +21,19 @@ from agentgym.errors import (
     UnsupportedError,
 )
 from agentgym.protocols import FileTree
-from agentgym.records import Audit, ExecResult, Json, Process, Recipe, ShellResult
+from agentgym.records import Audit, ExecResult, Process, Recipe
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.network.handover import accept_connection, accept_listener
 from agentgym.sandbox.network.journal import Journal
 from agentgym.sandbox.network.policy import Policy, proxy_variables
 from agentgym.sandbox.network.proxy import PORT, Proxy
 from agentgym.sandbox.startup import start_service
+from agentgym.sandbox.supervised_shell import REPLY_S, SupervisedShell
+from agentgym.sandbox.transfer import FileTransfer
 from agentgym.sandbox.tree import LiveTree
 from agentgym.sandbox.watch import DiskWatch, Watch
-from agentgym.threads import to_thread
 
-REPLY_S = 30.0
 _CONNECT_S = 10.0
-_CHUNK = 4 * 2**20
-DOWNLOAD_BYTES = 2**30
-DOWNLOAD_ENTRIES = 100_000
-DOWNLOAD_DEPTH = 200
-# Variables that every bash sets for itself.
-_BASH_OWN = (b"_", b"OLDPWD", b"PWD", b"SHLVL")
 _ROOTS_OWN = ("HOME", "USER", "LOGNAME")
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -67,7 +57,7 @@ ENVIRONMENT = {
 _ONE_ID = {"TAR_OPTIONS": "--no-same-owner"}
 
 
-class Supervised:
+class Supervised(FileTransfer):
     """The half of a Sandbox that talks to a supervisor.
 
     Args:
@@ -196,7 +186,7 @@ class Supervised:
             shell=self._shells,
             **self._command(cwd, env, self.recipe.user),
         )
-        return SupervisedShell(self, self._shells, cwd or self.recipe.workdir)
+        return SupervisedShell(self._ask, self._shells, cwd or self.recipe.workdir)
 
     def begin(self) -> None:
         """Count the wall time from now."""
@@ -295,93 +285,6 @@ class Supervised:
         if proxy is not None:
             await proxy.close()
 
-    async def read_file(self, path: str, *, max_bytes: int = 64 * 2**20) -> bytes:
-        """Return a regular file's bytes."""
-        parts: list[bytes] = []
-        position = 0
-        while True:
-            header, body = await self._ask(
-                "read", path=path, offset=position, limit=min(_CHUNK, max_bytes + 1 - position)
-            )
-            if header["size"] > max_bytes:
-                raise GuestFileError(
-                    f"{path}: {header['size']} bytes, over the {max_bytes} allowed"
-                )
-            parts.append(body)
-            position += len(body)
-            # A file of /proc reports size 0; an empty read marks its end.
-            if not body or position == header["size"]:
-                return b"".join(parts)
-
-    async def write_file(self, path: str, data: bytes, *, mode: int | None = None) -> None:
-        """Write a file, making its parents."""
-        view = memoryview(data)
-        position = 0
-        while True:
-            part = bytes(view[position : position + _CHUNK])
-            last = position + len(part) >= len(data)
-            await self._ask("write", part, path=path, offset=position, mode=mode if last else None)
-            position += len(part)
-            if last:
-                return
-
-    async def upload(self, source: Path, target: str) -> None:
-        """Copy a host file or folder to the guest path `target`."""
-        if source.is_symlink():
-            await self._ask("make", path=target, kind="link", target=os.readlink(source))
-        elif source.is_dir():
-            mode = source.stat().st_mode & 0o7777
-            await self._ask("make", path=target, kind="dir", mode=mode | 0o700)
-            for child in await to_thread(_children, source):
-                await self.upload(child, posixpath.join(target, child.name))
-            await self._ask("make", path=target, kind="dir", mode=mode)
-        else:
-            data = await to_thread(source.read_bytes)
-            await self.write_file(target, data, mode=source.stat().st_mode & 0o7777)
-
-    async def download(self, source: str, target: Path) -> None:
-        """Copy a guest file or folder to the host path `target`.
-
-        It copies only regular files and folders. Links are left out, because on the host they
-        would point elsewhere.
-
-        Raises:
-            GuestFileError: The source cannot be read, or exceeds `DOWNLOAD_BYTES`,
-                `DOWNLOAD_ENTRIES` or `DOWNLOAD_DEPTH`: holes in files and nested folders cost a
-                guest nothing.
-        """
-        header, _ = await self._ask("stat", path=source, follow=True)
-        if header["kind"] == "file":
-            await to_thread(_write, target, await self.read_file(source))
-            return
-        if header["kind"] != "dir":
-            raise GuestFileError(f"{source}: is neither a file nor a directory")
-        left, entries = DOWNLOAD_BYTES, 0
-        waiting = [(source, target, 0)]
-        while waiting:
-            folder, place, depth = waiting.pop()
-            await to_thread(_make_folder, place, folder)
-            listing, _ = await self._ask("list", path=folder)
-            found = listing["entries"]
-            entries += len(found)
-            announced = sum(entry["size"] for entry in found.values() if entry["kind"] == "file")
-            if announced > left or entries > DOWNLOAD_ENTRIES or depth > DOWNLOAD_DEPTH:
-                raise GuestFileError(
-                    f"{source}: more than the {DOWNLOAD_BYTES >> 20} MiB in {DOWNLOAD_ENTRIES} "
-                    f"entries, {DOWNLOAD_DEPTH} folders deep, that can be downloaded at once"
-                )
-            for name, entry in found.items():
-                # The names come from the guest; a name must not lead out of the target.
-                if "/" in name or name in ("", ".", ".."):
-                    raise SandboxError(f"{folder}: the guest reports the impossible name {name!r}")
-                path = posixpath.join(folder, name)
-                if entry["kind"] == "dir":
-                    waiting.append((path, place / name, depth + 1))
-                elif entry["kind"] == "file":
-                    data = await self.read_file(path, max_bytes=min(left, 64 * 2**20))
-                    left -= len(data)
-                    await to_thread(_write, place / name, data)
-
     @contextlib.asynccontextmanager
     async def look(self) -> AsyncIterator[FileTree]:
         """Freeze the processes inside, yield the current files, and thaw the processes."""
@@ -418,68 +321,3 @@ class Supervised:
         failed = freezing.exception()
         if failed is None or isinstance(failed, SandboxTimeoutError):
             await self._ask("thaw")
-
-
-def _children(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir())
-
-
-def _write(target: Path, data: bytes) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(data)
-
-
-def _make_folder(place: Path, folder: str) -> None:
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        # A guest can nest deeper than a path can name.
-        raise GuestFileError(f"{folder}: cannot be kept at {place}: {error.strerror}") from None
-
-
-class SupervisedShell:
-    """A Shell over a supervisor's channel."""
-
-    def __init__(self, sandbox: Supervised, number: int, cwd: str) -> None:
-        self._sandbox, self._number, self._cwd = sandbox, number, cwd
-
-    @property
-    def cwd(self) -> str:
-        """Working directory after its last command."""
-        return self._cwd
-
-    async def run(self, command: str, *, timeout_s: float = 60.0) -> ShellResult:
-        """Run a command; at the deadline interrupt it and keep the session."""
-        header, body = await self._sandbox._ask(
-            "shell.run",
-            command.encode("utf-8", "surrogateescape"),
-            timeout_s=timeout_s + REPLY_S,
-            shell=self._number,
-            deadline_s=timeout_s,
-        )
-        self._cwd = header["cwd"]
-        return ShellResult(
-            output=body,
-            exit_code=header["exit_code"],
-            cwd=self._cwd,
-            timed_out=header["timed_out"],
-            restarted=header["restarted"],
-            omitted_bytes=header["omitted"],
-            duration_s=header["duration_s"],
-        )
-
-    async def save(self) -> Mapping[str, Json]:
-        """Return the working directory and the exported variables."""
-        result = await self.run("env -0")
-        pairs = (item.partition(b"=") for item in result.output.split(b"\0") if b"=" in item)
-        exported: dict[str, Json] = {
-            os.fsdecode(name): os.fsdecode(value)
-            for name, _, value in pairs
-            if name not in _BASH_OWN
-        }
-        return {"cwd": result.cwd, "env": exported}
-
-    async def close(self) -> None:
-        """End the session and its foreground command."""
-        with contextlib.suppress(SandboxError):
-            await self._sandbox._ask("shell.close", shell=self._number)

@@ -19,6 +19,10 @@ _LOOK_S = 0.05
 # this time in any case, but measuring takes at most this share of the time.
 _MEASURE_S = 10.0
 _MEASURE_SHARE = 0.05
+# Space that guests may not fill, because judging them takes some. On a small disk it is a share
+# of what was free.
+_RESERVE_BYTES = 256 * 2**20
+_RESERVE_SHARE = 0.25
 
 
 class DiskWatch:
@@ -33,22 +37,28 @@ class DiskWatch:
         # Bytes added to the disk since the beginning, without subtracting freed ones.
         self._taken = 0
         self._due: dict[asyncio.Event, int] = {}
+        self._written: dict[asyncio.Event, Callable[[], int]] = {}
+        self._largest: asyncio.Event | None = None
         self._looking: asyncio.Future[None] | None = None
 
-    async def overrun(self, limit: int, written: Callable[[], int]) -> None:
-        """Return as soon as a sandbox has written more than a limit.
+    async def overrun(self, limit: int, written: Callable[[], int]) -> str:
+        """Return the reason as soon as a sandbox has to end because of what it wrote.
+
+        It has written more than its limit, or it wrote the most while guests filled the disk: the
+        others, and the judging of its own episode, need the rest.
 
         Args:
-            limit: The limit in bytes.
+            limit: The limit in bytes; a small slack is granted.
             written: Returns the bytes that the sandbox wrote; may be slow.
         """
         loop, due = asyncio.get_running_loop(), asyncio.Event()
         # A sandbox begins with an empty upper directory.
         size, pause_s = 0, _MEASURE_S
+        self._written[due] = written
         if self._looking is None:
             self._looking = asyncio.ensure_future(self._look())
         try:
-            while size <= limit:
+            while size <= limit + _SLACK_BYTES and self._largest is not due:
                 # Half of the rest, because freed space may have hidden a part of the writes.
                 self._due[due] = self._taken + max((limit - size) // 2, limit // 16)
                 with contextlib.suppress(TimeoutError):
@@ -58,21 +68,49 @@ class DiskWatch:
                 began_s = loop.time()
                 size = await to_thread(written)
                 pause_s = max(_MEASURE_S, (loop.time() - began_s) / _MEASURE_SHARE)
+            if size > limit + _SLACK_BYTES:
+                return f"it wrote more than its disk limit of {limit // 2**20} MB"
+            told = f"it wrote {size // 2**20} MB, more than any other sandbox"
+            return f"{told}, until the disk of this machine was almost full"
         finally:
             self._due.pop(due, None)
-            if not self._due and self._looking is not None:
+            del self._written[due]
+            if not self._written and self._looking is not None:
                 self._looking.cancel()
                 self._looking = None
 
     async def _look(self) -> None:
-        free = self._free()
+        free, space = self._free(), self._space()
+        reserve = alarm = min(_RESERVE_BYTES, int(space * _RESERVE_SHARE))
         while True:
             await asyncio.sleep(_LOOK_S)
+            space = self._space()
+            if space >= reserve:
+                alarm = reserve
+            elif space < alarm:
+                # What the largest wrote stays until it is judged: the next one has to wait.
+                alarm = space // 2
+                await self._blame(reserve // 4)
             before, free = free, self._free()
             self._taken += max(0, before - free)
             for event, threshold in self._due.items():
                 if self._taken >= threshold:
                     event.set()
+
+    async def _blame(self, least: int) -> None:
+        """Have the sandbox end that wrote the most, unless it is less than a number of bytes."""
+        sizes = {due: await to_thread(written) for due, written in list(self._written.items())}
+        left = {due: size for due, size in sizes.items() if due in self._written}
+        largest = max(left, key=left.__getitem__, default=None)
+        if largest is not None and left[largest] >= least:
+            self._largest = largest
+            largest.set()
+
+    def _space(self) -> int:
+        """Return the bytes, or what entries are worth in bytes, that guests can still write."""
+        room = os.statvfs(self._folder)
+        space = room.f_bavail * room.f_frsize
+        return min(space, room.f_ffree * ENTRY_BYTES) if room.f_files else space
 
     def _free(self) -> int:
         room = os.statvfs(self._folder)
@@ -119,8 +157,7 @@ class Watch:
             self._disk.cancel()
 
     async def _watch_disk(self, limit_mb: int, disk: DiskWatch, written: Callable[[], int]) -> None:
-        await disk.overrun(limit_mb * 2**20 + _SLACK_BYTES, written)
-        self._end(f"it wrote more than its disk limit of {limit_mb} MB")
+        self._end(await disk.overrun(limit_mb * 2**20, written))
 
 
 async def ended(pid: int) -> None:

@@ -6,14 +6,16 @@ transport. Pictures that a result names follow it as image content.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
-from typing import Any
+from typing import Any, cast
 
 from agentgym.installation import missing_extra
 from agentgym.records import Actor, ToolSpec
 from agentgym.services.backend import Backend
 from agentgym.services.functions import Function
+from agentgym.services.stdio import ClientGoneError, Input, Output, standard_streams
 
 try:
     from mcp import types
@@ -59,13 +61,28 @@ def mcp_server(backend: Backend, actor: Actor = "agent", name: str = "agentgym")
 
 async def serve_stdio(backend: Backend, actor: Actor = "agent") -> None:
     """Serve over standard input and output until the input ends."""
-    await over_stdio(mcp_server(backend, actor))
+    await over_stdio(mcp_server(backend, actor), asyncio.Event())
 
 
-async def over_stdio(server: Server[Any]) -> None:
-    """Run any server over standard input and output until the input ends."""
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+async def over_stdio(server: Server[Any], parting: asyncio.Event) -> None:
+    """Run any server over standard input and output until the input ends.
+
+    A client that takes no output for a minute, or for a second after it closed the input, counts
+    as gone.
+
+    Args:
+        server: The server.
+        parting: Is set when the input ends; the last calls may still run then.
+    """
+    with standard_streams() as (standard_input, standard_output):
+        given, taken = Input(standard_input, parting), Output(standard_output, parting)
+        # The SDK asks for files of anyio, and uses only the iteration, `write` and `flush`.
+        streams = stdio_server(cast(Any, given), cast(Any, taken))
+        try:
+            async with streams as (reading, writing):
+                await server.run(reading, writing, server.create_initialization_options())
+        except* ClientGoneError:
+            pass
 
 
 def mcp_app(backend: Backend, actor: Actor = "agent") -> Starlette:

@@ -8,12 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentgym.errors import ConfigError
 from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
 from agentgym.session.admission import Admission
 from agentgym.session.mcp import McpAdapter
+
+_CONNECTIONS = 256
+"""Largest number of connections: clients without the token can open them too, and each costs a
+descriptor that an episode may need."""
+
+_SILENT_S = 10.0
+"""Time in seconds within which a new connection has to send its first request."""
 
 _PARTING_S = 2
 """Longest time in seconds that connections stay open when the server ends."""
@@ -26,15 +34,18 @@ async def serve_stdio(adapter: McpAdapter, ending: asyncio.Event) -> None:
         adapter: Serves the sessions.
         ending: Event that ends the server earlier, or cuts the last call short.
     """
-    serving = asyncio.create_task(over_stdio(adapter.server))
+    parting = asyncio.Event()
+    serving = asyncio.create_task(over_stdio(adapter.server, parting))
     waiting = asyncio.create_task(ending.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-    left = serving.done()
+    # A client that closes its end and terminates the server at once has left by itself.
+    came_to_end = serving.done()
+    left = came_to_end or parting.is_set()
     await (adapter.leave_stdio(ending) if left else adapter.stop())
     for task in (serving, waiting):
         task.cancel()
     await asyncio.gather(serving, waiting, return_exceptions=True)
-    if left:
+    if came_to_end:
         serving.result()
 
 
@@ -72,6 +83,8 @@ async def serve_http(
     server = _Server(
         uvicorn.Config(
             Admission(adapter.http_app(), token),
+            http=_Connection,
+            backlog=64,  # this many are accepted before the first can be closed
             log_level="error",
             access_log=False,
             ws="none",
@@ -88,6 +101,22 @@ async def serve_http(
         server.should_exit = True
         waiting.cancel()
         await asyncio.gather(serving, return_exceptions=True)
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed if there are too many, or if no request comes."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept or close it."""
+        super().connection_made(transport)
+        if len(self.connections) > _CONNECTIONS:
+            transport.abort()
+        else:
+            self.loop.call_later(_SILENT_S, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        if self.cycle is None:
+            self.transport.abort()
 
 
 class _Server(uvicorn.Server):

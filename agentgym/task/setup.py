@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 from weakref import WeakValueDictionary
 
 from agentgym.errors import ConfigError, SandboxError, TaskError, UnsupportedError
@@ -35,6 +35,9 @@ _TAIL_LINES = 40
 _USE_UP = "i=0; while [ $i -lt $1 ]; do (:); i=$((i+1)); done"
 _WITH_PROGRAMS = 'PATH="$0/bin:$PATH" PYTHONPATH="$0/python${PYTHONPATH:+:$PYTHONPATH}" exec "$@"'
 _POLL_S = 0.02
+
+_Kept: TypeAlias = tuple[dict[str, bytes], str]
+"""The cached gold of a setup, by name, and the digest of its result."""
 
 _locks: WeakValueDictionary[tuple[asyncio.AbstractEventLoop, str], asyncio.Lock] = (
     WeakValueDictionary()
@@ -100,11 +103,12 @@ async def prepare(instance: Instance, provider: SandboxProvider, recipe: Recipe)
         TaskError: A needed command is missing, or the setup failed.
         SandboxError: The sandbox cannot start or died.
     """
-    key = await to_thread(setup_key, instance, provider.name, recipe)
-    prepared = await _kept(provider, key)
+    key, kept = await to_thread(_look_up, instance, provider.name, recipe)
+    prepared = await _found(provider, key, kept)
     if prepared is None:
         async with _sole_builder(key):
-            prepared = await _kept(provider, key)
+            kept = await to_thread(_read_kept, gold_folder(key))
+            prepared = await _found(provider, key, kept)
             if prepared is None:
                 prepared = await _build(instance, provider, recipe, key)
     return prepared
@@ -122,13 +126,18 @@ def setup_key(instance: Instance, provider: str, recipe: Recipe) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-async def _kept(provider: SandboxProvider, key: str) -> Prepared | None:
-    kept = await to_thread(_read_kept, gold_folder(key))
+def _look_up(instance: Instance, provider: str, recipe: Recipe) -> tuple[str, _Kept | None]:
+    """Return the cache key of an instance and what is cached under it."""
+    key = setup_key(instance, provider, recipe)
+    return key, _read_kept(gold_folder(key))
+
+
+async def _found(provider: SandboxProvider, key: str, kept: _Kept | None) -> Prepared | None:
     snapshot = await provider.find(key) if kept is not None else None
     return None if kept is None or snapshot is None else Prepared(snapshot, *kept)
 
 
-def _read_kept(folder: Path) -> tuple[dict[str, bytes], str] | None:
+def _read_kept(folder: Path) -> _Kept | None:
     """Return the cached gold and digest, None if they are not cached."""
     if not folder.is_dir() or not (digest := noted(folder).digest):
         return None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from agentgym.records import CheckpointResult, CheckResult, CheckStatus, Phase, Verdict
-from agentgym.verify.rubric import Checkpoint, Kind, Place, Rubric, When
+from agentgym.verify.rubric import Checkpoint, Kind, PlacedCheckpoint, Rubric, When
 
 _TOLERANCE = 1e-9
 _NOTHING = CheckResult(CheckStatus.NOT_APPLICABLE, "nothing in it applies")
@@ -103,7 +103,7 @@ def evaluate(
         A verdict whose `checkpoints` hold every node, children before their parents.
     """
     judge = _Judge(rubric, leaf_results, judged)
-    places = list(rubric.places())
+    places = list(rubric.placed())
     for place in sorted(places, key=lambda place: place.bonus):
         judge.result(place.checkpoint.id)
     everything = tuple(judge.result(place.checkpoint.id) for place in places)
@@ -141,7 +141,7 @@ class _Judge:
     def __init__(
         self, rubric: Rubric, leaf_results: Mapping[str, CheckResult], judged: bool
     ) -> None:
-        self._places = {place.checkpoint.id: place for place in rubric.places()}
+        self._places = {place.checkpoint.id: place for place in rubric.placed()}
         self._leaf_results, self._judged = leaf_results, judged
         self._results: dict[str, CheckpointResult] = {}
         self._ruled: dict[str, CheckResult | None] = {}
@@ -174,7 +174,7 @@ class _Judge:
         latched = self._leaf_results.get(checkpoint.id)
         return None if latched is None else latched.step
 
-    def _find(self, place: Place) -> CheckResult:
+    def _find(self, place: PlacedCheckpoint) -> CheckResult:
         checkpoint = place.checkpoint
         ruled_out = self._ruled_out(place)
         if ruled_out is not None:
@@ -193,14 +193,14 @@ class _Judge:
             return self._leaf(place)
         return _combine(checkpoint.kind, [self.result(child.id) for child in checkpoint.children])
 
-    def _ruled_out(self, place: Place) -> CheckResult | None:
+    def _ruled_out(self, place: PlacedCheckpoint) -> CheckResult | None:
         """Return the result of a checkpoint that its conditions exclude or break; else None."""
         checkpoint_id = place.checkpoint.id
         if checkpoint_id not in self._ruled:
             self._ruled[checkpoint_id] = self._rule(place)
         return self._ruled[checkpoint_id]
 
-    def _rule(self, place: Place) -> CheckResult | None:
+    def _rule(self, place: PlacedCheckpoint) -> CheckResult | None:
         chain = (*place.around, place.checkpoint)
         if not self._judged and (
             place.checkpoint.is_for_a_judge or any(one.only_if_judged for one in place.around)
@@ -236,7 +236,7 @@ class _Judge:
                 return CheckResult(CheckStatus.ERROR, message, channels=result.channels)
         return None
 
-    def _leaf(self, place: Place) -> CheckResult:
+    def _leaf(self, place: PlacedCheckpoint) -> CheckResult:
         leaf = place.checkpoint
         found = self._leaf_results[leaf.id]
         if leaf.when is not When.EVERY_STEP:
@@ -251,7 +251,7 @@ class _Judge:
                 return CheckResult(CheckStatus.FAIL, why, channels=found.channels)
         return found
 
-    def _blame(self, place: Place, found: CheckResult) -> CheckResult:
+    def _blame(self, place: PlacedCheckpoint, found: CheckResult) -> CheckResult:
         """Apply the checkpoint's own `uncontrollable_if` to a failure."""
         if found.status is not CheckStatus.FAIL or not found.controllable:
             return found

@@ -41,6 +41,7 @@ from agentgym.verify.room_cache import RoomCache
 from agentgym.verify.rubric import Rubric, load_rubric
 from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
+from agentgym.verify.turns import GRADINGS
 from agentgym.verify.version import verifier_version
 from agentgym.verify.worker.host import Answers
 from agentgym.verify.worker.rubric_pass import RubricPass
@@ -53,7 +54,7 @@ UNTOUCHED_S = 30.0
 """Time limit in seconds for a second run of a broken check, in the untouched world."""
 _COMMANDS_SHARE = 0.9
 _SLACK_S = 60.0
-_UNWATCHED = CheckResult(CheckStatus.ERROR, "nobody looked at this milestone after every step")
+_UNWATCHED = CheckResult(CheckStatus.ERROR, "this milestone was not checked after every step")
 
 _rooms_opened: dict[str, int] = {}
 """Number of rooms that the last grading in this process opened, by version of the verifier."""
@@ -109,10 +110,10 @@ async def grade(
         recipe: Recipe of the clean rooms.
         latched: The finished results of milestones by id: passed, with the step at which each first
             held, or failed. A missing milestone was not watched, which is an error.
-        deadline_s: For the whole grading. A check that is still running then has failed on what the
-            agent left, and so have the checks after it. If it takes as long in the untouched world,
-            they are in error instead. If a check asks a judge, the deadline is longer by the
-            judge's `grading_s`.
+        deadline_s: For the whole grading, from when its turn has come (`turns`). A check that is
+            still running then has failed on what the agent left, and so have the checks after it.
+            If it takes as long in the untouched world, they are in error instead. If a check asks a
+            judge, the deadline is longer by the judge's `grading_s`.
         judge: Decides the criteria of checks that ask a judge; None: the one in AGENTGYM_JUDGE.
         memory: Answers of clean rooms from earlier gradings of the task.
         start: The grading as it was started before its end was known; its runner is stopped. None:
@@ -127,51 +128,83 @@ async def grade(
         SandboxError: The snapshots cannot be read.
     """
     start = start or GradingStart(instance)
-    runner = start.runner
     with contextlib.closing(start):
-        before = await provider.open_tree(prepared.snapshot)
-        after = await provider.open_tree(end.after)
-        verifier = await start.verifier()
-        version, rubric = verifier.version, verifier.rubric
-        if rubric is None:
-            return replace(_broken(verifier.fault), verifier=version)
-        try:
-            if not verifier.asks_judge:
-                judge = None
-            elif judge is None:
-                judge = await in_thread(judge_from_environment)
-        except (VerifierError, ConfigError) as error:
-            return replace(_broken(str(error)), verifier=version)
-        if judge is not None:
-            deadline_s += judge.grading_s
-        rooms = CleanRooms(
-            *(provider, recipe, prepared.snapshot, after),
-            commands_s=_COMMANDS_SHARE * deadline_s,
-            # With a memory, the number of rooms that will start is unknown.
-            expected=0 if memory is not None else _rooms_opened.get(version, 0),
-            memory=memory,
-        )
-        evidence = _evidence(instance, end, prepared, before, after, rooms)
-        evidence.judge_with = judge
-        evidence.judge_until_s = time.monotonic() + deadline_s
-        milestones = {leaf.id: latched.get(leaf.id, _UNWATCHED) for leaf in rubric.milestones()}
-        judging = _Judging(
-            *(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s),
-            judged=judge is not None,
-            volatile_paths=instance.task.manifest.replay.volatile_paths,
-        )
-        try:
-            see = functools.partial(runner.see, evidence)
-            verdict = await judging.judge(see, rubric, milestones)
-        finally:
-            runner.stop()
-            await rooms.close()
-            _rooms_opened[version] = rooms.opened
+        async with GRADINGS.turn() as end_turn:
+            verdict = await _graded(
+                *(instance, end, prepared, start, end_turn),
+                provider=provider,
+                recipe=recipe,
+                latched=latched,
+                deadline_s=deadline_s,
+                judge=judge,
+                memory=memory,
+            )
     if end.gave_up is not None and not instance.task.manifest.abstain:
         verdict = replace(verdict, outcome=False)
-    digest = await in_thread(functools.partial(_with_services, verdict.state_hash, end.services))
+    if end.services is None:
+        return verdict
+    digest = functools.partial(_with_services, verdict.state_hash, end.services)
+    return replace(verdict, state_hash=await in_thread(digest))
+
+
+async def _graded(
+    instance: Instance,
+    end: EpisodeEnd,
+    prepared: Prepared,
+    start: GradingStart,
+    end_turn: Callable[[], None],
+    *,
+    provider: SandboxProvider,
+    recipe: Recipe,
+    latched: Mapping[str, CheckResult],
+    deadline_s: float,
+    judge: Judge | None,
+    memory: RoomCache | None,
+) -> Verdict:
+    """Run the checks; see `grade`."""
+    runner = start.runner
+    before = await provider.open_tree(prepared.snapshot)
+    after = await provider.open_tree(end.after)
+    verifier = await start.verifier()
+    version, rubric = verifier.version, verifier.rubric
+    if rubric is None:
+        return replace(_broken(verifier.fault), verifier=version)
+    try:
+        if not verifier.asks_judge:
+            judge = None
+        elif judge is None:
+            judge = await in_thread(judge_from_environment)
+    except (VerifierError, ConfigError) as error:
+        return replace(_broken(str(error)), verifier=version)
+    if judge is not None:
+        # A judge may take minutes, and no processor of this machine.
+        end_turn()
+        deadline_s += judge.grading_s
+    rooms = CleanRooms(
+        *(provider, recipe, prepared.snapshot, after),
+        commands_s=_COMMANDS_SHARE * deadline_s,
+        # With a memory, the number of rooms that will start is unknown.
+        expected=0 if memory is not None else _rooms_opened.get(version, 0),
+        memory=memory,
+    )
+    evidence = _evidence(instance, end, prepared, before, after, rooms)
+    evidence.judge_with = judge
+    evidence.judge_until_s = time.monotonic() + deadline_s
+    milestones = {leaf.id: latched.get(leaf.id, _UNWATCHED) for leaf in rubric.milestones()}
+    judging = _Judging(
+        *(runner, Answers(evidence, rooms.open_packed), rooms, deadline_s),
+        judged=judge is not None,
+        volatile_paths=instance.task.manifest.replay.volatile_paths,
+    )
+    try:
+        see = functools.partial(runner.see, evidence)
+        verdict = await judging.judge(see, rubric, milestones)
+    finally:
+        runner.stop()
+        await rooms.close()
+        _rooms_opened[version] = rooms.opened
     words = _words(rubric, judged=judge is not None)
-    return replace(verdict, verifier=version, state_hash=digest, words=words)
+    return replace(verdict, verifier=version, words=words)
 
 
 def _evidence(
@@ -285,17 +318,17 @@ class _Judging:
         return judging.result()
 
 
-def _with_services(files: str, services: ServicesSeen | None) -> str:
-    """Return the digest of files and services; of the files alone if there are no services."""
-    if not files or services is None:
-        return files
+def _with_services(files: str, services: ServicesSeen) -> str:
+    """Return the digest of files and services; empty if the files were not hashed."""
+    if not files:
+        return ""
     return hashlib.sha256(f"{files}\n{services.hash}".encode()).hexdigest()
 
 
 def _words(rubric: Rubric, *, judged: bool) -> Words:
     """Return whether a judge read the messages; empty if the rubric is not about messages."""
     reads = any(leaf.use.startswith(MESSAGES) for leaf in rubric.leaves())
-    if not reads and not any(place.checkpoint.only_if_judged for place in rubric.places()):
+    if not reads and not any(place.checkpoint.only_if_judged for place in rubric.placed()):
         return ""
     return "judged" if judged else "not judged"
 

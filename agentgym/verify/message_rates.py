@@ -134,7 +134,7 @@ def _gates(instance: Instance) -> Iterator[_Gate]:
 
 def _leaves(instance: Instance, *, gates: bool) -> Iterator[tuple[str, Mapping[str, Json]]]:
     rubric = load_rubric(instance.task.folder / "checks" / "rubric.toml")
-    for place in rubric.places():
+    for place in rubric.placed():
         leaf = place.checkpoint
         if (leaf.use == GATE and leaf.gate and leaf.only_if_judged) is not gates or leaf.children:
             continue

@@ -37,6 +37,7 @@ from agentgym.verify.evidence import CommonEvidence
 from agentgym.verify.rubric import load_rubric
 from agentgym.verify.service_state import ServicesSeen
 from agentgym.verify.thread import in_thread
+from agentgym.verify.turns import LOOKS
 from agentgym.verify.worker.runner import BROKE, CheckRunner
 
 DEADLINE_S = 5.0
@@ -211,7 +212,7 @@ class Milestones:
         if not waiting:
             return
         try:
-            async with sandbox.look() as tree:
+            async with LOOKS.turn(), sandbox.look() as tree:
                 seen = await self._look(waiting, self._evidence(sandbox, moment, tree))
         except SandboxDiedError:
             raise

@@ -115,7 +115,7 @@ class Rubric:
 
     def leaves(self) -> Iterator[Checkpoint]:
         """Yield the checkpoints that have a check, in the order of the file."""
-        return (p.checkpoint for p in self.places() if p.checkpoint.kind is Kind.LEAF)
+        return (p.checkpoint for p in self.placed() if p.checkpoint.kind is Kind.LEAF)
 
     def milestones(self) -> Iterator[Checkpoint]:
         """Yield the leaves that are checked after every step."""
@@ -126,13 +126,13 @@ class Rubric:
         yield from self.conditions
         yield from (leaf for leaf in self.leaves() if leaf.when is When.END)
 
-    def places(self) -> Iterator[Place]:
+    def placed(self) -> Iterator[PlacedCheckpoint]:
         """Yield every checkpoint in its place, children before parents."""
         return _survey(self.checkpoints, (), (), ())
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlacedCheckpoint:
     """A checkpoint and the settings that it inherits from its position.
 
     Attributes:
@@ -162,11 +162,11 @@ def _survey(
     around: tuple[Checkpoint, ...],
     requires: tuple[str, ...],
     earlier: tuple[str, ...],
-) -> Iterator[Place]:
+) -> Iterator[PlacedCheckpoint]:
     for checkpoint in siblings:
         needs = requires + checkpoint.requires
         yield from _survey(checkpoint.children, (*around, checkpoint), needs, earlier)
-        yield Place(checkpoint, around, needs, earlier)
+        yield PlacedCheckpoint(checkpoint, around, needs, earlier)
         if around and around[-1].kind is Kind.SEQUENCE:
             earlier = (*earlier, checkpoint.id)
 
@@ -301,7 +301,7 @@ class _Fault:
 
 def _faults(rubric: Rubric) -> Iterator[_Fault]:
     """Yield the faults that make a rubric meaningless, worst first."""
-    places = list(rubric.places())
+    places = list(rubric.placed())
     yield from _twice(rubric, places)
     yield from _dangling(rubric, places)
     yield from _misplaced(places)
@@ -327,7 +327,7 @@ def _faults(rubric: Rubric) -> Iterator[_Fault]:
         yield _Fault(outcome[0].id, what)
 
 
-def _twice(rubric: Rubric, places: Sequence[Place]) -> Iterator[_Fault]:
+def _twice(rubric: Rubric, places: Sequence[PlacedCheckpoint]) -> Iterator[_Fault]:
     ids: set[str] = set()
     for place in places:
         if place.checkpoint.id in ids:
@@ -340,7 +340,7 @@ def _twice(rubric: Rubric, places: Sequence[Place]) -> Iterator[_Fault]:
         ids.add(condition.id)
 
 
-def _dangling(rubric: Rubric, places: Sequence[Place]) -> Iterator[_Fault]:
+def _dangling(rubric: Rubric, places: Sequence[PlacedCheckpoint]) -> Iterator[_Fault]:
     """Find names that do not exist, and conditions that nothing uses."""
     checkpoints = {place.checkpoint.id for place in places}
     conditions = {condition.id for condition in rubric.conditions}
@@ -373,7 +373,7 @@ def _missing(field_name: str, name: str, noun: Noun, known: set[str], instead: s
     return f"{field_name} {name!r}, which is {instead or f'no {noun}{hint}'}"
 
 
-def _misplaced(places: Sequence[Place]) -> Iterator[_Fault]:
+def _misplaced(places: Sequence[PlacedCheckpoint]) -> Iterator[_Fault]:
     bonuses = {place.checkpoint.id for place in places if place.bonus}
     for place in places:
         checkpoint = place.checkpoint

@@ -1,9 +1,8 @@
 """docs/authoring.md says what is so: its commands run, its tables are those of the code."""
 
+import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,7 @@ def test_the_patch_it_shows_is_the_examples(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
-def test_its_commands_run_in_their_order(tmp_path):
+def test_its_commands_run_in_their_order(tmp_path, warm_command):
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
     lines = [line for block in blocks for line in block.splitlines()]
     # A check with --untrusted is run by test_quarantine.
@@ -44,12 +43,5 @@ def test_its_commands_run_in_their_order(tmp_path):
     for line in lines:
         program, *arguments = shlex.split(line)
         assert program == "agentgym"
-        done = subprocess.run(
-            [Path(sys.executable).with_name("agentgym"), *arguments],
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=250,
-        )
+        done = warm_command.run(arguments, cwd=tmp_path, env=os.environ, timeout=250)
         assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"

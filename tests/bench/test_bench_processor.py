@@ -6,7 +6,7 @@ import time
 import pytest
 
 from agentgym.bench.pool import Throughput
-from agentgym.bench.processor import LoopWatch, family_s
+from agentgym.bench.processor import LoopWatch, family_s, machine_ticks
 
 
 def write(proc, pid, parent, *ticks, name="sh"):
@@ -40,19 +40,26 @@ async def test_a_blocked_loop_is_late():
     await asyncio.sleep(0.03)
     time.sleep(0.2)
     await asyncio.sleep(0.03)
-    assert watch.stop() >= 0
+    watch.stop()
+    assert watch.share >= 0 and watch.machine_share >= 0
     assert watch.late_ms(0.99) > 100
 
 
 @pytest.mark.parametrize(
-    ("loop_share", "cpu_s", "bottleneck"),
+    ("machine", "loop", "cpu_s", "bottleneck"),
     [
-        (0.95, 10_000.0, "the event loop's thread"),
-        (0.3, 10_000.0, "the processors"),
-        (0.3, 0.0, "waiting, most of it in 'seal'"),
+        (0.99, 0.95, 10_000.0, "the event loop's thread"),
+        (0.99, 0.3, 10_000.0, "the processors"),
+        (0.99, 0.3, 0.0, "the processors, shared with other programs"),
+        (0.5, 0.3, 0.0, "waiting, most of it in 'seal'"),
     ],
 )
-def test_the_bottleneck_is_what_is_busy_or_the_longest_wait(loop_share, cpu_s, bottleneck):
+def test_the_bottleneck_is_what_is_busy_or_the_longest_wait(machine, loop, cpu_s, bottleneck):
     share = {"steps": 0.4, "seal": 0.6}
-    done = Throughput(16, 16, 10, 1.0, cpu_s, 1.0, loop_share, 1.0, share)
+    done = Throughput(16, 16, 10, 1.0, cpu_s, 1.0, machine, loop, 1.0, share)
     assert done.bottleneck == bottleneck
+
+
+def test_idle_and_waiting_ticks_of_the_machine_are_not_busy(tmp_path):
+    (tmp_path / "stat").write_text("cpu  10 2 3 50 20 1 4 10 7 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
+    assert machine_ticks(tmp_path / "stat") == (30, 100)

@@ -6,6 +6,7 @@ import shlex
 import signal
 import socket
 import subprocess
+from contextlib import closing
 
 import httpx
 import pytest
@@ -16,7 +17,14 @@ from small_task import write_task
 
 import agentgym
 from agentgym.errors import SurfaceError
-from agentgym.eval.serving import ServeOptions, find_target, open_run, serve_mcp
+from agentgym.eval import serving
+from agentgym.eval.serving import (
+    ServeOptions,
+    find_target,
+    open_environments,
+    open_run,
+    serve_mcp,
+)
 from agentgym.eval.settings import Settings
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Observation
@@ -150,6 +158,16 @@ def test_what_a_killed_server_left_is_ended_by_the_next_one(tmp_path):
     open_run(tmp_path / "run", settings).close()
     row = only_episode(tmp_path / "run")
     assert (row.state, row.verdict.status) == ("done", "error:abandoned")
+
+
+async def test_the_run_says_which_images_were_replaced(tmp_path, monkeypatch):
+    settings = Settings(tasks=(find_target("office"),), agents=(), jobs=1)
+    used = {settings.tasks[0]: {"shop:1": "debian"}}
+    monkeypatch.setattr(serving, "used_fallbacks", lambda tasks: used)
+    for _ in range(2):  # the same command line goes on with the run
+        with closing(open_run(tmp_path / "run", settings)) as store:
+            async with open_environments(store):
+                assert store.settings["image_fallbacks"] == used
 
 
 def test_a_taken_port_leaves_no_run(folder, tmp_path, cli):

@@ -251,13 +251,13 @@ def test_a_start_that_fails_ends_the_next_step(made):
 def test_a_lane_that_hangs_ends_alone(made, monkeypatch):
     monkeypatch.setattr(lanes, "GRACE_S", 0.2)
     environment = BreakingEnvironment(4, {"break": "hang"}, starts={2: "late"})
-    envs = made(environment, timeout_s=0.2, autoreset_mode="Disabled")
+    envs = made(environment, timeout_s=0.6, autoreset_mode="Disabled")
     _, infos = envs.reset(seed=0)
     assert infos["status"].tolist() == [None, None, "error:sandbox"]
     observations, _, _, truncated, infos = envs.step([say("a"), say("break"), say("b")])
     assert truncated.tolist() == [False, True, True]
     assert infos["status"].tolist() == [None, "error:sandbox", "error:sandbox"]
-    assert "did not end within 0.2 s" in infos["error"][1]
+    assert "did not end within 0.6 s" in infos["error"][1]
     assert observations["text"][0] == "a"
     # The start that came too late is not left open either.
     asyncio.run(asyncio.wait_for(until_closed(environment.begun[1:]), 20))

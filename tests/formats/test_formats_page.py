@@ -3,6 +3,7 @@
 import importlib
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from agentgym.authoring.choose import task_folders
 from agentgym.cli.app import app
 from agentgym.env.environment import Environment
 from agentgym.errors import AgentGymError, ConfigError, NotFoundError, PluginError, TaskError
-from agentgym.records import Action
+from agentgym.records import Action, TaskSandbox
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.load import find_task
 from agentgym.testing.task_format import TaskFormatContract
@@ -94,6 +95,38 @@ async def test_both_of_a_fork_are_judged_by_the_rules(provider, tmp_path):
         assert scores == [1.0, 0.0]
 
 
+@pytest.mark.parametrize("offline", [False, True])
+async def test_the_rules_get_recipes_of_other_sandboxes(provider, tmp_path, offline):
+    task = find_task(str(write_puzzle(tmp_path / "sum")))
+    (tmp_path / "Dockerfile").write_text("FROM debian\n")
+    given = []
+
+    class Rules:
+        def open_episode(self, context):
+            given.append(context)
+            return task.foreign.rules.open_episode(context)
+
+    foreign = replace(task.foreign, rules=Rules(), judging_s=50.0)
+    limits = task.manifest.limits.model_copy(update={"wall_s": 30.0})
+    manifest = task.manifest.model_copy(update={"limits": limits})
+    watched = replace(task, foreign=foreign, manifest=manifest)
+    async with (
+        Environment(watched, provider, offline=offline) as environment,
+        await environment.start(0),
+    ):
+        other = TaskSandbox(
+            context=tmp_path,
+            network="open",
+            env={"PLACE": "here"},
+            workdir="/srv",
+            memory_mb=512,
+        )
+        recipe = given[0].recipe_of(other)
+    assert recipe.network == ("none" if offline else "open")
+    assert (recipe.limits.memory_mb, recipe.limits.wall_s) == (512, 80.0)
+    assert (recipe.env["PLACE"], recipe.workdir) == ("here", "/srv")
+
+
 async def test_the_answer_decides_the_version(tmp_path):
     one = find_task(str(write_puzzle(tmp_path / "a")))
     same = find_task(str(write_puzzle(tmp_path / "b")))
@@ -106,6 +139,13 @@ def test_a_broken_folder_says_what_is_wrong(tmp_path):
     (tmp_path / "broken/puzzle.json").write_text('{"question": "?"}')
     with pytest.raises(TaskError, match=r"puzzle\.json: KeyError\('answer'\)"):
         find_task("./broken")
+
+
+def test_an_installed_format_is_listed():
+    listed = [line.split()[0] for line in run("agentgym list formats")[1].splitlines()[1:]]
+    assert listed == ["harbor", "puzzle", "tau2", "terminal-bench"]
+    with pytest.raises(NotFoundError, match="no task format named 'puzle'; did you mean 'puzzle'"):
+        run("agentgym list formats puzle")
 
 
 def test_two_formats_that_claim_a_folder_are_named(tmp_path):

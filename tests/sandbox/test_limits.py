@@ -60,7 +60,7 @@ async def test_a_sandbox_is_measured_when_the_disk_gets_fuller(tmp_path):
 
     def written():
         measured.append(True)
-        return 2**20 + 1
+        return 3 * 2**20
 
     overrun = asyncio.ensure_future(DiskWatch(str(tmp_path)).overrun(2**20, written))
     await asyncio.sleep(0)
@@ -71,6 +71,31 @@ async def test_a_sandbox_is_measured_when_the_disk_gets_fuller(tmp_path):
                 file.write(os.urandom(2**20))
                 os.fsync(file.fileno())
             await asyncio.sleep(0.01)
+
+
+async def test_the_largest_sandbox_ends_before_the_disk_is_full(tmp_path, monkeypatch):
+    mb = 2**20
+    space = 4_000 * mb
+    monkeypatch.setattr(DiskWatch, "_space", lambda disk: space)
+    sizes = {"small": 10 * mb, "honest": 90 * mb, "filler": 900 * mb}
+    disk = DiskWatch(str(tmp_path))
+    ends = {
+        name: asyncio.ensure_future(disk.overrun(4_000 * mb, lambda name=name: sizes[name]))
+        for name in sizes
+    }
+    await asyncio.sleep(0.1)
+    assert not any(end.done() for end in ends.values()), "there is space"
+    space = 200 * mb
+    reason = await asyncio.wait_for(ends.pop("filler"), 20)
+    assert reason.startswith("it wrote 900 MB, more than any other sandbox")
+    await asyncio.sleep(0.2)
+    assert [end.result() for end in ends.values() if end.done()] == []
+    space = 90 * mb
+    await asyncio.wait_for(ends.pop("honest"), 20)
+    space = 1 * mb
+    await asyncio.sleep(0.2)
+    assert not ends["small"].done(), "no guest wrote that"
+    ends["small"].cancel()
 
 
 # --- control groups, on a tree of plain files -------------------------------------------------

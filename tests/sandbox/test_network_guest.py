@@ -195,7 +195,7 @@ async def test_the_audit_is_exact(provider, site):
     ):
         assert (await box.exec(["bash", "-c", script])).stdout == answer, script
     found = (await box.audit()).connections
-    reason = 'refused: not in the allowlist; whoever writes the recipe can add "{}" to its allow'
+    reason = 'refused: not in the allowlist; the author of the recipe can add "{}" to its allow'
     assert found[1:] == (
         Connection("site.test", 80, "http", reason.format("site.test")),
         Connection("site.test", site + 1, "connect", reason.format(f"site.test:{site + 1}")),

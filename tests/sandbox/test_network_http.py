@@ -73,9 +73,7 @@ async def test_a_refusal_says_why_and_how_to_allow_it():
         request = b"GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n"
         head, _, body = (await guest.say(request)).partition(b"\r\n\r\n")
         assert head.split(b"\r\n")[0].split()[1] == b"403"
-        reason = (
-            'not in the allowlist; whoever writes the recipe can add "example.com" to its allow'
-        )
+        reason = 'not in the allowlist; the author of the recipe can add "example.com" to its allow'
         assert body.decode() == f"agentgym: example.com:80 is refused: {reason}\n"
         assert guest.audit == (Connection("example.com", 80, "http", f"refused: {reason}"),)
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import platform
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,7 +18,9 @@ from hypothesis import strategies as st
 from agentgym.errors import GuestFileError, SandboxError, SandboxLimitError
 from agentgym.sandbox import supervisor
 from agentgym.sandbox.channel import Channel
-from agentgym.sandbox.supervisor import Capture, to_json
+from agentgym.sandbox.inside import files, listing
+from agentgym.sandbox.inside.messages import to_json
+from agentgym.sandbox.inside.output import Capture
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -49,19 +52,20 @@ def test_capture_keeps_head_and_tail_and_counts_the_rest(chunks, limit):
     assert capture.take() == (b"", 0)
 
 
-def test_it_needs_only_the_standard_library_and_no_heavy_module():
-    code = "import sys, runpy; runpy.run_path(sys.argv[1]); print(*sys.modules)"
+def test_it_needs_only_the_standard_library_and_no_heavy_module(tmp_path):
+    # Alone in a folder, as in the runtime: nothing else of agentgym can be imported.
+    package = tmp_path / "agentgym/sandbox"
+    shutil.copytree(Path(supervisor.__file__).parent / "inside", package / "inside")
+    shutil.copy(supervisor.__file__, package)
+    code = "import sys; sys.path.append(sys.argv[1]); import agentgym.sandbox.supervisor"
     modules = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, supervisor.__file__],
+        [sys.executable, "-I", "-S", "-c", f"{code}; print(*sys.modules)", tmp_path],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
-    source = Path(supervisor.__file__).read_text()
-    assert "agentgym" not in [
-        line.split()[1] for line in source.splitlines() if line[:7] == "import "
-    ]
-    assert "ctypes" not in modules
+    assert "agentgym.sandbox.inside.shell" in modules
+    assert not {"ctypes", "json", "re", "enum", "_socket"} & set(modules)
 
 
 # --- outside a sandbox: everything but freezing is safe here -------------------------------------
@@ -70,8 +74,7 @@ def test_it_needs_only_the_standard_library_and_no_heavy_module():
 @asynccontextmanager
 async def bare_supervisor(preparation):
     """A channel to a supervisor that runs on the host; `preparation` runs before it starts."""
-    folder = str(Path(supervisor.__file__).parent)
-    code = f"import sys; sys.path.append({folder!r}); import supervisor; {preparation}"
+    code = f"from agentgym.sandbox import supervisor; {preparation}"
     ours, theirs = socket.socketpair()
     process = subprocess.Popen([sys.executable, "-c", f"{code}; supervisor.main()"], stdin=theirs)
     theirs.close()
@@ -181,9 +184,8 @@ async def test_a_socket_waits_for_a_channel_that_is_full():
 
 def test_a_full_pipe_whose_reader_is_gone_does_not_keep_the_loop_busy():
     code = """
-import os, sys
-sys.path.append(sys.argv[1])
-from supervisor import Loop
+import os
+from agentgym.sandbox.inside.loop import Loop
 loop = Loop()
 r, w = os.pipe()
 os.set_blocking(w, False)
@@ -197,8 +199,7 @@ loop.later(5, lambda: os._exit(1))
 os.close(r)
 loop.run()
 """
-    folder = Path(supervisor.__file__).parent
-    assert subprocess.run([sys.executable, "-c", code, folder], timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
 # --- shells -------------------------------------------------------------------------------------
@@ -294,14 +295,14 @@ async def test_endless_argument_lists_are_cut(provider, recipe):
     await asyncio.sleep(0)
     seen = (await box.processes())[0].argv
     assert seen[:4] == ("sh", "-c", "read x < /dev/zero", "sh")
-    assert sum(map(len, seen)) <= supervisor.MAX_ARGV
+    assert sum(map(len, seen)) <= listing.MAX_ARGV
     running.cancel()
 
 
 def test_a_listing_passes_over_what_vanishes(tmp_path, monkeypatch):
     (tmp_path / "stays").write_bytes(b"x")
-    monkeypatch.setattr(supervisor.os, "listdir", lambda path: ["gone", "stays"])
-    header, _ = supervisor.op_list(None, {"path": str(tmp_path)}, b"")
+    monkeypatch.setattr(files.os, "listdir", lambda path: ["gone", "stays"])
+    header, _ = files.op_list({"path": str(tmp_path)}, b"")
     assert list(header["entries"]) == ["stays"]
 
 

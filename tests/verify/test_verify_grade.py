@@ -223,7 +223,7 @@ async def test_a_milestone_that_nobody_watched_is_an_error(case: Case) -> None:
     case.rubric(MILESTONE)
     verdict = await case.grade()
     assert verdict.status == "error:verifier"
-    assert only(verdict).message == "nobody looked at this milestone after every step"
+    assert only(verdict).message == "this milestone was not checked after every step"
 
 
 @pytest.mark.parametrize(

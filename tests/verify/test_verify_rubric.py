@@ -347,7 +347,7 @@ def test_what_is_in_a_bonus_is_a_bonus(tmp_path: Path) -> None:
     with pytest.raises(VerifierError, match="'a': requires 'b', a bonus"):
         load_rubric(write(tmp_path, leant_on))
     built = text + CHILD.format(id="b", more='requires = ["a"]\n')
-    assert [p.checkpoint.id for p in load_rubric(write(tmp_path, built)).places() if p.bonus] == [
+    assert [p.checkpoint.id for p in load_rubric(write(tmp_path, built)).placed() if p.bonus] == [
         *("b", "g")
     ]
 

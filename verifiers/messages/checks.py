@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgym import CheckResult, Evidence, VerifierError
-from agentgym.verify.calls import call_like, step_succeeded
+from agentgym.verify.calls import call_like
 from agentgym.verify.messages import readers
 from agentgym.verify.messages.closed_world import closed_world
 from agentgym.verify.messages.conversation import conversation
@@ -200,8 +200,9 @@ def only_replies(
         sources: Which messages are meant.
         replies: The sentences that may be said, with alternatives: "(I|we) have it(, too|)". Order,
             case, contractions, light words and the spelling of figures may differ, and I and we
-            are alike. A table of `say` and `after` is a reply that may be said only after these
-            calls (`tool`, `arguments`) have succeeded.
+            are alike. A table of `say`, `after` and `before` is a reply that may be said only
+            after all calls of `after` (`tool`, `arguments`) have succeeded, and before any of
+            `before` has.
         asks: Words that a question may use, beside those that every question may use. Denials and
             weighty words need to be listed here.
         may: Figures that a question may contain, beside those that its reader has said, and
@@ -219,17 +220,10 @@ def only_replies(
         return result(False, flood)
     for one in found:
         done = [s for s in evidence.steps if one.step is None or s.index < one.step]
-        early = [
-            reply
-            for reply in talk.replies
-            if not all(
-                any(step_succeeded(step) and call.fits(step, too_long=False) for step in done)
-                for call in reply.after
-            )
-        ]
+        untimely = [reply for reply in talk.replies if not reply.is_timely(done)]
         text = f"{one.subject}\n{one.text}".strip()
         is_answer = one.name == ANSWER
-        if fault := talk.fault(text, one.heard, early=early, is_answer=is_answer):
+        if fault := talk.fault(text, one.heard, untimely=untimely, is_answer=is_answer):
             return result(False, f"{one.name}: {fault}")
     return result(True, f"{len(found)} messages hold saved replies, questions and courtesies")
 

@@ -199,12 +199,8 @@ class SandboxEpisode:
             packed = await to_thread(pack, tree, self._rules.artifacts)
         finally:
             await self._context.provider.discard(after)
-        recipe = sandbox_recipe(self._rules.verifier, f"{self._context.recipe.name}, verifier")
-        lasting_s = self._rules.agent_s + self._rules.judging_s
-        limits = replace(recipe.limits, wall_s=lasting_s)
-        if self._context.offline:
-            recipe = replace(recipe, network="none", allow=())
-        apart = await self._context.provider.start(replace(recipe, limits=limits))
+        recipe = await to_thread(self._context.recipe_of, self._rules.verifier)
+        apart = await self._context.provider.start(recipe)
         try:
             await apart.write_file(f"{ARTIFACTS}/.keep", b"")
             await unpack(packed, apart)

@@ -133,14 +133,14 @@ class Policy:
         if allowed:
             return ""
         entry = write_pattern(host, port)
-        return f'not in the allowlist; whoever writes the recipe can add "{entry}" to its allow'
+        return f'not in the allowlist; the author of the recipe can add "{entry}" to its allow'
 
     def refuses_address(self, address: Address, port: int) -> str:
         """Return why a connection to an address is refused; empty if it is allowed."""
         if any(pattern.opens(address, port) for pattern in self.patterns) or is_public(address):
             return ""
         return (
-            "not a public address; whoever writes the recipe can add the address to its allow, "
+            "not a public address; the author of the recipe can add the address to its allow, "
             f'as in "{write_pattern(address, port)}"'
         )
 

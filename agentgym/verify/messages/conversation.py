@@ -38,6 +38,10 @@ _RHETORICAL: Final = re.compile(
 """Finds a question that tells its reader something."""
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][^\W\d_]+")
 """A capital inside a sentence."""
+_WISH: Final = re.compile(
+    r"\byou (?:would |had |have |be )?(?:like|want|hope|wish|need|ask|expect|prefer)\w*\b"
+)
+"""Finds a wish of the reader. To repeat it grants nothing."""
 _COURTESIES: Final = ("greeting", "closing", "thanks", "offers")
 _WORDS_FOR_TWO_STRAYS: Final = 10
 
@@ -73,7 +77,7 @@ class Conversation:
         text: str,
         heard: Sequence[str] = (),
         *,
-        early: Collection[Reply] = (),
+        untimely: Collection[Reply] = (),
         is_answer: bool = False,
     ) -> str:
         """Describe the first fault of a message; empty if the message is right.
@@ -81,7 +85,7 @@ class Conversation:
         Args:
             text: The message.
             heard: What the addressee has said before; a question may repeat its figures.
-            early: The replies that the state of things does not yet permit.
+            untimely: The replies that the agent may not yet say, or no longer.
             is_answer: Whether it is the agent's answer, and not said in the conversation.
         """
         if len(text) > MOST_CHARS:
@@ -89,11 +93,11 @@ class Conversation:
         if secret := leak(text, self.secrets, [*heard, *self.names]):
             return f"tells {secret!r}, which the addressee must not hear"
         units = read_message(text).units
-        ordered = sorted(self.replies, key=lambda one: one in early)
+        ordered = sorted(self.replies, key=lambda one: one in untimely)
         said = [take_replies(unit, ordered) for unit in units]
         for one in (one for some in said for one in some):
-            if one in early:
-                return f"says {one.shown!r} before it is so"
+            if one in untimely:
+                return f"says {one.shown!r} when it is not so"
         courtesy = self.beside_replies if any(said) else self.courtesies
         if is_answer or (not heard and any(map(_is_question, units))):
             courtesy = self.at_first
@@ -136,14 +140,16 @@ class _Question:
             return f"asks about {token.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
         return ""
 
-    def excess(self, left: Sequence[Token], length: int) -> Token | None:
+    def excess(self, left: Sequence[Token], length: int, *, is_wish: bool = False) -> Token | None:
         """Return the first word or figure that a question of so many words may not have."""
         strays = 0
+        known = words()
+        weighty = frozenset() if is_wish else known.weighty | known.deeds
         for token in left:
             right = token.stem in self.asks
             if token.figure is not None:
                 right = token.figure.means(self.figures) or _is_small(token)
-            elif not right and not self._is_weighty(token):
+            elif not right and not self._is_barred(token) and token.stem not in weighty:
                 strays += 1
                 right = strays <= 1 + (length >= _WORDS_FOR_TWO_STRAYS)
             if not right:
@@ -158,13 +164,13 @@ class _Question:
         beside = known.polite | known.polite_beside | self.names
         left = [token for token in segment if token.figure is not None or token.stem not in beside]
         about_reader = {"you", "your"} & {token.text for token in segment}
-        is_eased = about_reader and any(token.stem in known.eased for token in segment)
-        return not left or (bool(is_eased) and self.excess(left, len(segment)) is None)
+        is_eased = bool(about_reader) and any(token.stem in known.eased for token in segment)
+        is_wish = _WISH.search(" ".join(token.text for token in segment)) is not None
+        right = is_eased and self.excess(left, len(segment), is_wish=is_wish) is None
+        return not left or right
 
-    def _is_weighty(self, token: Token) -> bool:
-        known = words()
-        is_denial = token.text in NEGATIONS
-        return is_denial or token.text in self.capitals or token.stem in known.weighty | known.deeds
+    def _is_barred(self, token: Token) -> bool:
+        return token.text in NEGATIONS or token.text in self.capitals
 
 
 def _excess(unit: Unit, said: Sequence[Reply], question: _Question) -> str:

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from agentgym.errors import NotFoundError, VerifierError
-from agentgym.verify.calls import CallLike, call_like
+from agentgym.records import Step
+from agentgym.verify.calls import CallLike, call_like, step_succeeded
 from agentgym.verify.messages.plain import MOST_CHARS
 from agentgym.verify.messages.units import NEGATIONS, Token, Unit, read_message
 from agentgym.verify.messages.wanted import Part, spelling
 from agentgym.verify.messages.words import words
 
 _SLOT: Final = re.compile(r"\(([^()]{1,600})\)")
-_FIELDS: Final = ("say", "after")
+_FIELDS: Final = ("say", "after", "before")
 _SENDERS: Final = frozenset(("i", "we"))
 _MOST_BETWEEN: Final = 4
 
@@ -32,12 +33,23 @@ class Reply:
         slots: For each place, the runs of words and figures that may stand there.
         denies: Whether it denies something.
         after: Calls that must have succeeded before it may be said.
+        before: Calls after whose success it may no longer be said.
     """
 
     shown: str
     slots: tuple[tuple[tuple[Part, ...], ...], ...]
     denies: bool
     after: tuple[CallLike, ...] = ()
+    before: tuple[CallLike, ...] = ()
+
+    def is_timely(self, steps: Sequence[Step]) -> bool:
+        """Return whether it may be said after these steps."""
+        done = [step for step in steps if step_succeeded(step)]
+
+        def succeeded(call: CallLike) -> bool:
+            return any(call.fits(step, too_long=False) for step in done)
+
+        return all(map(succeeded, self.after)) and not any(map(succeeded, self.before))
 
     def ends(self, tokens: Sequence[Token], start: int) -> set[int]:
         """Return every end that the reply can have if it begins at a token."""
@@ -89,7 +101,7 @@ def read_replies(given: object) -> list[Reply]:
     """Read a list of saved replies of a rubric.
 
     Raises:
-        VerifierError: An entry is neither a sentence nor a table of `say` and `after`.
+        VerifierError: An entry is neither a sentence nor a table of `say`, `after` and `before`.
     """
     if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence) or not given:
         raise VerifierError(f"replies: expected a list of sentences, got {given!r}")
@@ -102,9 +114,12 @@ def _reply(given: Any) -> Reply:
         raise VerifierError(f"replies: expected a sentence or a table of say, got {given!r}")
     if unknown := set(table) - set(_FIELDS):
         raise VerifierError(f"replies: {NotFoundError('field', str(min(unknown)), _FIELDS)}")
-    after = table.get("after", ())
-    if isinstance(after, (str, Mapping)):
-        raise VerifierError(f"replies.after: expected a list of tables of tool, got {after!r}")
+    calls = {}
+    for name in ("after", "before"):
+        some = table.get(name, ())
+        if isinstance(some, (str, Mapping)):
+            raise VerifierError(f"replies.{name}: expected a list of tables of tool, got {some!r}")
+        calls[name] = tuple(call_like(one) for one in some)
     text = table["say"]
     slots = tuple(_slots(text))
     if set("()|") & set(_SLOT.sub("", text)):
@@ -114,7 +129,7 @@ def _reply(given: Any) -> Reply:
             f"replies: expected two words that have to be there, besides light ones; got {text!r}"
         )
     denies = any(token.text in NEGATIONS for token in read_message(text).tokens())
-    return Reply(text, slots, denies, tuple(call_like(one) for one in after))
+    return Reply(text, slots, denies, calls["after"], calls["before"])
 
 
 def _slots(text: str) -> Iterable[tuple[tuple[Part, ...], ...]]:

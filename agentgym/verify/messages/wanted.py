@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,8 @@ def _is(token: Token, part: Part) -> bool:
     return token.figure is not None and token.figure.means(part)
 
 
+# Each judgement reads the phrases of the rubric again, which took a tenth of its time.
+@functools.lru_cache(maxsize=4096)
 def spelling(text: str, *, without: frozenset[str] | None = None) -> tuple[Part, ...]:
     """Return a phrase as a run of words and figures.
 

@@ -9,7 +9,7 @@ from agentgym.sandbox.images import ImageLayout
 
 RECIPE = """\
 schema_version = "agentgym.recipe/1"
-title = "A stand-in"
+title = "A fallback"
 stands_for = ["shop:*", "*/tools/shop-*:2"]
 archive = "a.tar"
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from typing import Any
 import pytest
 from chat_server import Endless, Status, says
 from reader import Reader
+from warm_command import WarmCommand
 
 from agentgym import plugins
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-COMMAND = [sys.executable, "-c", "from agentgym.cli import main; main()"]
 MANIFEST = """
 schema_version = "agentgym.task/1"
 id = "tea/{name}-v1"
@@ -91,19 +90,11 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cli(root: Path, tmp_path: Path) -> Run:
+def cli(root: Path, tmp_path: Path, warm_command: WarmCommand) -> Run:
     def call(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         quiet = {k: v for k, v in os.environ.items() if not k.startswith("AGENTGYM_JUDGE")}
         own = {"AGENTGYM_PATH": str(root), "AGENTGYM_CACHE": str(tmp_path / "cache"), **env}
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            cwd=tmp_path,
-            env={**quiet, **own},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return warm_command.run(arguments, cwd=tmp_path, env={**quiet, **own}, timeout=120)
 
     return call
 
@@ -170,18 +161,18 @@ def test_a_run_without_its_judge_is_refused_before_it_begins(cli: Run, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
+    ("script", "timeout_s", "words"),
     [
-        ([Status(500)], "answered 500"),
-        ([Endless("headers")], "no complete reply within 0.5 s"),
-        ([says(content="It is met.")], "two unusable answers"),
+        ([Status(500)], 60, "answered 500"),
+        ([Endless("headers")], 0.5, "no complete reply within 0.5 s"),
+        ([says(content="It is met.")], 60, "two unusable answers"),
     ],
 )
 def test_an_outage_leaves_the_episode_unscored(
-    serve: Any, cli: Run, tmp_path: Path, script: Any, words: str
+    serve: Any, cli: Run, tmp_path: Path, script: Any, timeout_s: float, words: str
 ) -> None:
     serve(script)
-    done = cli(*EVAL, "oracle", "--judge", "openai:reader?retries=0&timeout_s=0.5")
+    done = cli(*EVAL, "oracle", "--judge", f"openai:reader?retries=0&timeout_s={timeout_s}")
     assert done.returncode == 1
     (episode,) = results(tmp_path)["tasks"][0]["episodes"]
     assert (episode["status"], episode["score"]) == ("error:verifier", None)

@@ -44,6 +44,7 @@ CHAT = conversation(
         "I know this is frustrating, Ada, and I am sorry.",
         "I understand that you hoped for more, but I can't promise a refund.",
         "What does the label say?",
+        "I know you'd like it today, but I can't promise a day.",
         "Of course! Which ticket is it?",
         "Done: your ticket is with our billing team.",
         "",
@@ -71,6 +72,7 @@ def test_replies_questions_and_courtesies_pass(text: str) -> None:
         ("They are nearly through.", "says 'they'"),
         ("It was one digit off.", "says 'it'"),
         ("I know it has been settled.", "says 'i'"),
+        ("I know you will have the refund today.", "says 'i'"),
         ("I understand that Bo has it.", "says 'i'"),
         ("Of course. Your ticket is with our billing team.", "says 'course'"),
         ("What do the label, the parcel and the box say?", "asks about 'box'"),
@@ -109,10 +111,10 @@ def test_an_answer_may_say_that_it_is_done() -> None:
 
 def test_a_reply_before_its_time_fails() -> None:
     first = CHAT.replies[0]
-    assert CHAT.fault("Your ticket is with our billing team", early=[first]).endswith(
-        "before it is so"
+    assert CHAT.fault("Your ticket is with our billing team", untimely=[first]).endswith(
+        "when it is not so"
     )
-    assert not CHAT.fault("I cannot promise a day", early=[first])
+    assert not CHAT.fault("I cannot promise a day", untimely=[first])
 
 
 def test_of_two_alike_the_one_whose_time_has_come_counts() -> None:
@@ -120,7 +122,7 @@ def test_of_two_alike_the_one_whose_time_has_come_counts() -> None:
     chat = conversation(["It is booked for noon", "It is booked for noon"])
     assert one == other and not isinstance(chat.replies[0], str)
     late = Reply(one.shown, one.slots, one.denies)
-    assert chat.fault("It is booked for noon", early=[late])
+    assert chat.fault("It is booked for noon", untimely=[late])
 
 
 def test_what_is_said_counts_and_what_is_asked_does_not() -> None:
@@ -135,7 +137,7 @@ def test_what_is_said_counts_and_what_is_asked_does_not() -> None:
         ("Hello", "expected a list of sentences"),
         ([], "expected a list of sentences"),
         ([{"text": "Hello there"}], "a table of say"),
-        ([{"say": "It is booked", "before": []}], "before"),
+        ([{"say": "It is booked", "then": []}], "then"),
         ([{"say": "It was booked there", "after": {"tool": "x"}}], "list of tables"),
         (["(It is|) (booked|)"], "two words that have to be there"),
         (["It was (put (in|out)|booked) there"], "not nested"),

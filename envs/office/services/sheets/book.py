@@ -21,7 +21,7 @@ from .moving import copied, shifted
 MAX_CELLS = 10_000
 MAX_FORMULAS = 1_000
 
-Place: TypeAlias = tuple[int, int, int]
+Address: TypeAlias = tuple[int, int, int]
 """Number of the sheet, row and column."""
 
 Columns: TypeAlias = dict[int, dict[int, list[int]]]
@@ -104,9 +104,9 @@ class Book:
         )
         self.names: dict[int, str] = {row["id"]: row["name"] for row in sheets}
         self._numbers = {row["name"].casefold(): row["id"] for row in sheets}
-        self.values: dict[Place, Value] = {}
-        self.formulas: dict[Place, str] = {}
-        self._before: dict[Place, tuple[str | None, str, Any]] = {}
+        self.values: dict[Address, Value] = {}
+        self.formulas: dict[Address, str] = {}
+        self._before: dict[Address, tuple[str | None, str, Any]] = {}
         for row in self._db.execute(
             "SELECT c.sheet_id, c.row, c.col, c.formula, c.kind, c.value FROM sheets_cell c"
             " JOIN sheets_sheet s ON s.id = c.sheet_id WHERE s.workbook_id = ?",
@@ -143,7 +143,7 @@ class Book:
                 found[number] = max(row, last_row), max(column, last_column)
         return found
 
-    def put(self, place: Place, value: Typed) -> None:
+    def put(self, place: Address, value: Typed) -> None:
         """Type a value into a cell; None empties it.
 
         Raises:
@@ -157,7 +157,7 @@ class Book:
         if formula is not None or result is not None:
             self.values[place] = result
 
-    def rewrite(self, change: Callable[[Place, Node], Node]) -> None:
+    def rewrite(self, change: Callable[[Address, Node], Node]) -> None:
         """Change formulas; those that stay the same keep how they were typed.
 
         Raises:
@@ -180,7 +180,7 @@ class Book:
         if count > 0 and self.extent(sheet)[0] >= row and self.extent(sheet)[0] + count > MAX_ROW:
             raise ServiceError("conflict", f"the last rows would be pushed past {MAX_ROW}", "count")
 
-        def moved(cells: dict[Place, Any]) -> dict[Place, Any]:
+        def moved(cells: dict[Address, Any]) -> dict[Address, Any]:
             return {
                 (place[0], place[1] + count, place[2])
                 if place[0] == sheet and place[1] >= row
@@ -210,7 +210,7 @@ class Book:
                 elif first in self.values:
                     self.values[place] = self.values[first]
 
-    def recalculate(self) -> list[Place]:
+    def recalculate(self) -> list[Address]:
         """Evaluate every formula, and return those on a circular reference."""
         trees = {place: parse(formula) for place, formula in self.formulas.items()}
         index = _by_column(trees)
@@ -258,7 +258,7 @@ class Book:
                 changed = True
         return changed
 
-    def named(self, place: Place) -> str:
+    def named(self, place: Address) -> str:
         """Return a cell's name with its sheet."""
         return f"{self.names[place[0]]}!{column_letters(place[2])}{place[1]}"
 
@@ -278,9 +278,9 @@ class Book:
     def _of(self, area: Area, sheet: int) -> int | None:
         return sheet if area.sheet is None else self._numbers.get(area.sheet.casefold())
 
-    def _needs(self, place: Place, tree: Node, index: Columns) -> set[Place]:
+    def _needs(self, place: Address, tree: Node, index: Columns) -> set[Address]:
         """Return the formulas that a formula reads, which are found column by column."""
-        found: set[Place] = set()
+        found: set[Address] = set()
         for area in areas(tree):
             sheet = self._of(area, place[0])
             if sheet is None:
@@ -297,7 +297,7 @@ class Book:
         return found
 
 
-def _by_column(trees: Iterable[Place]) -> Columns:
+def _by_column(trees: Iterable[Address]) -> Columns:
     """Return the rows that have formulas, in order, by sheet and column."""
     index: Columns = defaultdict(lambda: defaultdict(list))
     for sheet, row, column in sorted(trees):
@@ -305,10 +305,10 @@ def _by_column(trees: Iterable[Place]) -> Columns:
     return index
 
 
-def _sorted(needs: dict[Place, set[Place]]) -> tuple[list[Place], set[Place]]:
+def _sorted(needs: dict[Address, set[Address]]) -> tuple[list[Address], set[Address]]:
     """Return an order in which every need comes first, and the formulas on a circle."""
     order, left = _peeled(needs)
-    wanted: dict[Place, set[Place]] = {place: set() for place in left}
+    wanted: dict[Address, set[Address]] = {place: set() for place in left}
     for place in left:
         for other in needs[place] & left:
             wanted[other].add(place)
@@ -317,7 +317,7 @@ def _sorted(needs: dict[Place, set[Place]]) -> tuple[list[Place], set[Place]]:
     return order + hanging[::-1], circular
 
 
-def _peeled(needs: dict[Place, set[Place]]) -> tuple[list[Place], set[Place]]:
+def _peeled(needs: dict[Address, set[Address]]) -> tuple[list[Address], set[Address]]:
     """Take off what needs nothing that is left, as long as there is any."""
     users = defaultdict(list)
     for place, needed in needs.items():

@@ -14,10 +14,10 @@ from pydantic import Field
 from agentgym.services import ServiceError, reads, writes
 
 from .book import Book, kept, shown
-from .desk import Desk
 from .evaluation import MAX_ROW, evaluate
 from .formula import Area, FormulaError, column_letters, parse, write_area
 from .moving import renamed
+from .rules import WorkbookRules
 from .seeding import fill
 from .shapes import Cells, Entry, Found, Problem, Workbook, Written
 
@@ -34,7 +34,7 @@ Limit = Annotated[int, Field(ge=1, le=200)]
 MAX_READ = 5_000
 
 
-class Sheets(Desk):
+class Sheets(WorkbookRules):
     """The spreadsheets."""
 
     after = ("contacts", "tickets")

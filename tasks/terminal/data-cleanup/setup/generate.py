@@ -44,7 +44,7 @@ MAIL_HOSTS = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one shop writes its exports."""
+    """The notation of one shop's exports."""
 
     prefix: str
     columns: dict[str, str]  # what a column holds: its name, in the order of the file

@@ -44,7 +44,7 @@ def entries(evidence: Evidence) -> CheckResult:
 
 
 def work_kept(evidence: Evidence) -> CheckResult:
-    """What was sorted, split, renamed or added by hand is there, letter for letter."""
+    """All entries that were sorted, split, renamed or added by hand are unchanged."""
     hand = Counter(_block(text) for text in _gold(evidence)["by_hand"])
     lost = hand - Counter(_entries(evidence.after))
     if lost:

@@ -29,7 +29,7 @@ FEATURE = "refs/heads/feature/batch-import"
 
 @dataclass(frozen=True)
 class Git:
-    """What git says about the repository; `commits` has a commit, or a complaint, by ref."""
+    """Git's answers about the repository; `commits` has a commit, or a complaint, by ref."""
 
     objects: ExecResult
     fsck: ExecResult

@@ -1,4 +1,4 @@
-"""What was sent, by the sealed ledger of `sendnote`, and what the queue says of it.
+"""Checks the sealed ledger of `sendnote`, and the queue.
 
 Each line is sealed with a key that its successor replaces (forward-secure logging after Schneier
 and Kelsey 1998); the first key is gold, so every seal and the key left over can be computed.

@@ -288,7 +288,7 @@ def truth(portal: Portal) -> dict:
 
 
 def background(portal: Portal) -> None:
-    """What the login service says about itself, and the balancer's probes."""
+    """Add the login service's own messages and the balancer's probes."""
     for day in range(DAYS):
         for _ in range(60):
             time, node = portal.moment(day), portal.node()

@@ -118,7 +118,7 @@ def write_dump(rng: random.Random, serial: int, start: datetime, order: str) -> 
         elif number == special[2]:
             steps[first + 3] = rng.choice([60, 120, 600])
             dump.data += dump.record(3, struct.pack(f"{order}IH", first + 3, steps[first + 3]))
-        elif number == special[3]:  # a note with a record in it, which is none
+        elif number == special[3]:  # a note that contains the bytes of a record
             fake = dump.block(first, [9_000] * 5)
             dump.data += dump.record(4, b"copy of " + fake)
         elif number == special[4]:

@@ -24,7 +24,7 @@ def put_back(evidence: Evidence, which: str) -> CheckResult:
 
 
 def attributes(evidence: Evidence) -> CheckResult:
-    """What was put back has the permissions and the time of the backup."""
+    """Restored files have the permissions and the time of the backup."""
     gold = _gold(evidence)
     paths = gold["missing"] + gold["damaged"]
     right = []
@@ -63,14 +63,14 @@ def no_leftovers(evidence: Evidence) -> CheckResult:
 
 
 def work_kept(evidence: Evidence) -> CheckResult:
-    """What people saved is as they saved it."""
+    """Files that people saved are unchanged."""
     people = _gold(evidence)["people"]
     kept = [path for path, digest in people.items() if _digest(evidence, path) == digest]
     return _share(kept, list(people), "files of the morning are as they were")
 
 
 def stays_deleted(evidence: Evidence) -> CheckResult:
-    """What people deleted has not come back."""
+    """Files that people deleted have not come back."""
     back = [
         path
         for path in _gold(evidence)["deleted"]

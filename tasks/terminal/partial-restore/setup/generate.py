@@ -81,7 +81,7 @@ def torn(data: bytes, rng: random.Random, number: int) -> bytes:
 
 
 class Restore:
-    """How far the restore got before it was killed.
+    """The progress of the restore when it was killed.
 
     Attributes:
         late: Files that were whole, and not yet noted as done.
@@ -123,7 +123,7 @@ class Restore:
 
 
 class Morning:
-    """What people did since eight.
+    """The work of people since eight.
 
     Attributes:
         changes: Second of the day, what was done, and path.

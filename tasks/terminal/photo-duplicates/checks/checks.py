@@ -80,7 +80,7 @@ def report(evidence: Evidence) -> CheckResult:
 
 
 def rest_kept(evidence: Evidence) -> CheckResult:
-    """What is no duplicate is where it was, with its contents and its time."""
+    """Files that are not duplicates are unchanged, with their contents and times."""
     gold = _gold(evidence)
     for path, (digest, mtime) in gold["files"].items():
         if path in gold["moved"]:

@@ -46,7 +46,7 @@ def merged(found: list[dict]) -> dict:
 
 
 class Library:
-    """What lies on the disks, as it is drawn.
+    """The content of the disks, as it is drawn.
 
     Attributes:
         photos: Contents and modification time by path.

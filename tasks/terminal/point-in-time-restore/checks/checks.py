@@ -61,7 +61,7 @@ def metadata(evidence: Evidence) -> CheckResult:
 
 
 def lost(evidence: Evidence) -> CheckResult:
-    """The list names the files that cannot be had, and no others."""
+    """The list names the files that cannot be restored, and no others."""
     true = set(_gold(evidence)["lost"])
     text = read_in_place(evidence.after, LOST, max_bytes=MOST_BYTES).decode("utf-8", "replace")
     named = {line.strip().removeprefix("./") for line in text.splitlines() if line.strip()}

@@ -1,4 +1,4 @@
-"""What became of the branches, here and on the remote, as git says in a clean room."""
+"""Checks the branches, here and on the remote, by git's answers in a clean room."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KNOWN: WeakKeyDictionary[FileTree, Facts] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Facts:
-    """What git says of the two repositories.
+    """Git's answers about the two repositories.
 
     Attributes:
         here: Commit by ref of the work repository.
@@ -138,7 +138,7 @@ def tidy(evidence: Evidence) -> CheckResult:
 
 
 def nothing_lost(evidence: Evidence) -> CheckResult:
-    """What others made is where it was: main, hotfix, test, experiment; and so are hooks."""
+    """Other people's work is still there: main, hotfix, test, experiment; and so are hooks."""
     project = evidence.params["project"]
     for folder in (f"/srv/{project}/.git", f"/srv/git/{project}.git"):
         if problem := planted(evidence.before, evidence.after, folder):

@@ -91,7 +91,7 @@ DOCS_MESSAGE, TESTS_MESSAGE = "docs: child fares", "tests: children pay less"
 
 @dataclass(frozen=True)
 class Story:
-    """What is drawn: who else works on it, the prices of two years, the commit to be dropped."""
+    """The drawn values: the other author, the prices of two years, the commit to be dropped."""
 
     other: str
     year: int

@@ -75,7 +75,7 @@ def _usage(evidence: Evidence, rows: int, day: int = 0) -> Usage:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run in the clean room did."""
+    """The result of one run in the clean room."""
 
     usage: Usage
     output: str = ""

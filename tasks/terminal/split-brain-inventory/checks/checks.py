@@ -85,7 +85,7 @@ def tables(evidence: Evidence) -> CheckResult:
 
 
 def decisions_kept(evidence: Evidence) -> CheckResult:
-    """What the storekeeper decided, which is written down nowhere else, is still there."""
+    """The storekeeper's decisions, which are written down nowhere else, are still there."""
     found = _database(evidence)["decision"]
     kept = found is not None and sorted(map(tuple, found), key=repr) == sorted(
         map(tuple, _gold(evidence)["decision"]), key=repr

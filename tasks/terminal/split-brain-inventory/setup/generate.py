@@ -45,7 +45,7 @@ DAYS = 9
 
 @dataclass
 class Book:
-    """What one shop booked, and what of it counts."""
+    """The bookings of one shop, and which of them count."""
 
     shop: int
     fast_s: int = 0

@@ -45,7 +45,7 @@ def texts(evidence: Evidence) -> CheckResult:
 
 
 def rest_kept(evidence: Evidence) -> CheckResult:
-    """What agreed, or only one side has, has the value it had; no host and no key was added."""
+    """Values that agreed, or are on one side only, are unchanged; no host and no key was added."""
     before = {**_inventory(evidence.before), **_side(_deployed(evidence.before))}
     after = {**_inventory(evidence.after), **_side(_deployed(evidence.after))}
     rows = _gold(evidence)["rows"]

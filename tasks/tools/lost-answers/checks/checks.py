@@ -20,7 +20,7 @@ LISTS = {
     "mail_reply": ("mail_search", "mail_get_thread", "mail_list_folders"),
     "mail_send": ("mail_search", "mail_get_thread", "mail_list_folders"),
 }
-"""What shows whether a call was carried out."""
+"""The tools that show whether a call was executed."""
 
 
 def entered(evidence: Evidence) -> CheckResult:

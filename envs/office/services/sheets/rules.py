@@ -1,4 +1,4 @@
-"""Rules that all tools of the spreadsheets share: versions, cell references, saving changes."""
+"""Rules of the spreadsheets: versions, cell references, saving changes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from agentgym.services import Service, ServiceError
 
-from .book import Book, Place, Typed, in_bounds
+from .book import Address, Book, Typed, in_bounds
 from .evaluation import CellError
 from .formula import Area, FormulaError, parse_area, write_area
 from .shapes import Problem, Sheet, Workbook, Written
 
 
-class Desk(Service):
-    """The rules that the tools share."""
+class WorkbookRules(Service):
+    """The rules that all tools of the spreadsheets share."""
 
     def _me(self) -> str:
         mail: str = self.db.value("SELECT email FROM contacts_person WHERE id = 1")
@@ -62,7 +62,7 @@ class Desk(Service):
             raise ServiceError("invalid", "the rows go past the end of the sheet, ZZ10000", "rows")
         for line, row in enumerate(rows):
             for step, value in enumerate(row):
-                place: Place = (sheet, top + line, left + step)
+                place: Address = (sheet, top + line, left + step)
                 try:
                     book.put(place, value)
                 except FormulaError as error:
