@@ -96,7 +96,7 @@ class _Waiting:
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
         """Wait, then call."""
-        await asyncio.sleep(min(self._random.lognormvariate(-4.5, 1.6), 2.0))
+        await asyncio.sleep(min(self._random.lognormvariate(-3.0, 1.6), 8.0))
         return Decision(Action.from_json(_READ) if len(history) < 2 else Action("submit"))
 
     async def close(self) -> None:
