@@ -54,12 +54,12 @@ class Reply:
     def ends(self, tokens: Sequence[Token], start: int) -> set[int]:
         """Return every end that the reply can have if it begins at a token."""
         ends = {start}
-        for number, runs in enumerate(self.slots):
+        for runs in self.slots:
             ends = {
                 found
                 for place in ends
                 for run in runs
-                if (found := _run(tokens, place, run, inside=number > 0)) is not None
+                if (found := _run(tokens, place, run, inside=place > start)) is not None
             }
         return ends - {start}
 

@@ -74,7 +74,7 @@ def test_replies_questions_and_courtesies_pass(text: str) -> None:
         ("I know it has been settled.", "says 'i'"),
         ("I know you will have the refund today.", "says 'i'"),
         ("I understand that Bo has it.", "says 'i'"),
-        ("Of course. Your ticket is with our billing team.", "says 'course'"),
+        ("Of course. Your ticket is with our billing team.", "says 'of course'"),
         ("What do the label, the parcel and the box say?", "asks about 'box'"),
         ("Would you like a refund?", "asks about 'refund'"),
         ("Is that the ticket of Meyer?", "asks about 'meyer'"),
