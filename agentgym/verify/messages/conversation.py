@@ -27,6 +27,7 @@ _REQUEST: Final = re.compile(
     r"\?|\b(?:please|pls|kindly)\b|(?:^|[,:;] |\b(?:and|or|so) )(?:tell|give|send|let) (?:me|us)\b"
     r"|\b(?:i|we) (?:\w+ ){0,2}(?:need|require|must (?:have|ask|know)|have to (?:ask|know)|ask"
     r"|would like)\b|\b(?:i|we)'ll need\b|\bremains? to be\b"
+    r"|\b(?:number|subject|name|words?|one|either|both|it) would (?:be enough|do|help)\b"
     r"|\b(?:can|could|would|will) you\b|\b(?:may|can|could) (?:i|we) (?:have|ask|know)\b"
 )
 """Finds a question to the reader. "I can confirm your details" is not one."""
@@ -56,6 +57,7 @@ _TOLD_POINT: Final = re.compile(
 """Finds a point of a list that tells something, although the list asks."""
 _COURTESIES: Final = ("greeting", "closing", "thanks", "offers")
 _WORDS_FOR_TWO_STRAYS: Final = 10
+_MOST_IN_WISH: Final = 4
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,9 @@ class _Question:
                 right = token.figure.means(self.figures) or token.figure.is_count
             elif not right and not self._is_barred(token) and token.stem not in weighty:
                 strays += 1
-                right = strays <= 1 + (length >= _WORDS_FOR_TWO_STRAYS)
+                right = strays <= (
+                    _MOST_IN_WISH if is_wish else 1 + (length >= _WORDS_FOR_TWO_STRAYS)
+                )
             if not right:
                 return token
         return None
