@@ -307,3 +307,25 @@ async def test_a_long_call_reports_progress(store, monkeypatch):
         seen = await client.call_tool("add", {"n": 2}, progress_callback=note)
     assert seen.structured_content == {"number": 2}
     assert told[:3] == sorted(told[:3]) and told[0] > 0
+
+
+@pytest.mark.parametrize("bound", [("_CONNECTIONS", 2), ("_SILENT_S", 0.05)])
+async def test_connections_without_a_request_do_not_stay(store, monkeypatch, bound):
+    monkeypatch.setattr(f"agentgym.session.serve.{bound[0]}", bound[1])
+    ending = asyncio.Event()
+    with take_port(0) as listening:
+        address = listening.getsockname()
+        serving = asyncio.create_task(
+            serve_http(adapter_of(store), listening, ending, lambda url: None)
+        )
+        pairs = [await asyncio.open_connection(*address) for _ in range(4)]
+        for _, writer in pairs[2:]:
+            writer.write(b"POST /mcp HTTP/1.1\r\n")
+        for reader, writer in pairs[2:]:
+            with contextlib.suppress(ConnectionError):
+                assert await asyncio.wait_for(reader.read(), 20) == b""
+            writer.close()
+        for _, writer in pairs[:2]:
+            writer.close()
+        ending.set()
+        await asyncio.wait_for(serving, 20)
