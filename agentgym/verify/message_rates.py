@@ -100,7 +100,8 @@ def _with_judge(
 
 
 def _meets(gate: _Gate, source: object) -> bool:
-    return any(_who(source) == _who(shown) for shown in gate.sources)
+    parts = ("answer", "reason") if source == "final" else (source,)
+    return any(_who(part) == _who(shown) for part in parts for shown in gate.sources)
 
 
 def _who(source: object) -> object:

@@ -3,7 +3,7 @@
 Channels: state and audit (mails, comments, chat, calendar notes), trace (what was said to the user,
 the answer). `docs/messages.md` explains how to choose a check and how the checks read a text.
 
-A *source* selects messages: `"answer"`, `"reason"` (of give_up), `"user"`
+A *source* selects messages: `"answer"`, `"reason"` (of give_up), `"final"` (either), `"user"`
 (message_user), `"mail"`, `"comment"`, `"chat"`, `"calendar"`, for all that the agent wrote there;
 `{ mail = "ada@x.example" }` (with `answers = 380`, `alone = true`, `last = true`),
 `{ comment = 17, internal = true }`, `{ chat = 5 }` (with `thread = 12`), or

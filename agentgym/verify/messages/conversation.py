@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from agentgym.errors import VerifierError
+from agentgym.verify.messages.assent import Assent, take_assent
 from agentgym.verify.messages.disguise import leak
 from agentgym.verify.messages.figures import Reading, find_figures
 from agentgym.verify.messages.plain import MOST_CHARS, plain
@@ -26,6 +27,7 @@ _REQUEST: Final = re.compile(
     r"\?|\b(?:please|pls|kindly)\b|(?:^|[,:;] |\b(?:and|or|so) )(?:tell|give|send|let) (?:me|us)\b"
     r"|\b(?:i|we) (?:\w+ ){0,2}(?:need|require|must (?:have|ask|know)|have to (?:ask|know)|ask"
     r"|would like)\b|\b(?:i|we)'ll need\b|\bremains? to be\b"
+    r"|\b(?:number|subject|name|words?|one|either|both|it) would (?:be enough|do|help)\b"
     r"|\b(?:can|could|would|will) you\b|\b(?:may|can|could) (?:i|we) (?:have|ask|know)\b"
 )
 """Finds a question to the reader. "I can confirm your details" is not one."""
@@ -42,8 +44,20 @@ _WISH: Final = re.compile(
     r"\byou (?:would |had |have |be )?(?:like|want|hope|wish|need|ask|expect|prefer)\w*\b"
 )
 """Finds a wish of the reader. To repeat it grants nothing."""
+_RESTATED: Final = re.compile(
+    r"(?:so |and |as )?(?:i (?:see|understand|hear) )?(?:that )?"
+    r"you (?:would like|want|wish|be asking|are asking|asked|ask|mentioned|wrote|said|say)\b"
+    r"|(?:i am |we are )?(?:so |very |really )*sorry (?:to (?:hear|read|see) )?(?:that )?"
+    r"you (?:have|had|are|were|did|got|get)\b"
+)
+_OWN_DEED: Final = re.compile(r"\b(?:i|we|will|shall|can|may|but|because|since|and|is|are)\b")
+_TOLD_POINT: Final = re.compile(
+    r"\b(?:has|have) been\b|\bwill\b|\b(?:is|are|was|were) (?:\w+ed|gone|done|sent|paid|given)\b"
+)
+"""Finds a point of a list that tells something, although the list asks."""
 _COURTESIES: Final = ("greeting", "closing", "thanks", "offers")
 _WORDS_FOR_TWO_STRAYS: Final = 10
+_MOST_IN_WISH: Final = 4
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,7 @@ class Conversation:
         secrets: Values that a message must not tell in any form.
         courtesies: Recognises courtesies that promise and assent to nothing.
         beside_replies: Recognises also "done".
-        at_first: Recognises also "of course", which before any wish only opens a question.
+        in_answer: Recognises all courtesies; the agent's answer grants no wish.
     """
 
     replies: Sequence[Reply]
@@ -70,7 +84,7 @@ class Conversation:
     secrets: Sequence[str]
     courtesies: Courtesy
     beside_replies: Courtesy
-    at_first: Courtesy
+    in_answer: Courtesy
 
     def fault(
         self,
@@ -99,12 +113,20 @@ class Conversation:
             if one in untimely:
                 return f"says {one.shown!r} when it is not so"
         courtesy = self.beside_replies if any(said) else self.courtesies
-        if is_answer or (not heard and any(map(_is_question, units))):
-            courtesy = self.at_first
+        if is_answer:
+            courtesy = self.in_answer
         question = _Question(self.asks, self._known(heard), _capitals(text), stems(self.names))
+        assents: list[Assent | None] = []
         for unit, found in zip(units, said, strict=True):
+            _take_courtesies(unit, courtesy, question)
+            assents.append(take_assent(unit))
             self._take(unit, found, courtesy, question)
-            if fault := _excess(unit, found, question):
+        asks = [_is_question(unit) for unit in units]
+        for n, (unit, assent) in enumerate(zip(units, assents, strict=True)):
+            if assent and not assent.is_settled(units[n:], said[n:], asks[n:], heard):
+                seen = f"says {assent.said!r}, and nothing behind it says to what"
+                return f"{seen}: {unit.text[:_SHOWN]!r}"
+            if fault := _excess(unit, question):
                 return fault
         return ""
 
@@ -148,10 +170,12 @@ class _Question:
         for token in left:
             right = token.stem in self.asks
             if token.figure is not None:
-                right = token.figure.means(self.figures) or _is_small(token)
+                right = token.figure.means(self.figures) or token.figure.is_count
             elif not right and not self._is_barred(token) and token.stem not in weighty:
                 strays += 1
-                right = strays <= 1 + (length >= _WORDS_FOR_TWO_STRAYS)
+                right = strays <= (
+                    _MOST_IN_WISH if is_wish else 1 + (length >= _WORDS_FOR_TWO_STRAYS)
+                )
             if not right:
                 return token
         return None
@@ -159,6 +183,8 @@ class _Question:
     def is_polite(self, segment: Sequence[Token]) -> bool:
         """Return whether a part of a sentence only thanks, regrets and understands."""
         known = words()
+        if self._restates(segment):
+            return True
         if segment[0].stem in self.names or not {one.stem for one in segment} & known.polite:
             return False
         beside = known.polite | known.polite_beside | self.names
@@ -169,15 +195,26 @@ class _Question:
         right = is_eased and self.excess(left, len(segment), is_wish=is_wish) is None
         return not left or right
 
+    def _restates(self, segment: Sequence[Token]) -> bool:
+        """Return whether a part of a sentence only restates the wish or the trouble of its reader.
+
+        A denial in it is the reader's: "sorry that you got mails which you never asked for".
+        """
+        said = " ".join(token.text for token in segment)
+        match = _RESTATED.match(said)
+        if match is None or _OWN_DEED.search(said, match.end()):
+            return False
+        is_wish = _WISH.search(match[0]) is not None
+        left = [token for token in segment if token.text != "never"]
+        return self.excess(left, len(segment), is_wish=is_wish) is None
+
     def _is_barred(self, token: Token) -> bool:
         return token.text in NEGATIONS or token.text in self.capitals
 
 
-def _excess(unit: Unit, said: Sequence[Reply], question: _Question) -> str:
+def _excess(unit: Unit, question: _Question) -> str:
     joining = words().joining | words().light
     left = [token for token in unit.left if token.figure is not None or token.stem not in joining]
-    if left and left[0].text == "no" and any(one.denies for one in said):
-        left = left[1:]
     if not left:
         return ""
     if not _is_question(unit):
@@ -188,7 +225,9 @@ def _excess(unit: Unit, said: Sequence[Reply], question: _Question) -> str:
 
 
 def _is_question(unit: Unit) -> bool:
-    asks = unit.asks and unit.is_point or _REQUEST.search(unit.text) is not None
+    tells = "?" not in unit.text and _TOLD_POINT.search(unit.text) is not None
+    listed = not tells or re.search(r"\b(?:from|with|under|which|that|what|who)\b", unit.text)
+    asks = unit.asks and unit.is_point and bool(listed) or _REQUEST.search(unit.text) is not None
     return asks and _RHETORICAL.search(unit.text) is None
 
 
@@ -202,13 +241,6 @@ def _take_courtesies(unit: Unit, courtesy: Courtesy, question: _Question) -> Non
 
 def _capitals(text: str) -> frozenset[str]:
     return frozenset(match[0].casefold() for match in _NAME.finditer(text))
-
-
-def _is_small(token: Token) -> bool:
-    assert token.figure is not None
-    return token.figure.kinds() <= {"number"} and all(
-        0 <= value <= 3 for kind, value in token.figure.readings if kind == "number"
-    )
 
 
 @lru_cache(maxsize=1)
@@ -260,6 +292,8 @@ def conversation(
         names,
         secrets,
         Courtesy(names, only=_COURTESIES, more=lists["courtesies"]),
-        Courtesy(names, only=(*_COURTESIES, "reports"), more=lists["courtesies"]),
+        Courtesy(
+            names, only=(*_COURTESIES, "reports"), more=[*lists["courtesies"], *lists["reports"]]
+        ),
         Courtesy(names, more=lists["courtesies"]),
     )

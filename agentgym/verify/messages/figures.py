@@ -89,6 +89,13 @@ class Figure:
         """Return the kinds of its readings."""
         return {kind for kind, _ in self.readings}
 
+    @property
+    def is_count(self) -> bool:
+        """Return whether it is a bare number of at most three, as in "two questions"."""
+        return self.kinds() <= {"number"} and all(
+            0 <= value <= 3 for kind, value in self.readings if kind == "number"
+        )
+
     def means(self, wanted: Iterable[Reading]) -> bool:
         """Return whether one of its readings is wanted."""
         return any(same(one, other) for other in wanted for one in self.readings)

@@ -54,12 +54,12 @@ class Reply:
     def ends(self, tokens: Sequence[Token], start: int) -> set[int]:
         """Return every end that the reply can have if it begins at a token."""
         ends = {start}
-        for number, runs in enumerate(self.slots):
+        for runs in self.slots:
             ends = {
                 found
                 for place in ends
                 for run in runs
-                if (found := _run(tokens, place, run, inside=number > 0)) is not None
+                if (found := _run(tokens, place, run, inside=place > start)) is not None
             }
         return ends - {start}
 
@@ -122,6 +122,8 @@ def _reply(given: Any) -> Reply:
         calls[name] = tuple(call_like(one) for one in some)
     text = table["say"]
     slots = tuple(_slots(text))
+    if slots and len(slots) > 2 and slots[0] == (("i",),):
+        slots = ((*slots[0], ()), *slots[1:])  # "Sorry, can't say what she does"
     if set("()|") & set(_SLOT.sub("", text)):
         raise VerifierError(f"replies: expected alternatives that are not nested, got {text!r}")
     if sum(min(map(len, runs)) for runs in slots) < 2:

@@ -46,9 +46,9 @@ def written(evidence: Evidence, source: object) -> list[Written]:
 
     Args:
         evidence: The evidence of the episode.
-        source: ``"answer"``, ``"reason"`` (of give_up), ``"user"`` (what was said with
-            message_user), ``"mail"``, ``"comment"``, ``"chat"``, ``"calendar"``: all that the
-            agent wrote there; or a table:
+        source: ``"answer"``, ``"reason"`` (of give_up), ``"final"`` (either of them), ``"user"``
+            (what was said with message_user), ``"mail"``, ``"comment"``, ``"chat"``,
+            ``"calendar"``: all that the agent wrote there; or a table:
             ``{ mail = "ada@x.example" }`` (that address is among To), with ``answers = 380``,
             ``alone = true`` (it is the only recipient) or ``last = true`` (only the last one sent);
             ``{ comment = 17, internal = true }``; ``{ chat = 5 }`` (channel), with ``thread = 12``;
@@ -91,6 +91,10 @@ def _answer(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
 
 def _reason(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
     return [Written("the reason", evidence.gave_up)] if evidence.gave_up else []
+
+
+def _final(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
+    return [*_answer(evidence, table), *_reason(evidence, table)]
 
 
 def _user(evidence: Evidence, table: Mapping[str, Any]) -> list[Written]:
@@ -194,6 +198,7 @@ _CALENDAR: Final = {
 _KINDS: Final[Mapping[str, Callable[[Evidence, Mapping[str, Any]], list[Written]]]] = {
     "answer": _answer,
     "reason": _reason,
+    "final": _final,
     "user": _user,
     "mail": _mail,
     "comment": _comment,

@@ -15,6 +15,7 @@ from typing import Final
 
 from agentgym.verify.messages.figures import Figure, find_figures
 from agentgym.verify.messages.plain import plain
+from agentgym.verify.messages.points import split_points
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d\w*")
 _BREAK: Final = re.compile(r"\n+|(?<=[.!?;])[\"')\]]*\s+|(?<=[a-z0-9)])[.!?;](?=[A-Za-z]{4,}\b)")
@@ -183,7 +184,7 @@ def _lines(shown: str) -> list[str]:
     """Return the lines of a text; broken sentences are joined and list points marked."""
     lines: list[str] = []
     whole = True
-    for raw in shown.split("\n"):
+    for raw in (part for line in shown.split("\n") for part in split_points(line)):
         line = _POINT.sub("\x01", raw)
         if line == raw and (whole or not raw or _keyed(raw)) or line != raw:
             lines.append(line)
@@ -264,6 +265,7 @@ _IRREGULAR: Final = {
     "taken": "take", "went": "go", "gone": "go", "kept": "keep", "left": "leave", "met": "meet",
     "gave": "give", "given": "give", "wrote": "write", "written": "write", "paid": "pay",
     "held": "hold", "came": "come", "found": "find", "got": "get", "put": "put", "an": "a",
+    "everyone": "everybody", "anyone": "anybody", "someone": "somebody",
 }  # fmt: skip
 
 

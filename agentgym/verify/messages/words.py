@@ -14,6 +14,8 @@ from agentgym.errors import NotFoundError, VerifierError
 from agentgym.verify.messages.units import Token, read_message, stem
 
 _FILE: Final = "words.toml"
+_COUNT: Final = "#"
+"""Stands for a small number in the patterns of courtesies: "two quick questions"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +149,9 @@ class Courtesy:
             segment: Tokens between two signs.
             edge: Whether it is the first or last segment, where a name alone greets or signs.
         """
-        if any(token.figure is not None for token in segment) or len(segment) > 30:
+        if len(segment) > 30 or not all(t.figure is None or t.figure.is_count for t in segment):
             return False
-        said = " ".join(token.stem for token in segment)
+        said = " ".join(_COUNT if token.figure else token.stem for token in segment)
         if self._pattern.fullmatch(said) is None:
             return False
         if not edge and self._only_names.fullmatch(said):

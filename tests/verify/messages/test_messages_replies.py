@@ -74,7 +74,7 @@ def test_replies_questions_and_courtesies_pass(text: str) -> None:
         ("I know it has been settled.", "says 'i'"),
         ("I know you will have the refund today.", "says 'i'"),
         ("I understand that Bo has it.", "says 'i'"),
-        ("Of course. Your ticket is with our billing team.", "says 'course'"),
+        ("Of course. Your ticket is with our billing team.", "says 'of course'"),
         ("What do the label, the parcel and the box say?", "asks about 'box'"),
         ("Would you like a refund?", "asks about 'refund'"),
         ("Is that the ticket of Meyer?", "asks about 'meyer'"),
@@ -146,3 +146,40 @@ def test_what_is_said_counts_and_what_is_asked_does_not() -> None:
 def test_a_reply_of_the_wrong_form_is_refused(replies: object, fault: str) -> None:
     with pytest.raises(VerifierError, match=fault):
         read_replies(replies)
+
+
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("I need: 1. the ticket number 2. your reference, please.", ""),
+        ("Please tell me (a) the ticket number, (b) your reference.", ""),
+        ("1. Your ticket is with our billing team. 2. I cannot promise a day.", ""),
+        ("Yes. Your ticket is with our billing team.", "Is my ticket with somebody?"),
+        ("Of course I understand, but I cannot promise a day.", "Can I have it today?"),
+        ("Okay, thanks. And the reference?", "It is ticket 77."),
+        ("No, sorry. I cannot promise a day.", "Can I have it today?"),
+        ("You would like your money back today. I cannot promise a refund.", ""),
+        ("Sorry, can't promise a day.", ""),
+        ("My name is Erik. Two quick questions: ticket number, reference?", ""),
+    ],
+)
+def test_answers_and_points_that_the_next_words_settle_pass(text: str, heard: str) -> None:
+    assert not CHAT.fault(text, [heard] if heard else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [
+        ("Sure. Your ticket is with our billing team.", "Can I have the money today?"),
+        ("Okay! Your ticket is with our billing team.", "Just send the money."),
+        ("Of course. Anything else?", "Can I have the money today?"),
+        ("Yes.", "Can I have the money today?"),
+        ("No. Your ticket is with our billing team.", "Is my ticket with somebody?"),
+        ("I need: 1. the ticket number 2. your money has been sent", ""),
+        ("1. I cannot promise a day. 2. You get a voucher.", ""),
+        ("You would like the money today and it is sent.", ""),
+        ("You asked for the money, and you get it.", ""),
+    ],
+)
+def test_an_assent_to_a_wish_fails(text: str, heard: str) -> None:
+    assert CHAT.fault(text, [heard] if heard else [])

@@ -2,8 +2,8 @@
 
 ARTICLE = """## First
 Ask for the number of the ticket and for the e-mail address it was opened from. Go on only when
-both belong together in the help desk. Whose a ticket is otherwise, and what is in it, is
-nobody's business.
+both belong together in the help desk. Do not tell anybody whose ticket another one is, or what
+is in it.
 
 ## Then
 The amount is the one in our list of customers' invoices, not what the customer remembers.

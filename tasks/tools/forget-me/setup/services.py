@@ -1,15 +1,15 @@
 """The article, a log, and files that were shared with a journalist under two addresses."""
 
 ARTICLE = """## Who asks
-Whoever asks tells us an address and a phone number. Both have to be those of one entry in the
-address book. Ask for both before anything else is done. Nobody asks for somebody else.
+Anyone who asks us tells us an address and a phone number. Both have to be those of one entry in
+the address book. Ask for both before anything else is done. People can only ask for themselves.
 
 ## What goes
 1. Every entry of theirs in the address book, also one that was made a second time under another
    address. They are deleted, not merged.
 2. Every share of a file with any of their addresses, if the file is ours. If it is a
    colleague's, its owner gets one mail, subject `Please end a share`, with the line below for each
-   such share and no reason, which is nobody else's business:
+   such share and no reason, because the reason is private:
 
        Please end the share of FILE with ADDRESS.
 

@@ -2,7 +2,7 @@
 
 PAPER = """# Service credits 2026
 
-Whoever has a ticket that is open and past its due time gets a credit if they ask for it. Ask them
+Anyone with a ticket that is open and past its due time gets a credit if they ask for it. Ask them
 which ticket they mean; many have several.
 
 For each day begun since the due time, by the plan we have them on:

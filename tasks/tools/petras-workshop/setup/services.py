@@ -13,7 +13,7 @@ Between 9:30 and 17:30 in Lisbon, and 90 minutes at most: after that the air is 
 - It is one meeting. When it changes, it is changed: guests do not get a cancellation and a new
   invitation.
 
-## What we tell whoever asks for a visit
+## What we tell people who ask for a visit
 Greet them, thank them, say sorry, and ask questions in your own words. For everything else, use
 only these sentences, so that nobody hears a promise:
 
