@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 PYTHON = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
 COMMANDS = [
     line.split("  #")[0].strip()
@@ -17,7 +18,7 @@ COMMANDS = [
     if "openai:" not in line
 ]
 # What takes minutes, a terminal or a Docker daemon is only asked for its help.
-LONG = ("agentgym sandbox ", "agentgym bench ", "python -m ")
+LONG = ("agentgym sandbox ", "agentgym bench ", "agentgym train ", "python -m ")
 
 
 @pytest.mark.parametrize("code", PYTHON, ids=lambda code: code.split("\n")[0])
@@ -39,10 +40,12 @@ def test_commands_in_their_order(tmp_path):
         program, *arguments = shlex.split(line)
         if line.startswith(LONG):
             arguments.append("--help")
-        path = {"agentgym": agentgym, "python": sys.executable}[program]
+        if program == "make":
+            arguments.append("--dry-run")
+        path = {"agentgym": agentgym, "python": sys.executable, "make": "make"}[program]
         done = subprocess.run(
             [path, *arguments],
-            cwd=tmp_path,
+            cwd=ROOT if program == "make" else tmp_path,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -281,7 +281,7 @@ def test_the_page_shows_the_agent_that_is_written(tmp_path):
     file, name = new_agent(tmp_path / "my_first_agent", model=True)
     assert (file.name, name) == ("my_first_agent.py", "MyFirstAgent")
     assert file.read_text() == shown.replace("MyAgent", "MyFirstAgent")
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="already exists"):
         new_agent(file, model=False)
     with pytest.raises(ConfigError, match="write e.g.: my_agent"):
         new_agent(tmp_path / "my-agent", model=False)

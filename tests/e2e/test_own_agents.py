@@ -132,7 +132,7 @@ def test_a_new_agent_runs_as_it_is(cli, mine, tmp_path):
     done = cli("eval", "demo", "-a", "./my_agent.py:MyAgent", "-o", "run")
     assert done.returncode == 0, done.stderr
     again = cli("agent", "new", "my_agent")
-    assert again.returncode == 2 and "my_agent.py is there already" in again.stderr
+    assert again.returncode == 2 and "my_agent.py already exists" in again.stderr
 
 
 def test_a_script_submits_the_answer_that_it_wrote(cli, catalogue, tmp_path):

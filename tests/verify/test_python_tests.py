@@ -69,5 +69,5 @@ def test_hollow_tests_are_no_tests() -> None:
 
 
 def test_what_is_no_python_is_the_agents_fault() -> None:
-    with pytest.raises(GuestFileError, match="no Python"):
+    with pytest.raises(GuestFileError, match="is not Python"):
         asserting_tests(b"def test_(:")
