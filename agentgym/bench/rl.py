@@ -60,7 +60,7 @@ async def measure_rl(quick: bool) -> Figures:
     async with Environment(load_built(_TASK), provider) as environment:
         await _steps(figures["overhead_ms.p50"], environment, live, 5 if quick else 20)
         for _ in range(1 if quick else 3):
-            await _gains(figures, environment, 4 if quick else 8)
+            await _gains(figures, environment, 3 if quick else 5)
             await _tree(figures, environment)
     await provider.close()
     for _ in range(2 if quick else 5):
@@ -96,7 +96,7 @@ class _Waiting:
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
         """Wait, then call."""
-        await asyncio.sleep(min(self._random.lognormvariate(-3.0, 1.6), 8.0))
+        await asyncio.sleep(min(self._random.lognormvariate(-3.7, 1.6), 3.0))
         return Decision(Action.from_json(_READ) if len(history) < 2 else Action("submit"))
 
     async def close(self) -> None:
