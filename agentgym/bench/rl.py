@@ -19,8 +19,9 @@ import agentgym
 import agentgym.vector
 from agentgym.bench.series import Figure, Figures
 from agentgym.env.environment import Environment
-from agentgym.env.episode import Episode, Transition
+from agentgym.env.episode import Episode
 from agentgym.env.opening import load_built
+from agentgym.env.transition import Transition
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
