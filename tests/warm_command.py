@@ -162,7 +162,7 @@ def _code_of(main):
             return end.code or 0
         print(end.code, file=sys.stderr)
         return 1
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - where Python itself prints a traceback
         sys.excepthook(*sys.exc_info())
         return 1
     return 0
