@@ -23,7 +23,7 @@ from agentgym.record.folder import RunFolder
 from agentgym.record.migrations import FORMAT, FORMATS, JOURNAL, copied, migrate, schema_of
 
 LOG_BYTES = 4 << 20
-"""Size in bytes at which `Database.fold_log` moves the log into the database file."""
+"""Size in bytes at which the end of a transaction moves the log into the database file."""
 
 Values = Sequence[object]
 
@@ -123,7 +123,7 @@ class Database:
         self.execute("PRAGMA synchronous = NORMAL")
         self.execute("PRAGMA foreign_keys = ON")
         self.execute("PRAGMA wal_autocheckpoint = 0")
-        # The next write after a fold shortens the log; else `fold_log` would fold it every time.
+        # The next write after a fold shortens the log; else each transaction would fold it again.
         self.execute("PRAGMA journal_size_limit = 0")
         # A migrated run has the steps of this file in its table.
         with contextlib.suppress(OSError):
@@ -149,8 +149,11 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit the statements inside together, or not at all."""
+        """Commit the statements inside together, or not at all; an inner one is a part of it."""
         with self._turn:
+            if self._connection.in_transaction:
+                yield
+                return
             self.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -160,9 +163,10 @@ class Database:
                 if self._connection.in_transaction:
                     self.execute("ROLLBACK")
                 raise
+            self._fold_log()
 
-    def fold_log(self) -> None:
-        """Move a long log into the database file: two fsyncs, so between episodes, not steps."""
+    def _fold_log(self) -> None:
+        """Move a long log into the database file: two fsyncs, so not after single steps."""
         if self._log.stat().st_size >= LOG_BYTES:
             self.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
