@@ -38,7 +38,7 @@ _PIXELS: Final = 1 << 26
 
 def plain(record: Any) -> dict[str, Any]:
     """Return the fields of a record by name; their values stay unchanged."""
-    return {name: getattr(record, name) for name in _names(type(record))}
+    return {name: getattr(record, name) for name in _names(cast(Hashable, type(record)))}
 
 
 @functools.cache

@@ -42,7 +42,7 @@ class Reported:
             raise RecordError(f"{self._path}{told}") from error
 
     def _told(self, error: BaseException) -> str:
-        """Return what a message says after the path; empty if the error is none of SQLite's."""
+        """Return what a message says after the path; empty for any other error."""
         if isinstance(error, sqlite3.OperationalError):
             if self.bounds is not None and self.bounds.exceeded:
                 return " is damaged: reading it takes more work than its size can need"
