@@ -31,7 +31,6 @@ from agentgym.train.datasets.faults import StepFault
 from agentgym.train.datasets.native import read_tokens
 from agentgym.train.datasets.supervised import Form
 
-
 COMMANDS = ["sft"]
 PAGE = Path(__file__).parents[2] / "docs/datasets.md"
 
@@ -308,7 +307,9 @@ def test_a_template_encodes_the_calls_of_the_oracle(real, shop, tmp_path):
             sampled = [w for w, counts in zip(words, sequence.mask, strict=True) if counts]
             assert sampled == [row.params["bought"]["what"], "<end>"]
             assert words[0] == "<task>" and row.params["name"] in words
-            assert all(np.isnan(p) for p, m in zip(sequence.logprobs, sequence.mask) if m)
+            assert all(
+                np.isnan(p) for p, m in zip(sequence.logprobs, sequence.mask, strict=True) if m
+            )
     with pytest.raises(ConfigError, match="holds no token ids"):
         sft(real, "--out", file, "--template", shop / "train.toml")
 
