@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from agentgym.agents.batch import place
+from agentgym.errors import ConfigError
 from agentgym.protocols.training import EncodingTemplate
 from agentgym.records import Briefing, Generation, Observation, Step, TokenTrace, ToolSpec
 from agentgym.train.datasets.faults import replies
@@ -34,6 +35,11 @@ def load_template(config: Path) -> EncodingTemplate:
     from agentgym.train.templates.words import WordTemplate
 
     policy = load_config(config).policy
+    if policy.kind != "tiny":
+        raise ConfigError(
+            f"{config}: the template of a policy of kind {policy.kind!r} cannot encode recorded "
+            "calls; use a configuration with a tiny policy, or record token ids"
+        )
     return WordTemplate(policy.calls(), policy.words)
 
 

@@ -1,6 +1,7 @@
-"""The native form of a supervised data set: token ids as arrays in one ``.npz`` file.
+"""The native form of a data set: token ids as arrays in one ``.npz`` file.
 
-Format ``agentgym.tokens/1``; N tokens in S sequences of E episodes. A log-probability that is not
+Format ``agentgym.tokens/1``; in ``agentgym.token-pairs/1``, each episode is a preference pair with
+two sequences, the chosen one first. N tokens in S sequences of E episodes. A log-probability that is not
 known is NaN, which differs from 0.
 
 - ``ids`` int32[N], ``loss_mask`` bool[N], ``logprobs`` float32[N]
@@ -25,7 +26,12 @@ from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.train.samples import EpisodeTokens, TokenSequence
 
-SCHEMA: Final = "agentgym.tokens/1"
+SEQUENCES: Final = "agentgym.tokens/1"
+"""Schema of a supervised data set."""
+PAIRS: Final = "agentgym.token-pairs/1"
+"""Schema of preference pairs."""
+
+_MADE_BY: Final = {SEQUENCES: "sft", PAIRS: "pairs"}
 _ARRAYS: Final = {
     "ids": "<i4",
     "loss_mask": "|b1",
@@ -52,33 +58,29 @@ class TokenEpisode:
 
 @dataclass(frozen=True)
 class TokenSet:
-    """A supervised data set with token ids.
+    """A data set with token ids.
 
     Attributes:
-        episodes: The episodes in order.
+        episodes: The episodes or pairs in order.
         source: ``"recorded"`` if the ids were sampled, ``"encoded"`` if a template wrote them.
         vocabulary: Digest of the vocabulary; empty if it is not known.
+        schema: `SEQUENCES` or `PAIRS`.
     """
 
     episodes: tuple[TokenEpisode, ...]
     source: str
     vocabulary: str = ""
+    schema: str = SEQUENCES
 
 
-def write_tokens(file: BinaryIO, data: TokenSet, extra: Mapping[str, Any] | None = None) -> None:
-    """Write a data set; equal data give equal bytes.
-
-    Args:
-        file: Where to.
-        data: The data set.
-        extra: Further arrays of a format that builds on this one.
-    """
+def write_tokens(file: BinaryIO, data: TokenSet) -> None:
+    """Write a data set; equal data give equal bytes."""
     sequences = [one for episode in data.episodes for one in episode.tokens.sequences]
     owners = [n for n, each in enumerate(data.episodes) for _ in each.tokens.sequences]
     mask = _joined([one.mask for one in sequences], np.bool_)
     logprobs = _joined([one.logprobs for one in sequences], np.float32)
     about = {
-        "schema": SCHEMA,
+        "schema": data.schema,
         "source": data.source,
         "vocabulary": data.vocabulary,
         "episodes": [
@@ -95,50 +97,39 @@ def write_tokens(file: BinaryIO, data: TokenSet, extra: Mapping[str, Any] | None
         lengths=np.array([len(one.ids) for one in sequences], np.int64),
         episodes=np.array(owners, np.int64),
         about=np.frombuffer(codec.dumps(about).encode(), np.uint8),
-        **(extra or {}),
     )
 
 
-def read_tokens(path: Path) -> TokenSet:
+def read_tokens(path: Path, schema: str = SEQUENCES) -> TokenSet:
     """Read a data set that `write_tokens` wrote, as samples for `agentgym.train`.
+
+    Args:
+        path: The file.
+        schema: The expected schema.
 
     Raises:
         RecordError: The file is missing, is damaged, or has another format.
     """
-    arrays = read_arrays(path, _ARRAYS)
+    arrays = _read_arrays(path, f"make it with: agentgym dataset {_MADE_BY[schema]} --form native")
     try:
-        return _token_set(arrays)
+        return _token_set(arrays, schema)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RecordError(f"{path}: damaged data set: {error}") from error
 
 
-def read_arrays(path: Path, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Return vectors of an ``.npz`` file by name.
-
-    Args:
-        path: The file.
-        wanted: The dtype of each vector.
-
-    Raises:
-        RecordError: The file is missing or no such file, or a vector has another dtype.
-    """
+def _read_arrays(path: Path, how: str) -> dict[str, Any]:
     try:
         with path.open("rb") as opened:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("it holds one array")
             with file:
-                found = {name: file[name] for name in wanted}
+                found = {name: file[name] for name in _ARRAYS}
     except FileNotFoundError:
-        raise RecordError(
-            f"{path}: no such file; make it with: agentgym dataset sft RUN --form native"
-        ) from None
+        raise RecordError(f"{path}: no such file; {how}") from None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise RecordError(
-            f"{path}: no data set with token ids ({error}); "
-            "make it with: agentgym dataset sft RUN --form native"
-        ) from error
-    for name, dtype in wanted.items():
+        raise RecordError(f"{path}: no data set with token ids ({error}); {how}") from error
+    for name, dtype in _ARRAYS.items():
         if found[name].ndim != 1 or found[name].dtype.str != dtype:
             raise RecordError(
                 f"{path}: {name}: expected a vector of {dtype}, got {found[name].dtype.str} of "
@@ -151,10 +142,10 @@ def _joined(parts: Sequence[Sequence[Any]], dtype: Any) -> Any:
     return np.concatenate([np.array(part, dtype) for part in parts] or [np.array([], dtype)])
 
 
-def _token_set(arrays: Mapping[str, Any]) -> TokenSet:
+def _token_set(arrays: Mapping[str, Any], schema: str) -> TokenSet:
     about = json.loads(arrays["about"].tobytes())
-    if about["schema"] != SCHEMA:
-        raise ValueError(f"expected the format {SCHEMA}, got {about['schema']!r}")
+    if about["schema"] != schema:
+        raise ValueError(f"expected the format {schema}, got {about['schema']!r}")
     ids, lengths, owners = (arrays[name] for name in ("ids", "lengths", "episodes"))
     per_token = ("loss_mask", "logprobs", "completions")
     if any(len(arrays[name]) != len(ids) for name in per_token) or len(lengths) != len(owners):
@@ -179,4 +170,6 @@ def _token_set(arrays: Mapping[str, Any]) -> TokenSet:
         origin = {name: value for name, value in told.items() if name not in ("breaks", "oldest")}
         tokens = EpisodeTokens(tuple(own), told["breaks"], told["oldest"])
         episodes.append(TokenEpisode(origin, tokens))
-    return TokenSet(tuple(episodes), str(about["source"]), str(about["vocabulary"]))
+    if schema == PAIRS and any(len(each.tokens.sequences) != 2 for each in episodes):
+        raise ValueError("a pair does not have two sequences")
+    return TokenSet(tuple(episodes), str(about["source"]), str(about["vocabulary"]), schema)
