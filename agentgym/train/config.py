@@ -116,7 +116,13 @@ class AlgorithmConfig(Manifest):
 
     advantage: Advantage = Advantage.GRPO
     learning_rate: float = Field(default=3e-3, gt=0)
+    final_learning_rate: float = Field(default=1.0, gt=0, le=1)
+    """Share of the learning rate that is left at the last iteration; it decays linearly."""
+    weight_decay: float = Field(default=0.0, ge=0)
     epochs: Positive = 2
+    largest_kl: float | None = Field(default=None, gt=0)
+    """Divergence from the policy that sampled (nats a token) after which a batch gets no further
+    epoch."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
     clip_high: float = Field(default=0.3, ge=0)
     dual_clip: float | None = Field(default=None, gt=1)

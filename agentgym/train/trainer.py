@@ -58,7 +58,9 @@ class Trainer:
         # Where rollouts go on while the policy learns, they sample from a copy of it.
         self._sampled = copy.deepcopy(self._model) if config.rollouts.staleness else self._model
         temperature = config.rollouts.temperature
-        self._learner = Learner(self._model, config.algorithm, temperature=temperature)
+        self._learner = Learner(
+            self._model, config.algorithm, temperature=temperature, updates=config.iterations
+        )
         self._sampler = Sampler(
             self._sampled,
             rows=config.rollouts.jobs,
@@ -244,7 +246,7 @@ async def open_trainer(run: TrainingRun, progress: TrainingProgress) -> AsyncIte
         AgentGymError: A task or the sandbox provider is unknown or broken.
     """
     async with AsyncExitStack() as closing:
-        provider = plugins.load("agentgym.sandboxes", run.config.sandbox)()
+        provider = plugins.make_provider(run.config.sandbox)
         closing.push_async_callback(provider.close)
         environments = {
             task: await closing.enter_async_context(Environment(load_built(task), provider))
