@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import torch
 from pydantic import Field
@@ -28,6 +28,9 @@ from agentgym.train.packing import pack
 from agentgym.train.samples import TokenSequence
 
 T = TypeVar("T")
+
+_AT_ONCE: Final = 64
+"""Episodes or pairs that are computed at once without gradients."""
 
 _Count = Annotated[int, Field(ge=1)]
 
@@ -77,12 +80,14 @@ class Bounds:
     gradient_norm: float = 1.0
 
 
-def load_data(path: str, vocabulary: Sequence[str], bounds: Bounds, *, pairs: bool) -> TokenSet:
+def load_data(
+    path: str, vocabulary: Sequence[str] | None, bounds: Bounds, *, pairs: bool
+) -> TokenSet:
     """Read a data set and check that a policy can learn from it.
 
     Args:
         path: The file.
-        vocabulary: The text of each token of the policy.
+        vocabulary: The text of each token of the policy, None if it is not known.
         bounds: The limits on sequences.
         pairs: Whether it holds preference pairs.
 
@@ -91,7 +96,8 @@ def load_data(path: str, vocabulary: Sequence[str], bounds: Bounds, *, pairs: bo
         ConfigError: It was made for another vocabulary, or a sequence is too long.
     """
     data = read_tokens(Path(path), PAIRS if pairs else SEQUENCES)
-    if data.vocabulary and data.vocabulary != vocabulary_digest(vocabulary):
+    known = "" if vocabulary is None else vocabulary_digest(vocabulary)
+    if data.vocabulary and data.vocabulary != known:
         raise ConfigError(
             f"{path}: its calls were encoded by another vocabulary; make it again with the "
             "--template of this configuration"
@@ -104,7 +110,7 @@ def load_data(path: str, vocabulary: Sequence[str], bounds: Bounds, *, pairs: bo
                     f"{path}: a sequence has {len(sequence.ids)} tokens, but policy.context and "
                     f"algorithm.row_tokens allow {longest}"
                 )
-            if max(sequence.ids) >= len(vocabulary):
+            if vocabulary is not None and max(sequence.ids) >= len(vocabulary):
                 raise ConfigError(
                     f"{path}: token {max(sequence.ids)} is not in the policy's vocabulary of "
                     f"{len(vocabulary)} tokens"
@@ -165,8 +171,7 @@ def fit_preferences(
     """
     draws = random.Random(f"{seed} preferences shuffled")
     swapped = [config.shuffle and draws.random() < 0.5 for _ in pairs]
-    with torch.no_grad():
-        reference = _pair_logprobs(model, pairs, bounds)
+    reference = _all_pair_logprobs(model, pairs, bounds)
     optimizer = _optimizer(model, config.learning_rate)
     for epoch in range(config.epochs):
         order = range(len(pairs))
@@ -178,8 +183,7 @@ def fit_preferences(
             told = (*own.unbind(1), *held.unbind(1))
             loss = dpo(*told, beta=config.beta, smoothing=config.smoothing)
             _step(model, optimizer, loss.values.mean(), bounds)
-    with torch.no_grad():
-        own = _pair_logprobs(model, pairs, bounds)
+    own = _all_pair_logprobs(model, pairs, bounds)
     last = dpo(*own.unbind(1), *reference.unbind(1), beta=config.beta, smoothing=config.smoothing)
     return {
         "preference_loss": round(float(last.values.mean()), 6),
@@ -220,9 +224,16 @@ def _mean_nll(
     model: CausalModel, episodes: Sequence[TokenEpisode], weighting: Weighting, bounds: Bounds
 ) -> float:
     """Return the loss over all episodes, a bounded number at a time."""
-    parts = [episodes[n : n + 64] for n in range(0, len(episodes), 64)]
+    parts = [episodes[n : n + _AT_ONCE] for n in range(0, len(episodes), _AT_ONCE)]
     losses = [float(_nll(model, part, weighting, bounds)) * len(part) for part in parts]
     return sum(losses) / len(episodes)
+
+
+@torch.no_grad()
+def _all_pair_logprobs(model: CausalModel, pairs: Sequence[TokenEpisode], bounds: Bounds) -> Tensor:
+    """Return the log-probabilities of all pairs, a bounded number at a time: ``float32[P, 2]``."""
+    parts = [pairs[n : n + _AT_ONCE] for n in range(0, len(pairs), _AT_ONCE)]
+    return torch.cat([_pair_logprobs(model, part, bounds) for part in parts])
 
 
 def _pair_logprobs(model: CausalModel, pairs: Sequence[TokenEpisode], bounds: Bounds) -> Tensor:

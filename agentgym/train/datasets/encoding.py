@@ -99,7 +99,7 @@ def encoded_generations(
             completion = template.encode(step.action)
         except ValueError as error:
             raise NoTokensError(f"that cannot be encoded ({error})") from None
-        ids = [np.array(part, np.int32) for part in (prompt, completion)]
-        found.append((step.index, Generation(TokenTrace(*ids), "stop")))
+        trace = TokenTrace(np.array(prompt, np.int32), np.array(completion, np.int32))
+        found.append((step.index, Generation(trace, "stop")))
         prompt, seen = [*prompt, *completion], step.observation
     return found

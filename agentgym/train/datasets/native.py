@@ -1,8 +1,8 @@
 """The native form of a data set: token ids as arrays in one ``.npz`` file.
 
 Format ``agentgym.tokens/1``; in ``agentgym.token-pairs/1``, each episode is a preference pair with
-two sequences, the chosen one first. N tokens in S sequences of E episodes. A log-probability that is not
-known is NaN, which differs from 0.
+two sequences, the chosen one first. N tokens in S sequences of E episodes. A log-probability that
+is not known is NaN, which differs from 0.
 
 - ``ids`` int32[N], ``loss_mask`` bool[N], ``logprobs`` float32[N]
 - ``completions`` int32[N], the index of the step that a token belongs to, -1 for what was read

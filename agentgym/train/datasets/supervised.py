@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+import numpy as np
+
 from agentgym.errors import ConfigError, RecordError
 from agentgym.protocols.training import EncodingTemplate
 from agentgym.records import Generation, Step
@@ -316,5 +318,5 @@ def _masked(generation: Generation, counts: bool) -> Generation:
     ids = generation.tokens.completion_ids
     if counts or ids is None:
         return generation
-    tokens = replace(generation.tokens, loss_mask=[False] * len(ids))
+    tokens = replace(generation.tokens, loss_mask=np.zeros(len(ids), np.bool_))
     return replace(generation, tokens=tokens)
