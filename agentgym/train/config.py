@@ -14,7 +14,7 @@ from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
-from agentgym.train.offline import PreferenceConfig, SupervisedConfig
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
 Positive = Annotated[int, Field(ge=1)]

@@ -12,55 +12,24 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from agentgym.errors import ConfigError
-from agentgym.manifest import Manifest
 from agentgym.protocols.training import CausalModel
 from agentgym.train.datasets.encoding import vocabulary_digest
 from agentgym.train.datasets.native import PAIRS, SEQUENCES, TokenEpisode, TokenSet, read_tokens
 from agentgym.train.losses import Weighting, dpo, token_weights
 from agentgym.train.packing import pack
 from agentgym.train.samples import TokenSequence
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 
 T = TypeVar("T")
 
 _AT_ONCE: Final = 64
 """Episodes or pairs that are computed at once without gradients."""
-
-_Count = Annotated[int, Field(ge=1)]
-
-
-class SupervisedConfig(Manifest):
-    """Supervised fine-tuning before the first episode."""
-
-    data: str
-    """A file of ``agentgym dataset sft --form native`` (or ``purified``)."""
-    epochs: _Count = 4
-    batch: _Count = 16
-    """Episodes of an update."""
-    learning_rate: float = Field(default=3e-3, gt=0)
-    weighting: Weighting = Weighting.TRAJECTORIES
-
-
-class PreferenceConfig(Manifest):
-    """Learning from preference pairs, after supervised fine-tuning and before the first episode."""
-
-    data: str
-    """A file of ``agentgym dataset pairs --form native``."""
-    epochs: _Count = 2
-    batch: _Count = 16
-    """Pairs of an update."""
-    learning_rate: float = Field(default=1e-3, gt=0)
-    beta: float = Field(default=0.1, gt=0)
-    smoothing: float = Field(default=0.0, ge=0, lt=0.5)
-    """Share of the preferences that are taken to be the wrong way round."""
-    shuffle: bool = False
-    """Exchange chosen and rejected in half of the pairs: a control that must learn nothing."""
 
 
 @dataclass(frozen=True)

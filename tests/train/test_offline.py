@@ -31,14 +31,13 @@ from agentgym.train.losses import dpo
 from agentgym.train.models.tiny import TinyShape, TinyTransformer
 from agentgym.train.offline import (
     Bounds,
-    PreferenceConfig,
-    SupervisedConfig,
     fit_preferences,
     fit_supervised,
     token_logprobs,
 )
 from agentgym.train.progress import TrainingProgress
 from agentgym.train.samples import EpisodeTokens, TokenSequence
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trainer import open_trainer
 from agentgym.train.training_run import TrainingRun
 
