@@ -14,6 +14,7 @@ from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
 Positive = Annotated[int, Field(ge=1)]
@@ -116,7 +117,13 @@ class AlgorithmConfig(Manifest):
 
     advantage: Advantage = Advantage.GRPO
     learning_rate: float = Field(default=3e-3, gt=0)
+    final_learning_rate: float = Field(default=1.0, gt=0, le=1)
+    """Share of the learning rate that is left at the last iteration; it decays linearly."""
+    weight_decay: float = Field(default=0.0, ge=0)
     epochs: Positive = 2
+    largest_kl: float | None = Field(default=None, gt=0)
+    """Divergence from the policy that sampled (nats a token) after which a batch gets no further
+    epoch."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
     clip_high: float = Field(default=0.3, ge=0)
     dual_clip: float | None = Field(default=None, gt=1)
@@ -154,6 +161,8 @@ class TrainConfig(Manifest):
     iterations: Positive = 60
     seed: int = Field(default=0, ge=0)
     policy: PolicyConfig
+    supervised: SupervisedConfig | None = None
+    preference: PreferenceConfig | None = None
     rollouts: RolloutConfig = RolloutConfig()
     algorithm: AlgorithmConfig = AlgorithmConfig()
     evaluation: EvaluationConfig
@@ -173,7 +182,7 @@ class TrainConfig(Manifest):
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a configuration; a task such as ``./copy`` is a folder beside the file.
+    """Read a configuration; a task or data set such as ``./copy`` is beside the file.
 
     Raises:
         ConfigError: The file is missing or wrong; the message names its line.
@@ -185,4 +194,8 @@ def load_config(path: Path) -> TrainConfig:
         return tuple(str(beside / task) if task.startswith("./") else task for task in tasks)
 
     evaluation = config.evaluation.model_copy(update={"tasks": placed(config.evaluation.tasks)})
-    return config.model_copy(update={"tasks": placed(config.tasks), "evaluation": evaluation})
+    changes: dict[str, object] = {"tasks": placed(config.tasks), "evaluation": evaluation}
+    for name in ("supervised", "preference"):
+        if (stage := getattr(config, name)) is not None:
+            changes[name] = stage.model_copy(update={"data": placed((stage.data,))[0]})
+    return config.model_copy(update=changes)

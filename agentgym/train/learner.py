@@ -44,14 +44,20 @@ class Learner:
         model: The policy; a `torch.nn.Module`.
         config: How to change it.
         temperature: The temperature at which its tokens are sampled, above 0.
+        updates: Number of updates over which the learning rate decays.
     """
 
-    def __init__(self, model: CausalModel, config: AlgorithmConfig, *, temperature: float) -> None:
+    def __init__(
+        self, model: CausalModel, config: AlgorithmConfig, *, temperature: float, updates: int
+    ) -> None:
         assert isinstance(model, nn.Module)
         self._model, self._config, self._temperature = model, config, temperature
         self._reference = copy.deepcopy(model).eval() if config.kl else None
         self._optimizer = torch.optim.AdamW(
-            model.parameters(), lr=config.learning_rate, weight_decay=0.0
+            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        self._schedule = torch.optim.lr_scheduler.LinearLR(
+            self._optimizer, 1.0, config.final_learning_rate, total_iters=updates
         )
 
     def update(self, groups: Sequence[Group], rewards: Sequence[float]) -> dict[str, float]:
@@ -69,8 +75,12 @@ class Learner:
         batch = build_batch(groups, rewards, self._config.advantage)
         known = self._known(batch)
         figures: dict[str, float] = {}
+        bound = self._config.largest_kl
         for _ in range(self._config.epochs):
             figures = self._epoch(batch, known)
+            if bound is not None and figures["kl"] > bound:
+                break
+        self._schedule.step()
         moved = (known.proximal - batch.behaviour)[batch.mask]
         return {**figures, "ess": effective_sample_size(moved) / max(len(moved), 1)}
 
