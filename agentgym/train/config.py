@@ -14,6 +14,7 @@ from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
 Positive = Annotated[int, Field(ge=1)]
@@ -160,6 +161,8 @@ class TrainConfig(Manifest):
     iterations: Positive = 60
     seed: int = Field(default=0, ge=0)
     policy: PolicyConfig
+    supervised: SupervisedConfig | None = None
+    preference: PreferenceConfig | None = None
     rollouts: RolloutConfig = RolloutConfig()
     algorithm: AlgorithmConfig = AlgorithmConfig()
     evaluation: EvaluationConfig
@@ -179,7 +182,7 @@ class TrainConfig(Manifest):
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a configuration; a task such as ``./copy`` is a folder beside the file.
+    """Read a configuration; a task or data set such as ``./copy`` is beside the file.
 
     Raises:
         ConfigError: The file is missing or wrong; the message names its line.
@@ -191,4 +194,8 @@ def load_config(path: Path) -> TrainConfig:
         return tuple(str(beside / task) if task.startswith("./") else task for task in tasks)
 
     evaluation = config.evaluation.model_copy(update={"tasks": placed(config.evaluation.tasks)})
-    return config.model_copy(update={"tasks": placed(config.tasks), "evaluation": evaluation})
+    changes: dict[str, object] = {"tasks": placed(config.tasks), "evaluation": evaluation}
+    for name in ("supervised", "preference"):
+        if (stage := getattr(config, name)) is not None:
+            changes[name] = stage.model_copy(update={"data": placed((stage.data,))[0]})
+    return config.model_copy(update=changes)
