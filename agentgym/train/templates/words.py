@@ -70,5 +70,9 @@ class WordTemplate:
             raise ValueError(f"{self.vocabulary[word]!r} is no action")
         return self._calls[word]
 
+    def drifts(self, completion: Sequence[int]) -> bool:
+        """Return False: a word is one token, and a token one word."""
+        return False
+
     def _read(self, text: str) -> list[int]:
         return [self._ids.get(word.lower(), _UNKNOWN) for word in _WORD.findall(text)]
