@@ -36,7 +36,7 @@ def token_statistics(logits: Tensor, ids: Tensor, temperature: float) -> tuple[T
             tuple[Tensor, Tensor],
             checkpoint(_statistics, part, chosen, temperature, use_reentrant=False),
         )
-        for part, chosen in zip(logits.split(rows), ids.split(rows), strict=True)
+        for part, chosen in zip(torch.split(logits, rows), torch.split(ids, rows), strict=True)
     ]
     own, entropy = zip(*parts, strict=True)
     return torch.cat(own), torch.cat(entropy)

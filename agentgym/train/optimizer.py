@@ -57,7 +57,10 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the moments of Adam, and the copies of the weights."""
-        return {"adam": self._adam.state_dict(), "copies": [copy for _, copy in self._pairs()]}
+        return {
+            "adam": self._adam.state_dict(),
+            "copies": [copy.detach() for _, copy in self._pairs()],
+        }
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

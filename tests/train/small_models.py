@@ -67,10 +67,14 @@ MISTRAL = """\
 {%- elif message.role == 'system' %}{{ raise_exception('no system role') }}
 {%- elif message.role == 'tool' %}
 {%- if message.tool_call_id | length != 9 %}{{ raise_exception('ids have 9 signs') }}{% endif -%}
-[TOOL_RESULTS]{"content": {{ message.content | tojson }}, "call_id": "{{ message.tool_call_id }}"}[/TOOL_RESULTS]
+[TOOL_RESULTS]{"content": {{ message.content | tojson }}
+{%- set call_id = message.tool_call_id %}, "call_id": {{ call_id | tojson }}}
+{%- if true %}[/TOOL_RESULTS]{% endif %}
 {%- elif message.tool_calls %}[TOOL_CALLS][
 {%- for call in message.tool_calls -%}
-{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}, "id": "{{ call.id }}"}
+{% set call_id = call.id | tojson -%}
+{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}
+{%- if call_id %}, "id": {{ call_id }}}{% endif %}
 {%- endfor %}]{{ eos_token }}
 {%- else %}{{ message.content }}{{ eos_token }}
 {%- endif %}

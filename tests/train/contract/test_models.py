@@ -1,6 +1,6 @@
 """One contract for all trainable models: the tiny transformer, and four of transformers.
 
-The logits of models of transformers are tried in float32, so sampler and learner agree to 1e-4 nats.
+Models of transformers are tried in float32, so sampler and learner agree to 1e-4 nats.
 OPT is the one that cannot tell sequences in one row apart.
 """
 
