@@ -106,3 +106,20 @@ class DialogueTemplate(Protocol):
     def drifts(self, completion: Sequence[int]) -> bool:
         """Return whether the text of a completion, encoded anew, has other tokens."""
         ...
+
+
+class EncodingTemplate(DialogueTemplate, Protocol):
+    """A template that also writes the completion of a given call, for calls of other agents."""
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The text of each token."""
+        ...
+
+    def encode(self, action: Action) -> list[int]:
+        """Return the tokens of a completion that makes a call.
+
+        Raises:
+            ValueError: No completion makes it; the message says why.
+        """
+        ...

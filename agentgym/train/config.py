@@ -14,6 +14,7 @@ from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
 from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
 SCHEMA: Final = "agentgym.train/1"
@@ -83,7 +84,13 @@ class AlgorithmConfig(Manifest):
 
     advantage: Advantage = Advantage.GRPO
     learning_rate: float = Field(default=3e-3, gt=0)
+    final_learning_rate: float = Field(default=1.0, gt=0, le=1)
+    """Share of the learning rate that is left at the last iteration; it decays linearly."""
+    weight_decay: float = Field(default=0.0, ge=0)
     epochs: Positive = 2
+    largest_kl: float | None = Field(default=None, gt=0)
+    """Divergence from the policy that sampled (nats a token) after which a batch gets no further
+    epoch."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
     clip_high: float = Field(default=0.3, ge=0)
     dual_clip: float | None = Field(default=None, gt=1)
@@ -121,6 +128,8 @@ class TrainConfig(Manifest):
     iterations: Positive = 60
     seed: int = Field(default=0, ge=0)
     policy: PolicyConfig
+    supervised: SupervisedConfig | None = None
+    preference: PreferenceConfig | None = None
     rollouts: RolloutConfig = RolloutConfig()
     algorithm: AlgorithmConfig = AlgorithmConfig()
     evaluation: EvaluationConfig
@@ -150,7 +159,7 @@ class TrainConfig(Manifest):
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a configuration; a task or model such as ``./copy`` is a folder beside the file.
+    """Read a configuration; a task, model or data set such as ``./copy`` is beside the file.
 
     Raises:
         ConfigError: The file is missing or wrong; the message names its line.
@@ -163,7 +172,10 @@ def load_config(path: Path) -> TrainConfig:
 
     tasks, evaluated = (tuple(map(placed, t)) for t in (config.tasks, config.evaluation.tasks))
     evaluation = config.evaluation.model_copy(update={"tasks": evaluated})
-    changes = {"tasks": tasks, "evaluation": evaluation}
+    changes: dict[str, object] = {"tasks": tasks, "evaluation": evaluation}
     if isinstance(policy := config.policy, HuggingFacePolicy):
         changes["policy"] = policy.model_copy(update={"path": placed(policy.path)})
+    for name in ("supervised", "preference"):
+        if (stage := getattr(config, name)) is not None:
+            changes[name] = stage.model_copy(update={"data": placed(stage.data)})
     return config.model_copy(update=changes)

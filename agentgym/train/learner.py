@@ -46,13 +46,22 @@ class Learner:
         model: The policy; a `torch.nn.Module`.
         config: How to change it.
         temperature: The temperature at which its tokens are sampled, above 0.
+        updates: Number of updates over which the learning rate decays.
     """
 
-    def __init__(self, model: CausalModel, config: AlgorithmConfig, *, temperature: float) -> None:
+    def __init__(
+        self, model: CausalModel, config: AlgorithmConfig, *, temperature: float, updates: int
+    ) -> None:
         assert isinstance(model, nn.Module)
         self._model, self._config, self._temperature = model, config, temperature
         self._reference = copy.deepcopy(model).eval() if config.kl else None
-        self._optimizer = Optimizer(model.parameters(), config.learning_rate)
+        self._optimizer = Optimizer(
+            model.parameters(),
+            config.learning_rate,
+            weight_decay=config.weight_decay,
+            final=config.final_learning_rate,
+            updates=updates,
+        )
 
     def update(self, groups: Sequence[Group], rewards: Sequence[float]) -> dict[str, float]:
         """Train on groups, and return figures about it.
@@ -69,8 +78,12 @@ class Learner:
         batch = build_batch(groups, rewards, self._config.advantage)
         known = self._known(batch)
         figures: dict[str, float] = {}
+        bound = self._config.largest_kl
         for _ in range(self._config.epochs):
             figures = self._epoch(batch, known)
+            if bound is not None and figures["kl"] > bound:
+                break
+        self._optimizer.decay()
         moved = (known.proximal - batch.behaviour)[batch.mask]
         return {**figures, "ess": effective_sample_size(moved) / max(len(moved), 1)}
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from agentgym.installation import missing_extra
-from agentgym.protocols.training import CausalModel, DialogueTemplate
+from agentgym.protocols.training import CausalModel, EncodingTemplate
 from agentgym.train.models.tiny import TinyShape, TinyTransformer
 from agentgym.train.policies import HuggingFacePolicy, TinyPolicy
 from agentgym.train.templates.words import WordTemplate
@@ -32,7 +32,7 @@ class LoadedPolicy:
     """
 
     model: CausalModel
-    template: DialogueTemplate
+    template: EncodingTemplate
     completion_tokens: int
     notes: tuple[str, ...] = ()
     pretrained: Pretrained | None = None

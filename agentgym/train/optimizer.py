@@ -15,20 +15,35 @@ from torch import Tensor, nn
 
 
 class Optimizer:
-    """AdamW without decay (Loshchilov and Hutter 2019); see the module.
+    """AdamW (Loshchilov and Hutter 2019); see the module.
 
     Args:
         weights: The weights to train.
-        learning_rate: Of Adam.
+        learning_rate: The first learning rate.
+        weight_decay: Share of a weight that a step of learning rate 1 takes away.
+        final: The last learning rate, as a share of the first.
+        updates: How often `decay` is called until it is reached.
     """
 
-    def __init__(self, weights: Iterable[Tensor], learning_rate: float) -> None:
+    def __init__(
+        self,
+        weights: Iterable[Tensor],
+        learning_rate: float,
+        *,
+        weight_decay: float = 0.0,
+        final: float = 1.0,
+        updates: int = 1,
+    ) -> None:
         self._weights = [each for each in weights if each.requires_grad]
         self._copies = [
             each if each.dtype == torch.float32 else nn.Parameter(each.detach().float())
             for each in self._weights
         ]
-        self._adam = torch.optim.AdamW(self._copies, lr=learning_rate, weight_decay=0.0)
+        options = {"lr": learning_rate, "weight_decay": weight_decay}
+        self._adam = torch.optim.AdamW(self._copies, **options)
+        self._schedule = torch.optim.lr_scheduler.LinearLR(
+            self._adam, 1.0, final, total_iters=updates
+        )
 
     def backward(self, loss: Tensor) -> None:
         """Add the gradients of a loss to those that are there."""
@@ -55,6 +70,10 @@ class Optimizer:
             weight.copy_(copy)
         return float(norm)
 
+    def decay(self) -> None:
+        """Lower the learning rate by one of its steps; it falls linearly."""
+        self._schedule.step()
+
     def state_dict(self) -> dict[str, Any]:
         """Return the moments of Adam, and the copies of the weights."""
         return {
@@ -70,6 +89,7 @@ class Optimizer:
             ValueError: It belongs to another model.
         """
         self._adam.load_state_dict(state["adam"])
+        self._schedule.load_state_dict(state["schedule"])
         for (_, copy), held in zip(self._pairs(), state["copies"], strict=True):
             copy.copy_(held)
 

@@ -29,6 +29,7 @@ from agentgym.train.progress import TrainingProgress
 from agentgym.train.rollouts import Assignment, Group, Rollouts
 from agentgym.train.sampling.sampler import Sampler
 from agentgym.train.training_run import Metrics, TrainingRun
+from agentgym.train.warm_start import WarmStart, open_warm_start
 
 _EVALUATION = -1
 """Number of the groups that measure: they draw other tokens than those that are learnt from."""
@@ -58,8 +59,7 @@ class Trainer:
         sampled = copied or self._loaded.model
         assert isinstance(sampled, nn.Module)
         self._sampled = sampled
-        temperature = config.rollouts.temperature
-        self._learner = Learner(self._loaded.model, config.algorithm, temperature=temperature)
+        self._learner = self._make_learner()
         self._sampler = Sampler(
             sampled,
             rows=config.rollouts.jobs,
@@ -98,13 +98,16 @@ class Trainer:
     async def train(self) -> list[Metrics]:
         """Train until the configured number of iterations; returns the figures of each.
 
-        Iteration 0 measures the policy before it has learnt.
+        Iteration 0 measures the policy before it has learnt, and holds the figures of learning
+        from data sets.
 
         Raises:
             RecordError: No episode of a batch has a score, or the run cannot be written.
         """
         if not self._run.history:
-            self._note({"iteration": 0, **await self._evaluate()})
+            warm_start = self._open_warm_start()
+            untrained = await self._evaluate()
+            self._note({"iteration": 0, **untrained, **await self._warm(warm_start)})
         while self.iteration < self._config.iterations:
             self._note(await self._iterate())
         return self._run.history
@@ -170,6 +173,39 @@ class Trainer:
         async with self._sampler.updating():
             self._sampled.load_state_dict(self._model.state_dict())
         return figures
+
+    def _open_warm_start(self) -> WarmStart | None:
+        """Read the data sets that the policy learns from first, without held-out instances."""
+        instances = {
+            id: environment.task.instance
+            for task, environment in self._environments.items()
+            if task in self._config.evaluated
+            for id in (task, environment.task.id)
+        }
+        seeds = self._config.evaluation.seeds
+        held_out = {id: [make(seed).params for seed in seeds] for id, make in instances.items()}
+
+        def is_held_out(task: str, seed: int) -> bool:
+            return task in instances and instances[task](seed).params in held_out[task]
+
+        return open_warm_start(self._config, self._template.vocabulary, is_held_out)
+
+    async def _warm(self, warm_start: WarmStart | None) -> Metrics:
+        """Learn from the data sets, and measure the policy again."""
+        if warm_start is None:
+            return {}
+        async with self._sampler.updating():
+            figures = await asyncio.to_thread(warm_start.learn, self._loaded.model)
+            self._sampled.load_state_dict(self._model.state_dict())
+        self._learner = self._make_learner()
+        measured = await self._evaluate()
+        return {**figures, "warm_pass_rate": measured["evaluation_pass_rate"]}
+
+    def _make_learner(self) -> Learner:
+        config = self._config
+        temperature, updates = config.rollouts.temperature, config.iterations
+        told = (self._loaded.model, config.algorithm)
+        return Learner(*told, temperature=temperature, updates=updates)
 
     async def _evaluate(self) -> Metrics:
         """Play the seeds that are not trained on, as the policy samples."""
@@ -252,7 +288,7 @@ async def open_trainer(run: TrainingRun, progress: TrainingProgress) -> AsyncIte
         AgentGymError: A task or the sandbox provider is unknown or broken.
     """
     async with AsyncExitStack() as closing:
-        provider = plugins.load("agentgym.sandboxes", run.config.sandbox)()
+        provider = plugins.make_provider(run.config.sandbox)
         closing.push_async_callback(provider.close)
         environments = {
             task: await closing.enter_async_context(Environment(load_built(task), provider))

@@ -48,14 +48,14 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
         ConfigError: It cannot be loaded, does not fit the device, or is of a kind that cannot be
             sampled with a cache of keys and values.
     """
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
     device = find_device(policy.device)
     dtype = find_dtype(policy.dtype, device)
     chosen = {} if policy.attention == "auto" else {"attn_implementation": policy.attention}
+    tokenizer = load_tokenizer(policy.path)
     try:
         with _without_bars():
-            tokenizer = AutoTokenizer.from_pretrained(policy.path)
             inner = AutoModelForCausalLM.from_pretrained(policy.path, dtype=dtype, **chosen)
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ConfigError(f"policy.path: {_unusable(policy.path, error)}") from error
@@ -70,6 +70,20 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
     ends = getattr(inner.generation_config, "eos_token_id", None)
     stop_ids = ends if isinstance(ends, list) else [ends]
     return Pretrained(model, tokenizer, tuple(each for each in stop_ids if each is not None))
+
+
+def load_tokenizer(path: str) -> Any:
+    """Return the tokenizer of a model.
+
+    Raises:
+        ConfigError: It cannot be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(path)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise ConfigError(f"policy.path: {_unusable(path, error)}") from error
 
 
 def save_pretrained(folder: Path, loaded: Pretrained) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any, Final
 
@@ -26,6 +26,10 @@ _ARGUMENT: Final = "c0ffee11d"
 _CALL_ID: Final = "c0ffee22e"
 """Nine letters and digits, as Mistral's templates want."""
 _TRIAL: Final = ToolSpec("trial_tool", "A tool.", {"type": "object", "properties": {}})
+_TRIAL_CALL: Final[Mapping[str, Json]] = {
+    "tool": _TRIAL.name,
+    "arguments": {"argument": _ARGUMENT},
+}
 _SHIELD: Final = re.compile("\ue000(\\d+)\ue001")
 _TOOLS: Final = """
 
@@ -104,6 +108,26 @@ class ChatTemplate:
             kept.pop()
         return read_call(self._text(kept), self.form)
 
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The text of each token, as the tokenizer names it."""
+        names: list[str] = self._tokenizer.convert_ids_to_tokens(range(len(self._tokenizer)))
+        return names
+
+    def encode(self, action: Action) -> list[int]:
+        """Return the tokens of a completion that makes a call, as the template writes it.
+
+        Raises:
+            ValueError: The template writes an assistant's turn otherwise than it opens one.
+        """
+        before = self._rendered([_user("u")], [], prompt=True)
+        text = self._shielded(json.dumps(action.to_json(), default=dict))
+        whole = self._rendered([_user("u"), self._call(json.loads(text))], [], prompt=False)
+        if not whole.startswith(before):
+            raise ValueError(f"{self._name}: its chat template does not continue its own prompt")
+        told, end, _ = whole[len(before) :].partition(self._end)
+        return self._encoded(told + end)
+
     def drifts(self, completion: Sequence[int]) -> bool:
         """Return whether the text of a completion has other tokens than were sampled."""
         return self._encoded(self._text(completion)) != list(completion)
@@ -135,9 +159,9 @@ class ChatTemplate:
             )
         return rest
 
-    def _call(self) -> ChatMessage:
+    def _call(self, action: Mapping[str, Json] = _TRIAL_CALL) -> ChatMessage:
         """Return a message with a call."""
-        function: Json = {"name": _TRIAL.name, "arguments": {"argument": _ARGUMENT}}
+        function: Json = {"name": action["tool"], "arguments": action["arguments"]}
         if self._native:
             call: Json = {"id": _CALL_ID, "type": "function", "function": function}
             return {"role": "assistant", "content": "", "tool_calls": [call]}
@@ -172,7 +196,7 @@ class ChatTemplate:
         told = whole[len(commonprefix([before, whole])) :].rpartition(self._end)[0]
         for form in CallForm:
             try:
-                if read_call(told, form) == Action(_TRIAL.name, {"argument": _ARGUMENT}):
+                if read_call(told, form) == Action.from_json(_TRIAL_CALL):
                     return form
             except ValueError:
                 continue

@@ -127,6 +127,18 @@ def test_sampled_tokens_are_kept_and_drift_is_told(data, family):
     assert template.drifts(letters) == (letters != own)
 
 
+@settings(max_examples=30)
+@given(value=st.text('a{}"\\\n\u00e9<|im_end|></s>', max_size=20), family=st.sampled_from(FAMILIES))
+def test_calls_of_other_agents_become_completions(value, family):
+    """Encoded calls are read back, and end where a completion ends, whatever is in them."""
+    template, action = template_of(family), Action("bash", {"command": value})
+    ids = template.encode(action)
+    assert ids[-1] in template.stop_ids
+    assert not set(ids[:-1]) & set(template.stop_ids)
+    assert template.parse(ids, [BASH]) == action
+    assert template.vocabulary[ids[-1]] == template._end
+
+
 def test_a_completion_that_was_cut_off_is_ended_first():
     template = template_of("hermes")
     ended = template.following(seen("x"), stopped=True)

@@ -152,13 +152,15 @@ def group(model, count=4, length=12):
     return Group(Assignment(0, "t", 0, count), tuple(played))
 
 
-CONFIG = AlgorithmConfig(learning_rate=0.01, epochs=2, row_tokens=CONTEXT, rows=1, kl=0.01)
+CONFIG = AlgorithmConfig(
+    learning_rate=0.01, epochs=2, row_tokens=CONTEXT, rows=1, kl=0.01, final_learning_rate=0.2
+)
 
 
 def learn(model, updates, state=None):
     """Return what a copy of a model and its learner hold after some updates, and the figures."""
     played, model = group(model), copy.deepcopy(model)
-    learner = Learner(model, CONFIG, temperature=1.0)
+    learner = Learner(model, CONFIG, temperature=1.0, updates=3)
     if state is not None:
         model.load_state_dict(state["model"])
         learner.load_state_dict(state["learner"])
