@@ -39,8 +39,7 @@ class Optimizer:
             each if each.dtype == torch.float32 else nn.Parameter(each.detach().float())
             for each in self._weights
         ]
-        options = {"lr": learning_rate, "weight_decay": weight_decay}
-        self._adam = torch.optim.AdamW(self._copies, **options)
+        self._adam = torch.optim.AdamW(self._copies, learning_rate, weight_decay=weight_decay)
         self._schedule = torch.optim.lr_scheduler.LinearLR(
             self._adam, 1.0, final, total_iters=updates
         )
@@ -75,9 +74,10 @@ class Optimizer:
         self._schedule.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the moments of Adam, and the copies of the weights."""
+        """Return the moments of Adam, the learning rate, and the copies of the weights."""
         return {
             "adam": self._adam.state_dict(),
+            "schedule": self._schedule.state_dict(),
             "copies": [copy.detach() for _, copy in self._pairs()],
         }
 

@@ -63,7 +63,8 @@ class HuggingFaceModel(nn.Module):
     @property
     def device(self) -> torch.device:
         """The device of the weights."""
-        return next(self.inner.parameters()).device
+        found: torch.device = self.inner.device
+        return found
 
     def forward(self, ids: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
         """Return ``float[B, T, V]``; see `agentgym.protocols.training.CausalModel`."""
@@ -110,7 +111,9 @@ class HuggingFaceModel(nn.Module):
 
     def _padded(self, ids: Tensor, segments: Tensor) -> Tensor:
         """Compute each sequence in a row of its own."""
-        places = [(segments == number).nonzero() for number in segments.unique().tolist()]
+        places = [
+            (segments == number).nonzero() for number in sorted({*segments.flatten().tolist()})
+        ]
         places = [place.to(ids.device) for place in places if segments[tuple(place[0])] >= 0]
         rows = [ids[place[:, 0], place[:, 1]] for place in places]
         mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)

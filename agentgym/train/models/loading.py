@@ -81,7 +81,7 @@ def load_tokenizer(path: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(path)  # type: ignore[no-untyped-call]
+        return AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError, ImportError, KeyError) as error:
         raise ConfigError(f"policy.path: {_unusable(path, error)}") from error
 

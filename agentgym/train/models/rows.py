@@ -35,7 +35,7 @@ class Reading:
     first: int | None
 
 
-class RowCache(Cache):
+class RowCache(Cache):  # type: ignore[misc]
     """See the module. `begin`, a pass of the model and `finish` add tokens.
 
     Args:
@@ -113,7 +113,7 @@ class RowCache(Cache):
         return held
 
 
-class _RowLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers is typed in part.
+class _RowLayer(CacheLayerMixin):  # type: ignore[misc]
     """Keys and values of one layer: ``[rows, heads, context, D]``."""
 
     is_sliding = False
