@@ -14,7 +14,9 @@ from agentgym.protocols.training import CausalModel
 from agentgym.train.batches import TokenBatch, build_batch
 from agentgym.train.config import AlgorithmConfig, Correction
 from agentgym.train.control import effective_sample_size
+from agentgym.train.logits import token_statistics
 from agentgym.train.losses import Estimator, clipped, divergence, masked, token_weights, truncated
+from agentgym.train.optimizer import Optimizer
 from agentgym.train.packing import Packed, pack
 from agentgym.train.rollouts import Group
 
@@ -66,11 +68,12 @@ class Learner:
         assert isinstance(model, nn.Module)
         self._model, self._config, self._temperature = model, config, temperature
         self._reference = copy.deepcopy(model).eval() if config.kl else None
-        self._optimizer = torch.optim.AdamW(
-            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
-        )
-        self._schedule = torch.optim.lr_scheduler.LinearLR(
-            self._optimizer, 1.0, config.final_learning_rate, total_iters=updates
+        self._optimizer = Optimizer(
+            model.parameters(),
+            config.learning_rate,
+            weight_decay=config.weight_decay,
+            final=config.final_learning_rate,
+            updates=updates,
         )
 
     def update(self, groups: Sequence[Group], rewards: Sequence[float]) -> dict[str, float]:
@@ -94,7 +97,7 @@ class Learner:
             figures = self._epoch(batch, parts, known)
             if bound is not None and figures["kl"] > bound:
                 break
-        self._schedule.step()
+        self._optimizer.decay()
         moved = (known.proximal - batch.behaviour)[batch.mask]
         return {**figures, "ess": effective_sample_size(moved) / max(len(moved), 1)}
 
@@ -137,17 +140,13 @@ class Learner:
     def _epoch(
         self, batch: TokenBatch, parts: Sequence[_MicroBatch], known: _Known
     ) -> dict[str, float]:
-        self._optimizer.zero_grad()
         totals = dict.fromkeys(("loss", "entropy", "clipped", "kl"), 0.0)
         for part in parts:
             loss, figures = self._part(batch, part, known)
-            torch.autograd.backward(loss)
+            self._optimizer.backward(loss)
             for name, value in figures.items():
                 totals[name] += value
-        parameters = list(self._model.parameters())
-        norm = nn.utils.clip_grad_norm_(parameters, self._config.gradient_norm)
-        self._optimizer.step()
-        return {**totals, "gradient_norm": float(norm)}
+        return {**totals, "gradient_norm": self._optimizer.step(self._config.gradient_norm)}
 
     def _micro_batches(self, batch: TokenBatch) -> Iterator[_MicroBatch]:
         """Yield the sequences that are computed at once: whole packed rows."""
@@ -195,9 +194,8 @@ class Learner:
     def _forward(self, packed: Packed, model: Any) -> tuple[Tensor, Tensor]:
         """Return the log-probability of each token of some sequences, and the entropy there."""
         logits = packed.unpacked(model(packed.ids, packed.positions, packed.segments))
-        logprobs = (logits / self._temperature).log_softmax(-1)
         # The logits after a token are those of the next one; the first of a sequence has none.
-        ids = packed.unpacked(packed.ids)
-        own = logprobs[:-1].gather(-1, ids[1:, None])[:, 0]
-        entropy = -(logprobs.exp() * logprobs).sum(-1)
-        return torch.cat([own.new_zeros(1), own]), torch.cat([own.new_zeros(1), entropy[:-1]])
+        ids = packed.unpacked(packed.ids)[1:].to(logits.device)
+        found = token_statistics(logits[:-1], ids, self._temperature)
+        own, entropy = (torch.cat([each.new_zeros(1), each]).cpu() for each in found)
+        return own, entropy
