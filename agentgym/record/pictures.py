@@ -23,7 +23,7 @@ class RecordedObservation(Observation):
         return Observation(*values, **fields)
 
     @property
-    def image(self) -> Image:  # type: ignore[override]
+    def image(self) -> Image:
         """The picture, ``uint8[H, W, 3]`` RGB.
 
         Raises:
