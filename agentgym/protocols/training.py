@@ -41,7 +41,7 @@ class CausalModel(Protocol):
                 its sequence only. A negative number is padding.
 
         Returns:
-            ``float32[B, T, V]``.
+            ``float[B, T, V]`` on the model's device; the arguments may be on another.
         """
         ...
 
@@ -100,5 +100,26 @@ class DialogueTemplate(Protocol):
 
         Raises:
             ValueError: It makes no usable call; the message says why.
+        """
+        ...
+
+    def drifts(self, completion: Sequence[int]) -> bool:
+        """Return whether the text of a completion, encoded anew, has other tokens."""
+        ...
+
+
+class EncodingTemplate(DialogueTemplate, Protocol):
+    """A template that also writes the completion of a given call, for calls of other agents."""
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The text of each token."""
+        ...
+
+    def encode(self, action: Action) -> list[int]:
+        """Return the tokens of a completion that makes a call.
+
+        Raises:
+            ValueError: No completion makes it; the message says why.
         """
         ...

@@ -268,9 +268,10 @@ def test_it_learns_what_holds_for_other_instances_and_nothing_from_shuffled_rewa
 
 def test_the_page_names_every_figure_and_its_configuration_loads(whole, tmp_path):
     page = (Path(__file__).parents[2] / "docs/training.md").read_text()
-    (block,) = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
-    (tmp_path / "page.toml").write_text(block)
+    block, stages = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "page.toml").write_text(block + stages)
     config = load_config(tmp_path / "page.toml")
+    assert config.supervised.data == str(tmp_path / "sft.npz")
     assert config.tasks == (str(tmp_path / "tiny-terminal/two-level"),)
     figures = {name for metrics in whole[1] for name in metrics}
     plain = {"iteration", "episodes", "tokens", "play_s", "learn_s", "evaluation_missing"}
