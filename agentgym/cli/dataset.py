@@ -161,6 +161,58 @@ def sft(
 
 
 @app.command(
+    "purified",
+    epilog="Example:  [bold]agentgym dataset purified runs/demo --out purified.jsonl[/]",
+)
+def purified(
+    runs: Runs,
+    out: Out,
+    form: FormOption = Forms.MESSAGES,
+    similarity: Annotated[
+        float,
+        typer.Option(
+            "--similarity",
+            min=0.0,
+            max=1.0,
+            help="A program corrects a failed one if they are at least so alike.",
+        ),
+    ] = 0.5,
+    min_score: MinScore = None,
+    tasks: Tasks = None,
+    agents: AgentNames = None,
+    drop: Drop = None,
+    grader: Grader = None,
+    pictures: PictureOption = Pictures.FILES,
+    template: Template = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    task: TaskOption = None,
+) -> None:
+    """Make a supervised set in which failed attempts gave way to their later corrections."""
+    from agentgym.rollout.trust import Named, named_tasks
+    from agentgym.train.datasets.purification import purification
+    from agentgym.train.datasets.supervised import Form, SupervisedOptions, write_supervised
+
+    kind = Form(form.value)
+    with _episodes(runs, out, _passed(min_score, tasks, agents), seed) as (episodes, tell):
+        options = SupervisedOptions(
+            form=kind,
+            dropped=_dropped(drop, grader),
+            graders=tuple(grader or ()),
+            pictures=pictures is Pictures.FILES,
+            limit=limit,
+            template=_template(template),
+            named=Named(named_tasks(task or ())),
+            rewrite=purification(
+                episodes.left_out,
+                similarity=similarity,
+                of_tokens=kind.of_tokens and template is None,
+            ),
+        )
+        _say(write_supervised(episodes, out, options, tell), episodes, out)
+
+
+@app.command(
     "pairs",
     epilog="Example:  [bold]agentgym dataset pairs runs/demo --groups --out pairs.jsonl[/]",
 )
