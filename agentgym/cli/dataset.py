@@ -57,6 +57,13 @@ class Spans(StrEnum):
     REST = "rest"
 
 
+class Patches(StrEnum):
+    """Values of --patch (those of `agentgym.train.datasets.semi_online.Patch`)."""
+
+    THOUGHT_FREE = "thought-free"
+    EXPERT = "expert"
+
+
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")]
 Tasks = Annotated[
@@ -158,6 +165,80 @@ def sft(
     )
     with _episodes(runs, out, _passed(min_score, tasks, agents), seed) as (episodes, tell):
         _say(write_supervised(episodes, out, options, tell), episodes, out)
+
+
+@app.command(
+    "semi-online",
+    epilog="Example:  [bold]agentgym dataset semi-online runs/oracle --agent openai:MODEL "
+    "--rollouts 4 --out replay.jsonl[/]",
+)
+def semi_online(
+    runs: Runs,
+    out: Out,
+    agent: Annotated[
+        str,
+        typer.Option("--agent", "-a", help="The policy, e.g. openai:MODEL or ./my_agent.py:Agent."),
+    ],
+    form: Annotated[
+        Forms,
+        typer.Option("--form", help="trl: a line for each reply; native: token ids (.npz)."),
+    ] = Forms.TRL,
+    rollouts: Annotated[
+        int, typer.Option("--rollouts", min=1, help="Rollouts along each expert episode.")
+    ] = 1,
+    patches: Annotated[
+        int,
+        typer.Option(
+            "--patches", min=-1, help="Divergences that are patched in a rollout; -1: all."
+        ),
+    ] = 1,
+    patch: Annotated[
+        Patches, typer.Option("--patch", help="The thought of a patched call.")
+    ] = Patches.THOUGHT_FREE,
+    gamma: Annotated[
+        float, typer.Option("--gamma", min=0.0, max=1.0, help="Discount a step.")
+    ] = 0.5,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Concurrent rollouts.")] = 4,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=0.1, help="Seconds for one decision.")
+    ] = 600.0,
+    min_score: MinScore = None,
+    tasks: Tasks = None,
+    agents: AgentNames = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Largest number of expert episodes.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the rollouts.")] = 0,
+    task: TaskOption = None,
+) -> None:
+    """Let a policy act along expert episodes: its own replies stay, divergences are patched."""
+    from agentgym.agents.registry import check, create, is_privileged
+    from agentgym.cli.console import stderr_console
+    from agentgym.cli.interruption import run_cancellable, stoppable
+    from agentgym.rollout.trust import Named, named_tasks
+    from agentgym.train.datasets.replayed import ReplayOptions, write_semi_online
+    from agentgym.train.datasets.semi_online import Patch, SemiOnlineReplay
+    from agentgym.train.datasets.supervised import Form
+
+    first = create(agent)
+    if is_privileged(first):
+        raise ConfigError(f"agent {agent!r} plays the task's solution, which no policy may see")
+    check(first)
+    replay = SemiOnlineReplay(
+        lambda: create(agent),
+        patches=None if patches < 0 else patches,
+        patch=Patch(patch.value),
+        gamma=gamma,
+        timeout_s=timeout_s,
+    )
+    named = Named(named_tasks(task or ()))
+    options = ReplayOptions(Form(form.value), rollouts, jobs, seed, limit, named)
+    with (
+        stoppable(lambda: stderr_console().print(f"stopped; {out} is not written", markup=False)),
+        _episodes(runs, out, _passed(min_score, tasks, agents), None) as (episodes, tell),
+    ):
+        written = run_cancellable(write_semi_online(episodes, out, replay, options, tell))
+        _say(written, episodes, out, "examples" if form is Forms.NATIVE else "replies")
 
 
 @app.command(
