@@ -121,15 +121,16 @@ class EpisodeRecording:
             if self.over:
                 return
             self._take_steps()
-            self._keeping.write()
-            self._recorder.finish(
-                ending.verdict,
-                duration_s=duration_s,
-                error=ending.reason,
-                audit=self._episode.audit,
-                refused=refused,
-                generations=generations,
-            )
+            with self._store.transaction():
+                self._keeping.write()
+                self._recorder.finish(
+                    ending.verdict,
+                    duration_s=duration_s,
+                    error=ending.reason,
+                    audit=self._episode.audit,
+                    refused=refused,
+                    generations=generations,
+                )
             self.over = True
 
         await self._threads.finish(write)

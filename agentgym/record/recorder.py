@@ -136,7 +136,6 @@ class Recorder:
                 "UPDATE endings SET ended_s = ? WHERE episode = ? AND ended_s IS NULL",
                 (time.time(), self._episode_id),
             )
-        self._database.fold_log()
 
 
 def write_verdict(

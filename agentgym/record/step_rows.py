@@ -28,6 +28,10 @@ INSERT: Final = (
 )
 
 
+# OpenSSL looks up the algorithm for each new hash, which takes longer than to hash a row.
+_EMPTY: Final = hashlib.sha256()
+
+
 def row_digest(columns: tuple[Value, ...]) -> str:
     r"""Return the SHA-256 of a row as 64 hex digits; a blob counts by its name.
 
@@ -35,7 +39,9 @@ def row_digest(columns: tuple[Value, ...]) -> str:
     because the rows of older runs have no such column, and keep their digests.
     """
     told = columns if columns[-1] is not None else columns[:-1]
-    return hashlib.sha256("\t".join(map(str, told)).encode("ascii", "replace")).hexdigest()
+    digest = _EMPTY.copy()
+    digest.update("\t".join(map(str, told)).encode("ascii", "replace"))
+    return digest.hexdigest()
 
 
 def copied_row(row: sqlite3.Row, episode_id: int) -> tuple[Value, ...]:

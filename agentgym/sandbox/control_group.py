@@ -93,8 +93,8 @@ class ControlGroup:
 
     def killed_for_memory(self) -> int | None:
         """Return how many processes of the group were killed for memory; None: not counted."""
-        counts = [count for folder in self.folders if (count := kills(folder)) is not None]
-        return max(counts, default=None)
+        counts = (kills(folder) for folder in self.folders)
+        return next((count for count in counts if count is not None), None)
 
     def remove(self) -> None:
         """Remove the group of a sandbox whose processes have ended."""
@@ -111,12 +111,13 @@ def kills(folder: Path) -> int | None:
     """Return how often the kernel killed for memory in a group; None if it does not count."""
     for name in _KILLS:
         try:
-            lines = (folder / name).read_text().splitlines()
+            with open(f"{folder}/{name}", "rb", buffering=0) as file:
+                lines = file.read().splitlines()
         except OSError:
             continue
         for line in lines:
-            key, _, value = line.partition(" ")
-            if key == "oom_kill":
+            key, _, value = line.partition(b" ")
+            if key == b"oom_kill":
                 return int(value)
     return None
 
