@@ -443,4 +443,9 @@ def test_the_page_reads_a_native_file_and_names_every_option(shop, tmp_path, mon
     exec(code, {})
     assert capsys.readouterr().out == f"{TASK} 8 3\n"
     named = set(re.findall(r"`([\w-]+)`", PAGE.read_text()))
+    lines = re.findall(r"^agentgym dataset (\S+) (.*)$", PAGE.read_text(), re.M)
+    assert {name for name, _ in lines} >= {"sft", "pairs", "semi-online"}
+    for name, line in lines:
+        shown = CliRunner().invoke(app, ["dataset", name, "--help"], env={"COLUMNS": "200"})
+        assert all(option in shown.output for option in re.findall(r"--[\w-]+", line))
     assert {each.value for each in Form} | {each.value for each in StepFault} <= named
