@@ -168,7 +168,8 @@ class Episodes:
             runs = ", ".join(str(store.folder) for store in self.stores)
             return RecordError(f"{runs}: no episode is recorded, so there are no {what}")
         reasons = "".join(f"\n  - {line}" for line in self.left_out.lines())
-        return RecordError(f"no {what} in {len(self._found)} recorded episodes; left out:{reasons}")
+        told = f"; left out:{reasons}" if reasons else ""
+        return RecordError(f"no {what} in {len(self._found)} recorded episodes{told}")
 
     def _wanted(self, store: RunStore, row: EpisodeRow, criteria: Criteria) -> bool:
         reason = _unwanted(row, criteria)

@@ -232,8 +232,8 @@ def _evidence_of_command(command: object, seen: Observation) -> str:
 
 def _ratio(failed: Step, later: Step) -> float:
     """Return the similarity of the texts of two calls."""
-    texts = [_text(step.action)[:_COMPARED_CHARS] for step in (failed, later)]
-    return difflib.SequenceMatcher(None, *texts, autojunk=False).ratio()
+    one, other = (_text(step.action)[:_COMPARED_CHARS] for step in (failed, later))
+    return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def _text(action: Action) -> str:
