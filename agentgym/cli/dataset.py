@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -213,8 +216,7 @@ def semi_online(
 ) -> None:
     """Let a policy act along expert episodes: its own replies stay, divergences are patched."""
     from agentgym.agents.registry import check, create, is_privileged
-    from agentgym.cli.console import stderr_console
-    from agentgym.cli.interruption import run_cancellable, stoppable
+    from agentgym.cli.interruption import run_cancellable
     from agentgym.rollout.trust import Named, named_tasks
     from agentgym.train.datasets.replayed import ReplayOptions, write_semi_online
     from agentgym.train.datasets.semi_online import Patch, SemiOnlineReplay
@@ -233,10 +235,7 @@ def semi_online(
     )
     named = Named(named_tasks(task or ()))
     options = ReplayOptions(Form(form.value), rollouts, jobs, seed, limit, named)
-    with (
-        stoppable(lambda: stderr_console().print(f"stopped; {out} is not written", markup=False)),
-        _episodes(runs, out, _passed(min_score, tasks, agents), None) as (episodes, tell),
-    ):
+    with _episodes(runs, out, _passed(min_score, tasks, agents), None) as (episodes, tell):
         written = run_cancellable(write_semi_online(episodes, out, replay, options, tell))
         _say(written, episodes, out, "examples" if form is Forms.NATIVE else "replies")
 
@@ -361,7 +360,7 @@ def pairs(
         template=_template(template),
         named=Named(named_tasks(task or ())),
     )
-    criteria = Criteria(tasks=tuple(tasks or ()), agents=tuple(agents or ()))
+    criteria = Criteria(tasks=tuple(tasks or ()), agents=tuple(agents or ()), repeats=True)
     with _episodes(runs, out, criteria, seed) as (episodes, tell):
         _say(write_pairs(episodes, out, options, tell), episodes, out, "pairs")
 
@@ -408,20 +407,46 @@ def _episodes(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from agentgym.cli.console import stderr_console
+    from agentgym.cli.interruption import stoppable
     from agentgym.train.datasets.episodes import Episodes
 
-    if out.is_dir() or not out.parent.is_dir():
-        what = "is a folder" if out.is_dir() else "is in a folder that does not exist"
+    if not out.parent.is_dir():
+        raise ConfigError(f"--out {out} is in a folder that does not exist; create it first")
+    if out.exists() and not out.is_file():
+        what = "is a folder" if out.is_dir() else "is no regular file"
         raise ConfigError(f"--out {out} {what}; name a file, e.g. sft.jsonl")
     console = stderr_console()
+
+    def tell_of_stop() -> None:
+        console.print(f"stopped; {out} is not written", markup=False, soft_wrap=True)
+
     columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("episodes"))
     with (
+        stoppable(tell_of_stop),
+        _terminable(),
         Episodes(list(dict.fromkeys(runs)), criteria, seed=seed) as episodes,
         Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar,
     ):
         episodes.check_tasks(criteria.tasks)
         line = bar.add_task("reading", total=episodes.total)
         yield episodes, lambda done, total: bar.update(line, completed=done, total=total)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM raise CancelledError, so that drafts of files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _say(written: Written, episodes: Episodes, out: Path, what: str = "examples") -> None:
