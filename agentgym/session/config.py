@@ -20,6 +20,8 @@ class SessionConfig:
         seed: Seed of every episode; None lets callers choose.
         may_fork: Whether callers may fork episodes.
         tell: Whether callers learn the scores of their episodes.
+        tell_verdicts: Whether they learn whole verdicts and the parameters of tasks as well. The
+            messages of checks may tell an agent what they look for.
         timeout_s: Longest wall time of an episode in seconds, None for the task's own.
         idle_s: Seconds without a call after which an episode is judged as it stands, and a session
             ends.
@@ -36,6 +38,7 @@ class SessionConfig:
     seed: int | None = None
     may_fork: bool = True
     tell: bool = True
+    tell_verdicts: bool = False
     timeout_s: float | None = None
     idle_s: float = 600.0
     session_s: float | None = None
