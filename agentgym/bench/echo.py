@@ -95,7 +95,10 @@ async def _serve() -> None:
     with tempfile.TemporaryDirectory(prefix="agentgym-bench-") as folder:
         store = RunStore.create(Path(folder, "run"), {}, [])
         environments = {TASK: cast(Environment, EchoEnvironment())}
-        config, terms = SessionConfig(environments, store, tell_verdicts=True), ServerBounds()
+        config, terms = (
+            SessionConfig(environments, store, tell_verdicts=True, record_after_s=0.02),
+            ServerBounds(),
+        )
         app = EnvironmentApp(SessionServer(config), Accounts(()), terms)
         ending = asyncio.Event()
         asyncio.get_running_loop().add_reader(0, ending.set)

@@ -31,6 +31,8 @@ class SessionConfig:
         max_live: Largest number of live episodes of all sessions; each has a sandbox of its own.
         max_sessions: Largest number of sessions that are not over.
         max_waiting: Largest number of pending calls of one session.
+        record_after_s: Seconds within which the steps of an episode are recorded together. 0: a
+            step is on file before it is answered.
     """
 
     environments: Mapping[str, Environment]
@@ -47,3 +49,4 @@ class SessionConfig:
     max_live: int = 64
     max_sessions: int = 1_000
     max_waiting: int = 100
+    record_after_s: float = 0.0

@@ -67,6 +67,8 @@ class SessionEpisode:
         self._work: asyncio.Task[Any] | None = None
         self._timer: asyncio.Task[None] | None = None
         self._stopped: Exception | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._unrecorded: RecordError | None = None
 
     @property
     def busy(self) -> bool:
@@ -216,9 +218,14 @@ class SessionEpisode:
             return self._refusal()
         episode, recording = self._live
         try:
+            if self._unrecorded is not None:
+                raise self._unrecorded
             done = await episode.step(decision)
             self._last = done.observation
-            await recording.take_steps()
+            if self._config.record_after_s <= 0:
+                await recording.take_steps()
+            elif done.verdict is None:
+                self._record_soon(recording)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             await self._conclude(failed(error))
             return self._refusal()
@@ -226,6 +233,22 @@ class SessionEpisode:
             return Reply(self.id, done.observation)
         await self._conclude(Ending(done.verdict, truncated=done.truncated))
         return self._ended(Reply(self.id, done.observation, done.terminated, done.truncated))
+
+    def _record_soon(self, recording: EpisodeRecording) -> None:
+        """Record the steps of the next moments together; a thread for each costs more than a step.
+
+        The end of the episode records what is left. If the process dies first, the episode has no
+        score, whatever its last steps were.
+        """
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._record_steps(recording))
+
+    async def _record_steps(self, recording: EpisodeRecording) -> None:
+        await asyncio.sleep(self._config.record_after_s)
+        try:
+            await recording.take_steps()
+        except RecordError as error:
+            self._unrecorded = error
 
     @property
     def _live(self) -> tuple[Episode, EpisodeRecording]:
@@ -317,6 +340,10 @@ class SessionEpisode:
         self._last = Observation("")
         if self._timer is not None:
             self._timer.cancel()
+        if self._writing is not None:
+            # What a thread writes at this moment is awaited: the run may be closed next.
+            self._writing.cancel()
+            await asyncio.wait({self._writing})
         if episode is not None:
             self._steps = len(episode.steps)
             await episode.close()

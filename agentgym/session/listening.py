@@ -30,6 +30,9 @@ descriptor that an episode may need."""
 _SILENT_S: Final = 10.0
 """Time in seconds within which a new connection has to send its first request."""
 
+_WAITING: Final = 8
+"""Messages of a connection that wait before its socket is not read any more."""
+
 _PARTING_S: Final = 2
 """Longest time in seconds that connections stay open when the server ends."""
 
@@ -154,6 +157,16 @@ class _Http(H11Protocol):
 
 class _WebSocket(WebSocketsSansIOProtocol):
     """A connection whose end does not wait for a client that takes nothing any more."""
+
+    def send_receive_event_to_app(self) -> None:
+        """Hand a message on; only several that wait stop the reading of the socket.
+
+        uvicorn stops it after each message, which takes two system calls.
+        """
+        goes_on = not self.read_paused and self.queue.qsize() < _WAITING
+        self.read_paused |= goes_on
+        super().send_receive_event_to_app()
+        self.read_paused &= not goes_on
 
     async def run_asgi(self) -> None:
         """Run the application, and end the connection when it has ended."""

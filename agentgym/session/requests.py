@@ -132,7 +132,7 @@ class Requests:
     ) -> Response:
         # In the order of their frequency.
         if isinstance(request, wire.Step):
-            answer = await session.step(request.episode, request.action, call=request.call)
+            answer = await session.step_received(request.episode, request.action, call=request.call)
         elif isinstance(request, wire.Reset):
             answer = await session.reset(
                 request.task, request.seed, options=request.options, call=request.call

@@ -17,13 +17,13 @@ from agentgym.env.environment import Environment
 from agentgym.env.labels import Labels, read_labels
 from agentgym.errors import ActionError, AgentError, ConfigError, PolicyError
 from agentgym.record import codec
-from agentgym.records import Observation
+from agentgym.records import Json, Observation
 from agentgym.rollout.policy import OutOfTimeError
 from agentgym.session.accounts import Account
 from agentgym.session.answers import Answer, Failure, FailureCode, Reply, SessionState
 from agentgym.session.calls import Calls
 from agentgym.session.config import SessionConfig
-from agentgym.session.decisions import read_decision
+from agentgym.session.decisions import read_decision, read_received
 from agentgym.session.episode import SessionEpisode
 from agentgym.session.plans import EpisodePlans
 
@@ -142,6 +142,14 @@ class Session:
             return Failure(FailureCode.INVALID, str(error))
         text = f"step {codec.decision_to_text(decision)}"
         return await self._on(episode, call, text, lambda played: played.step(decision))
+
+    async def step_received(self, episode: str, action: Json, *, call: int) -> Answer:
+        """Execute an action that was read from a JSON message; see `step`."""
+        try:
+            decision, text = read_received(action)
+        except ActionError as error:
+            return Failure(FailureCode.INVALID, str(error))
+        return await self._on(episode, call, f"step {text}", lambda played: played.step(decision))
 
     async def fork(self, episode: str, *, call: int | None = None) -> Answer:
         """Begin an episode in the state of another; the reply has its id. Both go on."""

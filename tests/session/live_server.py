@@ -52,7 +52,7 @@ class LiveServer:
         else:
             store = RunStore.create(self.folder, {}, [])
         try:
-            terms = {"idle_s": 20.0, "tell_verdicts": True, **self._terms}
+            terms = {"idle_s": 20.0, "tell_verdicts": True, "record_after_s": 0.02, **self._terms}
             self.sessions = SessionServer(SessionConfig(self.environments, store, **terms))
             bounds = ServerBounds(**self._bounds)
             accounts = self._accounts or Accounts([(Account("tester"), TOKEN)])
