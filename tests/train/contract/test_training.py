@@ -22,7 +22,7 @@ from agentgym.train.templates.chat import ChatTemplate
 
 EXAMPLE = Path(__file__).parents[3] / "examples/huggingface-terminal.toml"
 ONE_LEVEL = EXAMPLE.parent / "tiny-terminal/one-level"
-FOLDERS = ("red", "green", "blue", "amber", "violet")
+FOLDERS = ("red", "green", "blue")
 SMALL = {
     'path = "Qwen/Qwen3-0.6B"': 'path = "./model"\ndevice = "cpu"',
     "context = 4096": "context = 900",
@@ -49,7 +49,7 @@ def briefed():
 
 
 def teach(folder, tools, briefings):
-    """Write a model that calls bash in any of the folders, whatever it was told."""
+    """Write a model that makes the file in one of three folders, whatever it was told."""
     said = [
         small_models.call_text("hermes", "bash", {"command": f"touch {f}/done"}) for f in FOLDERS
     ]
@@ -61,7 +61,7 @@ def teach(folder, tools, briefings):
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     prompts = {tuple(template.opening(each, Observation(""), tools)) for each in briefings}
     answers = [[*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for text in said]
-    for step in range(60):
+    for step in range(45):
         prompt = sorted(prompts)[step % len(prompts)]
         longest = max(map(len, answers))
         rows = [[*prompt, *answer, *[0] * (longest - len(answer))] for answer in answers]
