@@ -1,6 +1,7 @@
 """What every test shares: a cache that is this session's own, and a Docker daemon that answers."""
 
 import asyncio
+import gc
 import os
 import signal
 
@@ -33,6 +34,17 @@ def pytest_addoption(parser):
         action="store_true",
         help="note in tests/tasks/full_checks.json which tasks are sound over all seeds",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without garbage collection: each would walk thousands of tests, and all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from agentgym.errors import ConfigError, NotFoundError
 
-BENCHES = ("sandbox", "pool", "verify", "tools", "rl")
+BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost")
 # A pipe has no width of its own; a table cut at 80 columns would lose figures.
 _MIN_WIDTH = 100
 
@@ -85,6 +85,10 @@ async def _measure(
         from agentgym.bench.rl import measure_rl
 
         return await measure_rl(quick)
+    if name == "cost":
+        from agentgym.bench.cost import measure_cost
+
+        return await measure_cost(quick)
     from agentgym.bench.pool import JOBS, QUICK_JOBS, measure_pool
 
     return await measure_pool(

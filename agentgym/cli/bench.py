@@ -12,7 +12,7 @@ from agentgym.errors import ConfigError
 
 def bench(
     name: Annotated[
-        str, typer.Argument(help="What to measure: sandbox, pool, verify, tools or rl.")
+        str, typer.Argument(help="What to measure: sandbox, pool, verify, tools, rl or cost.")
     ],
     json_file: Annotated[
         Path | None,
@@ -34,7 +34,7 @@ def bench(
         typer.Option("--provider", help="pool: the sandbox provider. Default: bubblewrap."),
     ] = None,
 ) -> None:
-    """Measure resets, commands and forks against Docker, episodes by jobs, grading, or services."""
+    """Measure resets and forks against Docker, episodes by jobs, grading, services, or costs."""
     from agentgym.bench import run_bench
 
     run_bench(name, json_file, quick, jobs=_numbers(jobs), provider=provider)

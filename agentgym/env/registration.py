@@ -242,6 +242,6 @@ def shared_provider(home: Portal, name: str) -> SandboxProvider:
     """Make a sandbox provider once per process; it is closed when the process ends."""
     from agentgym import plugins
 
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
+    provider = plugins.make_provider(name)
     home.at_close(provider.close)
     return provider

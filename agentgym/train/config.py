@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field, model_validator
 
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
-from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
+from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
-Positive = Annotated[int, Field(ge=1)]
 SCHEMA: Final = "agentgym.train/1"
 
 
@@ -38,38 +38,6 @@ class Correction(StrEnum):
     NONE = "none"
     TRUNCATED = "truncated"
     MASKED = "masked"
-
-
-class CallConfig(Manifest):
-    """A tool call that a word stands for."""
-
-    tool: str
-    arguments: dict[str, Json] = {}
-
-
-class PolicyConfig(Manifest):
-    """The model, and the words that it reads and samples."""
-
-    kind: Literal["tiny"] = "tiny"
-    width: Positive = 64
-    layers: Positive = 2
-    heads: Positive = 4
-    context: Positive = 128
-    batch_invariant: bool = False
-    """Sample each dialogue by itself, so that runs repeat to the last bit; slower."""
-    actions: dict[str, str | CallConfig] = Field(min_length=1)
-    """Words that are sampled: each is a shell command or a tool call."""
-    words: tuple[str, ...] = ()
-    """Further words that are read; any other word is read as an unknown one."""
-
-    def calls(self) -> dict[str, Action]:
-        """Return the call of each action."""
-        return {
-            word: Action("bash", {"command": call})
-            if isinstance(call, str)
-            else Action(call.tool, call.arguments)
-            for word, call in self.actions.items()
-        }
 
 
 class RolloutConfig(Manifest):
@@ -116,7 +84,13 @@ class AlgorithmConfig(Manifest):
 
     advantage: Advantage = Advantage.GRPO
     learning_rate: float = Field(default=3e-3, gt=0)
+    final_learning_rate: float = Field(default=1.0, gt=0, le=1)
+    """Share of the learning rate that is left at the last iteration; it decays linearly."""
+    weight_decay: float = Field(default=0.0, ge=0)
     epochs: Positive = 2
+    largest_kl: float | None = Field(default=None, gt=0)
+    """Divergence from the policy that sampled (nats a token) after which a batch gets no further
+    epoch."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
     clip_high: float = Field(default=0.3, ge=0)
     dual_clip: float | None = Field(default=None, gt=1)
@@ -154,6 +128,8 @@ class TrainConfig(Manifest):
     iterations: Positive = 60
     seed: int = Field(default=0, ge=0)
     policy: PolicyConfig
+    supervised: SupervisedConfig | None = None
+    preference: PreferenceConfig | None = None
     rollouts: RolloutConfig = RolloutConfig()
     algorithm: AlgorithmConfig = AlgorithmConfig()
     evaluation: EvaluationConfig
@@ -166,6 +142,16 @@ class TrainConfig(Manifest):
             raise ValueError(f"evaluation.tasks: {min(unknown)} is not among the tasks")
         return self
 
+    @model_validator(mode="after")
+    def _a_dialogue_fits(self) -> TrainConfig:
+        context, row = self.policy.context, self.algorithm.row_tokens
+        if isinstance(self.policy, HuggingFacePolicy) and context > row:
+            raise ValueError(
+                f"algorithm.row_tokens: expected at least the context of the policy, {context}, "
+                f"got {row}"
+            )
+        return self
+
     @property
     def evaluated(self) -> tuple[str, ...]:
         """The tasks on whose held-out seeds the policy is measured."""
@@ -173,7 +159,7 @@ class TrainConfig(Manifest):
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a configuration; a task such as ``./copy`` is a folder beside the file.
+    """Read a configuration; a task, model or data set such as ``./copy`` is beside the file.
 
     Raises:
         ConfigError: The file is missing or wrong; the message names its line.
@@ -181,8 +167,15 @@ def load_config(path: Path) -> TrainConfig:
     config = load_toml(path, TrainConfig, ConfigError)
     beside = path.resolve().parent
 
-    def placed(tasks: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(str(beside / task) if task.startswith("./") else task for task in tasks)
+    def placed(name: str) -> str:
+        return str(beside / name) if name.startswith("./") else name
 
-    evaluation = config.evaluation.model_copy(update={"tasks": placed(config.evaluation.tasks)})
-    return config.model_copy(update={"tasks": placed(config.tasks), "evaluation": evaluation})
+    tasks, evaluated = (tuple(map(placed, t)) for t in (config.tasks, config.evaluation.tasks))
+    evaluation = config.evaluation.model_copy(update={"tasks": evaluated})
+    changes: dict[str, object] = {"tasks": tasks, "evaluation": evaluation}
+    if isinstance(policy := config.policy, HuggingFacePolicy):
+        changes["policy"] = policy.model_copy(update={"path": placed(policy.path)})
+    for name in ("supervised", "preference"):
+        if (stage := getattr(config, name)) is not None:
+            changes[name] = stage.model_copy(update={"data": placed(stage.data)})
+    return config.model_copy(update=changes)
