@@ -68,7 +68,7 @@ class SessionEpisode:
         self._timer: asyncio.Task[None] | None = None
         self._stopped: Exception | None = None
         self._writing: asyncio.Task[None] | None = None
-        self._unrecorded: RecordError | None = None
+        self._write_error: Exception | None = None
 
     @property
     def busy(self) -> bool:
@@ -218,8 +218,8 @@ class SessionEpisode:
             return self._refusal()
         episode, recording = self._live
         try:
-            if self._unrecorded is not None:
-                raise self._unrecorded
+            if self._write_error is not None:
+                raise self._write_error
             done = await episode.step(decision)
             self._last = done.observation
             if self._config.record_after_s <= 0:
@@ -247,8 +247,8 @@ class SessionEpisode:
         await asyncio.sleep(self._config.record_after_s)
         try:
             await recording.take_steps()
-        except RecordError as error:
-            self._unrecorded = error
+        except Exception as error:  # noqa: BLE001 - the next operation ends the episode with it
+            self._write_error = error
 
     @property
     def _live(self) -> tuple[Episode, EpisodeRecording]:
