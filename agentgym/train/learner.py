@@ -85,13 +85,18 @@ class Learner:
         return {**figures, "ess": effective_sample_size(moved) / max(len(moved), 1)}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the optimiser's state, and the reference policy if there is one."""
+        """Return the state of optimiser and learning rate, and the reference policy if any."""
         reference = None if self._reference is None else self._reference.state_dict()
-        return {"optimizer": self._optimizer.state_dict(), "reference": reference}
+        return {
+            "optimizer": self._optimizer.state_dict(),
+            "schedule": self._schedule.state_dict(),
+            "reference": reference,
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from `state_dict`."""
         self._optimizer.load_state_dict(state["optimizer"])
+        self._schedule.load_state_dict(state["schedule"])
         if self._reference is not None:
             self._reference.load_state_dict(state["reference"])
 
