@@ -50,6 +50,13 @@ class Pictures(StrEnum):
     REFUSE = "refuse"
 
 
+class Spans(StrEnum):
+    """Values of --span (those of `agentgym.train.datasets.pairs.Span`)."""
+
+    REPLY = "reply"
+    REST = "rest"
+
+
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")]
 Tasks = Annotated[
@@ -153,6 +160,79 @@ def sft(
         _say(write_supervised(episodes, out, options, tell), episodes, out)
 
 
+@app.command(
+    "pairs",
+    epilog="Example:  [bold]agentgym dataset pairs runs/demo --groups --out pairs.jsonl[/]",
+)
+def pairs(
+    runs: Runs,
+    out: Out,
+    form: Annotated[
+        Forms,
+        typer.Option(
+            "--form",
+            help="trl: prompt, chosen and rejected; messages: OpenAI's preference lines; native: "
+            "arrays of token ids (.npz).",
+        ),
+    ] = Forms.TRL,
+    groups: Annotated[
+        bool,
+        typer.Option(
+            "--groups", help="Compare attempts at one task with one seed, too, not only forks."
+        ),
+    ] = False,
+    span: Annotated[
+        Spans, typer.Option("--span", help="The reply at the fork point, or all that follows.")
+    ] = Spans.REPLY,
+    per_fork: Annotated[
+        int, typer.Option("--per-fork", min=1, help="Largest number of pairs of a fork point.")
+    ] = 4,
+    min_margin: Annotated[
+        float,
+        typer.Option("--min-margin", min=0.0, max=1.0, help="Smallest difference of mean scores."),
+    ] = 0.0,
+    min_score: Annotated[
+        float,
+        typer.Option("--min-score", min=0.0, max=1.0, help="Smallest score of a chosen episode."),
+    ] = 0.0,
+    similarity: Annotated[
+        float,
+        typer.Option(
+            "--similarity", min=0.0, max=1.0, help="Calls that are at least so alike are no pair."
+        ),
+    ] = 0.95,
+    tasks: Tasks = None,
+    agents: AgentNames = None,
+    pictures: PictureOption = Pictures.FILES,
+    template: Template = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    task: TaskOption = None,
+) -> None:
+    """Make preference pairs of forks, or of attempts at one task, whose results differ."""
+    from agentgym.rollout.trust import Named, named_tasks
+    from agentgym.train.datasets.episodes import Criteria
+    from agentgym.train.datasets.pairs import PairOptions, Span, write_pairs
+    from agentgym.train.datasets.supervised import Form
+
+    options = PairOptions(
+        form=Form(form.value),
+        groups=groups,
+        span=Span(span.value),
+        per_fork=per_fork,
+        min_margin=min_margin,
+        min_score=min_score,
+        similarity=similarity,
+        pictures=pictures is Pictures.FILES,
+        limit=limit,
+        template=_template(template),
+        named=Named(named_tasks(task or ())),
+    )
+    criteria = Criteria(tasks=tuple(tasks or ()), agents=tuple(agents or ()))
+    with _episodes(runs, out, criteria, seed) as (episodes, tell):
+        _say(write_pairs(episodes, out, options, tell), episodes, out, "pairs")
+
+
 def _passed(min_score: float | None, tasks: list[str] | None, agents: list[str] | None) -> Criteria:
     """Return the criteria for episodes to imitate."""
     from agentgym.train.datasets.episodes import Criteria
@@ -211,11 +291,11 @@ def _episodes(
         yield episodes, lambda done, total: bar.update(line, completed=done, total=total)
 
 
-def _say(written: Written, episodes: Episodes, out: Path) -> None:
+def _say(written: Written, episodes: Episodes, out: Path, what: str = "examples") -> None:
     from agentgym.cli.console import echo, stderr_console
 
     echo(
-        f"{out}: {written.examples} examples of {written.episodes} episodes, "
+        f"{out}: {written.examples} {what} of {written.episodes} episodes, "
         f"{written.steps} steps to train on"
     )
     for line in [*written.notes, *(f"left out: {line}" for line in episodes.left_out.lines())]:

@@ -31,7 +31,7 @@ from agentgym.train.datasets.faults import StepFault
 from agentgym.train.datasets.native import read_tokens
 from agentgym.train.datasets.supervised import Form
 
-COMMANDS = ["sft"]
+COMMANDS = ["sft", "pairs"]
 PAGE = Path(__file__).parents[2] / "docs/datasets.md"
 
 
