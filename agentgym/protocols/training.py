@@ -41,7 +41,7 @@ class CausalModel(Protocol):
                 its sequence only. A negative number is padding.
 
         Returns:
-            ``float32[B, T, V]``.
+            ``float[B, T, V]`` on the model's device; the arguments may be on another.
         """
         ...
 
@@ -101,6 +101,10 @@ class DialogueTemplate(Protocol):
         Raises:
             ValueError: It makes no usable call; the message says why.
         """
+        ...
+
+    def drifts(self, completion: Sequence[int]) -> bool:
+        """Return whether the text of a completion, encoded anew, has other tokens."""
         ...
 
 

@@ -148,8 +148,8 @@ class SessionEpisode:
             if self._stopped is not None and not self.over:
                 await self._end(self._stopped)
             return self._refusal() if self.over else await operation()
-        except RecordError as error:
-            self.over, self._ending = True, Ending(Verdict("error:record", False, 0.0), str(error))
+        except Exception as error:  # noqa: BLE001 - it could not be recorded, and has to end
+            self.over, self._ending = True, _unrecorded(error)
             await self._release()
             return self._refusal()
         finally:
@@ -333,3 +333,10 @@ class SessionEpisode:
     def _score(self) -> Score | None:
         verdict = self._ending.verdict
         return Score(verdict.score, verdict.outcome) if self._config.tell else None
+
+
+def _unrecorded(error: Exception) -> Ending:
+    """Return the ending of an episode that a failure kept from being recorded."""
+    if isinstance(error, RecordError):
+        return Ending(Verdict("error:record", False, 0.0), str(error))
+    return failed(error)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field, model_validator
 
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
-from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
+from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive
 from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
-Positive = Annotated[int, Field(ge=1)]
 SCHEMA: Final = "agentgym.train/1"
 
 
@@ -43,38 +42,6 @@ class Correction(StrEnum):
     NONE = "none"
     TRUNCATED = "truncated"
     MASKED = "masked"
-
-
-class CallConfig(Manifest):
-    """A tool call that a word stands for."""
-
-    tool: str
-    arguments: dict[str, Json] = {}
-
-
-class PolicyConfig(Manifest):
-    """The model, and the words that it reads and samples."""
-
-    kind: Literal["tiny"] = "tiny"
-    width: Positive = 64
-    layers: Positive = 2
-    heads: Positive = 4
-    context: Positive = 128
-    batch_invariant: bool = False
-    """Sample each dialogue by itself, so that runs repeat to the last bit; slower."""
-    actions: dict[str, str | CallConfig] = Field(min_length=1)
-    """Words that are sampled: each is a shell command or a tool call."""
-    words: tuple[str, ...] = ()
-    """Further words that are read; any other word is read as an unknown one."""
-
-    def calls(self) -> dict[str, Action]:
-        """Return the call of each action."""
-        return {
-            word: Action("bash", {"command": call})
-            if isinstance(call, str)
-            else Action(call.tool, call.arguments)
-            for word, call in self.actions.items()
-        }
 
 
 class RolloutConfig(Manifest):
@@ -192,6 +159,16 @@ class TrainConfig(Manifest):
             raise ValueError(f"evaluation.tasks: {min(unknown)} is not among the tasks")
         return self
 
+    @model_validator(mode="after")
+    def _a_dialogue_fits(self) -> TrainConfig:
+        context, row = self.policy.context, self.algorithm.row_tokens
+        if isinstance(self.policy, HuggingFacePolicy) and context > row:
+            raise ValueError(
+                f"algorithm.row_tokens: expected at least the context of the policy, {context}, "
+                f"got {row}"
+            )
+        return self
+
     @property
     def evaluated(self) -> tuple[str, ...]:
         """The tasks on whose held-out seeds the policy is measured."""
@@ -199,7 +176,7 @@ class TrainConfig(Manifest):
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a configuration; a task or data set such as ``./copy`` is beside the file.
+    """Read a configuration; a task, model or data set such as ``./copy`` is beside the file.
 
     Raises:
         ConfigError: The file is missing or wrong; the message names its line.
@@ -207,12 +184,15 @@ def load_config(path: Path) -> TrainConfig:
     config = load_toml(path, TrainConfig, ConfigError)
     beside = path.resolve().parent
 
-    def placed(tasks: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(str(beside / task) if task.startswith("./") else task for task in tasks)
+    def placed(name: str) -> str:
+        return str(beside / name) if name.startswith("./") else name
 
-    evaluation = config.evaluation.model_copy(update={"tasks": placed(config.evaluation.tasks)})
-    changes: dict[str, object] = {"tasks": placed(config.tasks), "evaluation": evaluation}
+    tasks, evaluated = (tuple(map(placed, t)) for t in (config.tasks, config.evaluation.tasks))
+    evaluation = config.evaluation.model_copy(update={"tasks": evaluated})
+    changes: dict[str, object] = {"tasks": tasks, "evaluation": evaluation}
+    if isinstance(policy := config.policy, HuggingFacePolicy):
+        changes["policy"] = policy.model_copy(update={"path": placed(policy.path)})
     for name in ("supervised", "preference"):
         if (stage := getattr(config, name)) is not None:
-            changes[name] = stage.model_copy(update={"data": placed((stage.data,))[0]})
+            changes[name] = stage.model_copy(update={"data": placed(stage.data)})
     return config.model_copy(update=changes)

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from agentgym.errors import ConfigError
 from agentgym.protocols.training import CausalModel
 from agentgym.train.datasets.encoding import vocabulary_digest
 from agentgym.train.datasets.native import PAIRS, SEQUENCES, TokenEpisode, TokenSet, read_tokens
 from agentgym.train.losses import Weighting, dpo, token_weights
+from agentgym.train.optimizer import Optimizer
 from agentgym.train.packing import pack
 from agentgym.train.samples import TokenSequence
 from agentgym.train.stages import PreferenceConfig, SupervisedConfig
@@ -107,12 +108,13 @@ def fit_supervised(
     Returns:
         ``supervised_nll_before`` and ``supervised_nll``, nats a token over all episodes.
     """
-    optimizer = _optimizer(model, config.learning_rate)
+    optimizer = Optimizer(model.parameters(), config.learning_rate)
     before = _mean_nll(model, episodes, config.weighting, bounds)
     for epoch in range(config.epochs):
         for chosen in _batches(episodes, config.batch, f"{seed} supervised {epoch}"):
             loss = _nll(model, chosen, config.weighting, bounds)
-            _step(model, optimizer, loss, bounds)
+            optimizer.backward(loss)
+            optimizer.step(bounds.gradient_norm)
     after = _mean_nll(model, episodes, config.weighting, bounds)
     return {"supervised_nll_before": round(before, 6), "supervised_nll": round(after, 6)}
 
@@ -141,7 +143,7 @@ def fit_preferences(
     draws = random.Random(f"{seed} preferences shuffled")
     swapped = [config.shuffle and draws.random() < 0.5 for _ in pairs]
     reference = _all_pair_logprobs(model, pairs, bounds)
-    optimizer = _optimizer(model, config.learning_rate)
+    optimizer = Optimizer(model.parameters(), config.learning_rate)
     for epoch in range(config.epochs):
         order = range(len(pairs))
         for chosen in _batches(order, config.batch, f"{seed} preferences {epoch}"):
@@ -151,7 +153,8 @@ def fit_preferences(
             own, held = (torch.where(turned, each.flip(1), each) for each in (own, held))
             told = (*own.unbind(1), *held.unbind(1))
             loss = dpo(*told, beta=config.beta, smoothing=config.smoothing)
-            _step(model, optimizer, loss.values.mean(), bounds)
+            optimizer.backward(loss.values.mean())
+            optimizer.step(bounds.gradient_norm)
     own = _all_pair_logprobs(model, pairs, bounds)
     last = dpo(*own.unbind(1), *reference.unbind(1), beta=config.beta, smoothing=config.smoothing)
     return {
@@ -213,19 +216,6 @@ def _pair_logprobs(model: CausalModel, pairs: Sequence[TokenEpisode], bounds: Bo
     values = torch.where(mask, token_logprobs(model, sequences, bounds), 0.0)
     owners = torch.arange(len(sequences)).repeat_interleave(lengths)
     return values.new_zeros(len(sequences)).index_add(0, owners, values).view(-1, 2)
-
-
-def _optimizer(model: CausalModel, learning_rate: float) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
-
-
-def _step(
-    model: CausalModel, optimizer: torch.optim.Optimizer, loss: Tensor, bounds: Bounds
-) -> None:
-    optimizer.zero_grad()
-    torch.autograd.backward(loss)
-    nn.utils.clip_grad_norm_(list(model.parameters()), bounds.gradient_norm)
-    optimizer.step()
 
 
 def _batches(items: Sequence[T], size: int, seed: str) -> Iterator[list[Any]]:

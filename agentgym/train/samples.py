@@ -7,7 +7,8 @@ earlier turn) a new sequence begins, and the break is counted: nothing is encode
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,6 +54,14 @@ class EpisodeTokens:
     sequences: tuple[TokenSequence, ...]
     breaks: int
     oldest: int | None
+
+    def completions(self) -> Iterator[list[int]]:
+        """Yield the tokens of each completion that the loss counts."""
+        for sequence in self.sequences:
+            numbered = zip(sequence.completions, sequence.ids, strict=True)
+            for number, tokens in itertools.groupby(numbered, key=lambda pair: pair[0]):
+                if number >= 0:
+                    yield [token for _, token in tokens]
 
 
 def episode_tokens(

@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import torch
+from torch import nn
 
 from agentgym import plugins
 from agentgym.env.environment import Environment
@@ -23,13 +23,12 @@ from agentgym.errors import ConfigError, RecordError
 from agentgym.train.curriculum import Curriculum
 from agentgym.train.engine import RolloutEngine
 from agentgym.train.learner import Learner
-from agentgym.train.models.tiny import TinyShape, TinyTransformer
+from agentgym.train.loading import load_policy
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.progress import TrainingProgress
 from agentgym.train.rollouts import Assignment, Group, Rollouts
 from agentgym.train.sampling.sampler import Sampler
 from agentgym.train.step_rewards import StepRewards
-from agentgym.train.templates.words import WordTemplate
 from agentgym.train.training_run import Metrics, TrainingRun
 from agentgym.train.warm_start import WarmStart, open_warm_start
 
@@ -52,16 +51,18 @@ class Trainer:
     ) -> None:
         self._config = config = run.config
         self._run, self._progress, self._environments = run, progress, environments
-        self._template = WordTemplate(config.policy.calls(), config.policy.words)
-        torch.manual_seed(config.seed)
-        policy = config.policy
-        size = (len(self._template.vocabulary), policy.width, policy.layers, policy.heads)
-        self._model = TinyTransformer(TinyShape(*size, policy.context))
+        self._loaded = load_policy(config.policy, seed=config.seed)
+        for note in self._loaded.notes:
+            progress.note(note)
+        self._template, self._model = self._loaded.template, self._loaded.module
         # Where rollouts go on while the policy learns, they sample from a copy of it.
-        self._sampled = copy.deepcopy(self._model) if config.rollouts.staleness else self._model
+        copied = copy.deepcopy(self._loaded.model) if config.rollouts.staleness else None
+        sampled = copied or self._loaded.model
+        assert isinstance(sampled, nn.Module)
+        self._sampled = sampled
         self._learner = self._make_learner()
         self._sampler = Sampler(
-            self._sampled,
+            sampled,
             rows=config.rollouts.jobs,
             batch_invariant=config.policy.batch_invariant,
         )
@@ -144,6 +145,7 @@ class Trainer:
         )
         played_s = time.monotonic()
         metrics: Metrics = {"iteration": number, **_figures(batch.played)}
+        metrics["drift"] = await asyncio.to_thread(self._drift, batch.played)
         metrics["groups"] = len(batch.groups)
         if batch.groups:
             oldest = min(group.oldest for group in batch.groups)
@@ -198,7 +200,7 @@ class Trainer:
         if warm_start is None:
             return {}
         async with self._sampler.updating():
-            figures = await asyncio.to_thread(warm_start.learn, self._model)
+            figures = await asyncio.to_thread(warm_start.learn, self._loaded.model)
             self._sampled.load_state_dict(self._model.state_dict())
         self._learner = self._make_learner()
         measured = await self._evaluate()
@@ -207,7 +209,8 @@ class Trainer:
     def _make_learner(self) -> Learner:
         config = self._config
         temperature, updates = config.rollouts.temperature, config.iterations
-        return Learner(self._model, config.algorithm, temperature=temperature, updates=updates)
+        told = (self._loaded.model, config.algorithm)
+        return Learner(*told, temperature=temperature, updates=updates)
 
     async def _evaluate(self) -> Metrics:
         """Play the seeds that are not trained on, as the policy samples."""
@@ -224,12 +227,18 @@ class Trainer:
         kept = ("reward", "pass_rate", "missing")
         return {f"evaluation_{name}": figures[name] for name in kept}
 
+    def _drift(self, groups: Sequence[Group]) -> float | None:
+        """Return the share of completions whose text, encoded anew, has other tokens."""
+        played = [each.tokens for group in groups for each in group.trajectories]
+        completions = [ids for tokens in played for ids in tokens.completions()]
+        return _mean([float(self._template.drifts(ids)) for ids in completions])
+
     def _policy(self, assignment: Assignment, attempt: str) -> TokenPolicy:
         told = f"{self._config.seed} {assignment.number} {attempt}"
         return TokenPolicy(
             self._sampler,
             self._template,
-            limit=1,
+            limit=self._loaded.completion_tokens,
             temperature=self._config.rollouts.temperature,
             seed=int.from_bytes(hashlib.sha256(told.encode()).digest()[:8]),
         )

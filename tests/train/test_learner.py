@@ -43,14 +43,16 @@ def learn(learner, times=1):
 
 
 def rate(learner):
-    return learner.state_dict()["optimizer"]["param_groups"][0]["lr"]
+    return learner.state_dict()["optimizer"]["adam"]["param_groups"][0]["lr"]
 
 
 def test_a_batch_that_moved_the_policy_far_gets_no_further_epoch():
     free, bounded = (make_learner(epochs=20, largest_kl=kl) for kl in (None, 0.01))
     assert learn(free)["kl"] > 0.1
     learn(bounded)
-    epochs = [int(each.state_dict()["optimizer"]["state"][0]["step"]) for each in (free, bounded)]
+    epochs = [
+        int(each.state_dict()["optimizer"]["adam"]["state"][0]["step"]) for each in (free, bounded)
+    ]
     assert epochs[0] == 20
     assert 1 < epochs[1] < 10
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 import itertools
 
 import pytest
 import torch
-from rich.console import Console
 from shop_task import write_shop
 
 from agentgym.errors import NotFoundError, VerifierError
@@ -17,10 +14,7 @@ from agentgym.task.load import find_task
 from agentgym.testing.step_grader import step
 from agentgym.train.advantages import process_grpo
 from agentgym.train.config import Advantage, AlgorithmConfig, load_config
-from agentgym.train.progress import TrainingProgress
 from agentgym.train.step_rewards import StepRewards
-from agentgym.train.trainer import open_trainer
-from agentgym.train.training_run import TrainingRun
 
 THINGS = {"lamp": 5, "chair": 17, "desk": 23, "sofa": 31}
 TASK = {

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from agentgym.agents.batch import place
-from agentgym.errors import ConfigError
 from agentgym.protocols.training import EncodingTemplate
 from agentgym.records import Briefing, Generation, Observation, Step, TokenTrace, ToolSpec
 from agentgym.train.datasets.faults import replies
@@ -29,17 +28,19 @@ def load_template(config: Path) -> EncodingTemplate:
 
     Raises:
         ConfigError: The configuration is missing or wrong.
-        ModuleNotFoundError: The extra ``train`` is not installed.
+        ModuleNotFoundError: The extra ``train``, or ``train-hf``, is not installed.
     """
     from agentgym.train.config import load_config
+    from agentgym.train.policies import HuggingFacePolicy
     from agentgym.train.templates.words import WordTemplate
 
     policy = load_config(config).policy
-    if policy.kind != "tiny":
-        raise ConfigError(
-            f"{config}: the template of a policy of kind {policy.kind!r} cannot encode recorded "
-            "calls; use a configuration with a tiny policy, or record token ids"
-        )
+    if isinstance(policy, HuggingFacePolicy):
+        from agentgym.train.models.loading import load_tokenizer
+        from agentgym.train.templates.chat import ChatTemplate
+
+        form = None if policy.tool_calls == "auto" else policy.tool_calls
+        return ChatTemplate(load_tokenizer(policy.path), form=form)
     return WordTemplate(policy.calls(), policy.words)
 
 

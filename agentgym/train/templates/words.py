@@ -70,6 +70,10 @@ class WordTemplate:
             raise ValueError(f"{self.vocabulary[word]!r} is no action")
         return self._calls[word]
 
+    def drifts(self, completion: Sequence[int]) -> bool:
+        """Return False: a word is one token, and a token one word."""
+        return False
+
     def encode(self, action: Action) -> list[int]:
         """Return the word of a call; a `submit` without an answer may also be the end mark.
 
