@@ -29,7 +29,7 @@ from agentgym.train.progress import TrainingProgress
 from agentgym.train.rollouts import Assignment, Group, Rollouts
 from agentgym.train.sampling.sampler import Sampler
 from agentgym.train.step_rewards import StepRewards
-from agentgym.train.training_run import Metrics, TrainingRun
+from agentgym.train.training_run import SAVED_POLICY, Metrics, TrainingRun
 from agentgym.train.warm_start import WarmStart, open_warm_start
 
 _EVALUATION = -1
@@ -157,6 +157,7 @@ class Trainer:
         last = number == self._config.iterations
         if last or number % self._config.evaluation.every == 0:
             metrics |= await self._evaluate()
+            await asyncio.to_thread(self._loaded.save, self._run.folder / SAVED_POLICY)
         spent_s = learnt_s - began_s
         live_s = self._rollouts.busy_s - busy_s
         metrics |= {
