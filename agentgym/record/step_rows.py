@@ -68,12 +68,15 @@ class StepRows:
         self._packing = packing
         self._generations = GenerationColumn(packing)
 
-    def row(self, episode_id: int, step: Step, recent: RecentTokens) -> tuple[Value, ...]:
+    def row(
+        self, episode_id: int, step: Step, picture: str | None, recent: RecentTokens
+    ) -> tuple[Value, ...]:
         """Return the values of `INSERT` for a step.
 
         Args:
             episode_id: Id of the episode.
             step: The step.
+            picture: Name of the blob with its picture, None without one.
             recent: The generations before it in the trajectory.
 
         Raises:
@@ -84,7 +87,7 @@ class StepRows:
             *(episode_id, step.index, float(step.duration_s)),
             *(decision.usage.prompt, decision.usage.completion, decision.usage.cached),
             self._packing.pack_text(codec.decision_to_text(decision)),
-            self._packing.pack_observation(step.observation),
+            self._packing.pack_observation(step.observation, picture),
             self._packing.pack(step.events),
             self._generations.pack(decision.generations, step.index, recent),
         )
