@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentgym.env.environment import Environment
-from agentgym.errors import SandboxError, SurfaceError, TaskError
+from agentgym.errors import UnsupportedError
 from agentgym.record.episode_rows import EpisodePlan
 from agentgym.record.store import RunStore
 from agentgym.records import Generation, Step
@@ -183,8 +183,11 @@ class Rollouts:
                     assignment.seed,
                     self._tree,
                 )
-            except* (SandboxError, SurfaceError, TaskError) as errors:
-                reason = f"{type(errors.exceptions[0]).__name__}: {errors.exceptions[0]}"
+            except UnsupportedError:
+                raise
+            except Exception as error:  # noqa: BLE001 - missing data, as an episode of its own is
+                first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+                reason = f"{type(first).__name__}: {first}"
             self.busy_s += time.monotonic() - began_s
         return reason if played is None else played
 
