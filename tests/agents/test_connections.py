@@ -1,6 +1,8 @@
 """Many agents of one endpoint share its HTTP client, which the last of them closes."""
 
 import asyncio
+import gc
+import ssl
 
 import numpy as np
 from chat_server import ChatServer, call, says
@@ -34,6 +36,18 @@ def test_each_event_loop_has_clients_of_its_own():
         return client
 
     assert asyncio.run(lent()) is not asyncio.run(lent())
+
+
+def test_clients_of_all_loops_share_the_certificates_which_take_long_to_read():
+    async def kept():
+        client = lend(URL, "key")
+        found = {id(one) for one in gc.get_objects() if isinstance(one, ssl.SSLContext)}
+        await give_back(URL, "key")
+        assert client.is_closed
+        return found
+
+    first = asyncio.run(kept())
+    assert first and asyncio.run(kept()) == first
 
 
 async def test_an_endpoint_answers_after_another_one_of_its_address_is_closed():
