@@ -28,6 +28,7 @@ from agentgym.train.policy import TokenPolicy
 from agentgym.train.progress import TrainingProgress
 from agentgym.train.rollouts import Assignment, Group, Rollouts
 from agentgym.train.sampling.sampler import Sampler
+from agentgym.train.step_rewards import StepRewards
 from agentgym.train.training_run import SAVED_POLICY, Metrics, TrainingRun
 from agentgym.train.warm_start import WarmStart, open_warm_start
 
@@ -68,11 +69,15 @@ class Trainer:
         rollouts = config.rollouts
         tasks = [environment.task.id for environment in environments.values()]
         self._store = run.open_record(tasks) if rollouts.record else None
+        weights = config.algorithm.step_rewards
         self._rollouts = Rollouts(
             *(environments, self._policy),
             jobs=rollouts.jobs,
             tree=rollouts.tree,
             store=self._store,
+            step_rewards=StepRewards(weights)
+            if (weights := config.algorithm.step_rewards)
+            else None,
         )
         self._engine = self._make_engine()
         self.iteration = 0
