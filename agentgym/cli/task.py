@@ -113,6 +113,11 @@ def check(
         raise ConfigError(f"--json {json_file}: expected a folder at {json_file.absolute().parent}")
     folders = task_folders(patterns or ())
     if untrusted:
+        if judge:
+            raise ConfigError(
+                "--judge: no judge can be reached with --untrusted, which has no network; leave "
+                "one of them out"
+            )
         words = ["--seeds", str(seeds), "--sandbox", sandbox]
         words += ["--jobs", str(jobs)] if jobs else []
         raise typer.Exit(_check_untrusted(folders, words, json_file))

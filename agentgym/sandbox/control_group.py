@@ -71,6 +71,12 @@ class ControlGroup:
             folders[folder] = None
         return cls(tuple(folders), enforced) if folders else None
 
+    @property
+    def member_files(self) -> tuple[Path, ...]:
+        """The lists of members: a single-threaded process joins the group by writing ``0``."""
+        name = "cgroup.procs" if "cgroup v2" in self.enforced.values() else "tasks"
+        return tuple(folder / name for folder in self.folders)
+
     def open_members(self) -> list[int]:
         """Return descriptors with which a single-threaded process joins the group: it writes ``0``.
 
@@ -82,13 +88,12 @@ class ControlGroup:
         """
         found: list[int] = []
         try:
-            name = "cgroup.procs" if "cgroup v2" in self.enforced.values() else "tasks"
-            for folder in self.folders:
-                found.append(os.open(folder / name, os.O_WRONLY | os.O_CLOEXEC))
+            for file in self.member_files:
+                found.append(os.open(file, os.O_WRONLY | os.O_CLOEXEC))
         except OSError as error:
             for descriptor in found:
                 os.close(descriptor)
-            raise SandboxError(f"cannot limit the sandbox with {folder}: {error}") from None
+            raise SandboxError(f"cannot limit the sandbox with {file}: {error}") from None
         return found
 
     def killed_for_memory(self) -> int | None:
