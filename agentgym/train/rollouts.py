@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentgym.env.environment import Environment
-from agentgym.errors import UnsupportedError
+from agentgym.errors import AgentGymError, UnsupportedError
 from agentgym.record.episode_rows import EpisodePlan
 from agentgym.record.store import RunStore
 from agentgym.records import Generation, Step
 from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.samples import EpisodeTokens, episode_tokens
+from agentgym.train.step_rewards import StepRewards
 from agentgym.train.trees import EpisodeTree, TreeConfig, play_tree
 
 POLICY: Final = "policy"
@@ -55,6 +56,8 @@ class Trajectory:
             equal digests are equal states.
         nodes: For each completion the node of its tree; empty if the group has no forks.
         leaf: The node in which it ends, -1 if the group has no forks.
+        step_rewards: For each completion the reward of its step, the score not included; empty if
+            steps have no rewards.
         length: Number of completions.
     """
 
@@ -63,6 +66,7 @@ class Trajectory:
     states: tuple[str, ...]
     nodes: tuple[int, ...] = ()
     leaf: int = -1
+    step_rewards: tuple[float, ...] = ()
 
     @property
     def length(self) -> int:
@@ -89,8 +93,8 @@ class Group:
 
     @property
     def teaches(self) -> bool:
-        """Whether two of its rewards differ."""
-        return len({trajectory.reward for trajectory in self.trajectories}) > 1
+        """Whether two of its rewards differ, those of steps included."""
+        return len({(each.reward, each.step_rewards) for each in self.trajectories}) > 1
 
     @property
     def oldest(self) -> int:
@@ -108,6 +112,7 @@ class Rollouts:
         jobs: Largest number of live episodes, or of live trees.
         tree: How episodes branch, None if they do not.
         store: Records the episodes, each in the group of its assignment.
+        step_rewards: Gives rewards to single steps; None: they have none.
 
     Attributes:
         episodes: How many have ended.
@@ -122,9 +127,10 @@ class Rollouts:
         jobs: int,
         tree: TreeConfig | None = None,
         store: RunStore | None = None,
+        step_rewards: StepRewards | None = None,
     ) -> None:
         self._environments, self._make_policy, self._tree = environments, make_policy, tree
-        self._store = store
+        self._store, self._step_rewards = store, step_rewards
         self._slots = asyncio.Semaphore(jobs)
         self.episodes, self.busy_s = 0, 0.0
 
@@ -161,7 +167,14 @@ class Rollouts:
             self.episodes += 1
         if not result.verdict.scored:
             return f"{result.verdict.status}: {result.error}"
-        return _trajectory(steps, result)
+        if self._step_rewards is None:
+            return _trajectory(steps, result)
+        instance = self._environments[assignment.task].task.instance(assignment.seed)
+        try:
+            values = await self._step_rewards.rewards(instance, steps, result.verdict)
+        except AgentGymError as error:
+            return f"step rewards: {error}"
+        return _trajectory(steps, result, values=values)
 
     async def _planned(self, assignment: Assignment, attempt: int) -> int | None:
         """Add an attempt to the record, if there is one, and return its id."""
@@ -193,21 +206,35 @@ class Rollouts:
 
 
 def _trajectory(
-    steps: Sequence[Step], result: EpisodeResult, nodes: Sequence[int] = ()
+    steps: Sequence[Step],
+    result: EpisodeResult,
+    nodes: Sequence[int] = (),
+    values: Sequence[float] = (),
 ) -> Trajectory:
-    """Return an episode as a trainer sees it, given the node of each step and of its end."""
-    completions, at = list[Generation](), list[int]()
+    """Return an episode as a trainer sees it.
+
+    Args:
+        steps: Its steps.
+        result: How it ended.
+        nodes: The node of each step and of its end, if it is a path of a tree.
+        values: The reward of each step, if steps have rewards.
+    """
+    completions, at, rewards = list[Generation](), list[int](), list[float]()
     for number, step in enumerate(steps):
         generations = step.decision.generations or ()
         completions += generations
         at += [nodes[number]] * len(generations) if nodes else []
+        if values and generations:
+            # The last completion made the call; those before it were refused.
+            rewards += [0.0] * (len(generations) - 1) + [values[number]]
     refused = result.refused or ()
     completions += refused
     at += [nodes[-1]] * len(refused) if nodes else []
+    rewards += [0.0] * len(refused) if values else []
     tokens = episode_tokens(enumerate(completions))
     states = _states(steps, len(completions))
     leaf = nodes[-1] if nodes else -1
-    return Trajectory(result.verdict.score, tokens, states, tuple(at), leaf)
+    return Trajectory(result.verdict.score, tokens, states, tuple(at), leaf, tuple(rewards))
 
 
 def _joined(assignment: Assignment, trees: Sequence[EpisodeTree | str]) -> Group:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from agentgym.authoring import quarantine as module
 from agentgym.authoring import quarantine_limits as limits
 from agentgym.authoring.quarantine import Quarantine
+from agentgym.authoring.scaffold import new_task
 from agentgym.cli.app import app
 from agentgym.records import Limits
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
@@ -174,13 +175,16 @@ def _memory() -> int:
 
 
 @pytest.mark.slow
-def test_a_sound_task_is_found_sound_from_inside(tmp_path):
-    source = Path(__file__).resolve().parents[2] / "tasks/terminal/git-repair"
-    folder = tmp_path / "terminal" / "git-repair"
-    shutil.copytree(source, folder)
+@pytest.mark.parametrize("name", ["example", pytest.param("git-repair", marks=pytest.mark.full)])
+def test_a_sound_task_is_found_sound_from_inside(name, tmp_path):
+    if name == "example":
+        folder = new_task("terminal/example", env="terminal", template=True, root=tmp_path)
+    else:
+        folder = tmp_path / "terminal" / name
+        shutil.copytree(Path(__file__).resolve().parents[2] / "tasks/terminal" / name, folder)
     report = tmp_path / "report.json"
     words = ["task", "check", "--untrusted", str(folder), "--seeds", "1", "--json", str(report)]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert json.loads(report.read_text())["sound"] is True
-    assert os.listdir(folder.parent) == ["git-repair"] and sys.executable
+    assert os.listdir(folder.parent) == [name] and sys.executable
