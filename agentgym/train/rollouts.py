@@ -16,7 +16,7 @@ from typing import Final
 from agentgym.env.environment import Environment
 from agentgym.env.outcome import Ending, failed
 from agentgym.env.recording import record_end
-from agentgym.errors import AgentGymError, SandboxError, SurfaceError, TaskError
+from agentgym.errors import AgentGymError, RecordError, UnsupportedError
 from agentgym.record.episode_rows import EpisodePlan
 from agentgym.record.store import RunStore
 from agentgym.records import Generation, Step
@@ -216,11 +216,15 @@ class Rollouts:
                     self._tree,
                     record=record,
                 )
-            except* (SandboxError, SurfaceError, TaskError) as errors:
-                error = errors.exceptions[0]
-                reason = f"{type(error).__name__}: {error}"
+            except UnsupportedError:
+                raise
+            except Exception as error:  # noqa: BLE001 - missing data, as an episode of its own is
+                first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+                if isinstance(first, RecordError):
+                    raise first from error
+                reason = f"{type(first).__name__}: {first}"
                 if record is not None:
-                    await self._end(*record, environment, failed(error), began_s)
+                    await self._end(*record, environment, failed(first), began_s)
             self.busy_s += time.monotonic() - began_s
         return reason if played is None else played
 

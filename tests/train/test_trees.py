@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 from agentgym.cli.app import app
 from agentgym.env.environment import Environment
+from agentgym.env.episode import Episode
 from agentgym.env.opening import load_built
-from agentgym.errors import PolicyError, SandboxError
+from agentgym.errors import PolicyError, SandboxError, UnsupportedError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, Generation, TokenTrace
 from agentgym.sandbox.absent import NoSandboxProvider
@@ -190,6 +191,34 @@ def test_a_policy_that_fails_is_a_leaf_that_is_judged(shop):
     results = [tree.nodes[leaf].result for leaf in tree.leaves]
     assert any("prose" in result.error for result in results)
     assert all(result.verdict.scored for result in results)
+
+
+@pytest.mark.parametrize("at", [BranchAt.STEPS, BranchAt.FAILURE])
+def test_a_fork_that_fails_is_no_failure_of_the_policy(shop, monkeypatch, at):
+    made = []
+    fork = Episode.fork
+
+    async def failing(episode):
+        made.append(episode)
+        if len(made) % 2:
+            raise SandboxError("no space left on this machine")
+        return await fork(episode)
+
+    monkeypatch.setattr(Episode, "fork", failing)
+    tree = grown(TreeConfig(leaves=8, width=3, at=at))
+    results = [tree.nodes[leaf].result for leaf in tree.leaves]
+    assert results and len(made) > 1
+    assert {(result.verdict.status, result.error) for result in results} == {("scored", "")}
+    assert set(tree.leaves) == set(range(len(tree.nodes))) - {node.parent for node in tree.nodes}
+
+
+def test_episodes_that_cannot_be_forked_stop_the_training(shop, monkeypatch):
+    async def refusing(episode):
+        raise UnsupportedError("its server cannot be forked")
+
+    monkeypatch.setattr(Episode, "fork", refusing)
+    with pytest.raises(UnsupportedError, match="its server cannot be forked"):
+        grown(TreeConfig(leaves=4, width=2, at=BranchAt.STEPS))
 
 
 def test_what_leaves_share_is_trained_once_with_the_value_of_its_fork(shop):
