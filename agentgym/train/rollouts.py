@@ -218,7 +218,7 @@ class Rollouts:
                 )
             except UnsupportedError:
                 raise
-            except Exception as error:  # noqa: BLE001 - missing data, as an episode of its own is
+            except Exception as error:  # It is missing data, as an episode of its own is.
                 first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
                 if isinstance(first, RecordError):
                     raise first from error
