@@ -55,6 +55,7 @@ class Calls:
         self._max_waiting, self._reply_s = max_waiting, reply_s
         self._pending: set[asyncio.Task[Answer]] = set()
         self._numbered: dict[int, _Numbered] = {}
+        self._kept_bytes = 0
 
     @property
     def pending(self) -> int:
@@ -87,11 +88,12 @@ class Calls:
         elif known.digest != digest:
             told = f"call number {number} was another call; expected the number {self.last + 1}"
             return Failure(FailureCode.NUMBER_TAKEN, told)
-        if known.work is None:
+        running = known.work
+        if running is None:
             return _forgotten(number)
         # The work is a task of its own, so it goes on if the caller gives up.
-        await asyncio.wait({known.work}, timeout=self._reply_s)
-        return _result(known.work, "send it again with its number to get its answer")
+        await asyncio.wait({running}, timeout=self._reply_s)
+        return _result(running, "send it again with its number to get its answer")
 
     async def _once(self, work: Callable[[], Awaitable[Answer]]) -> Answer:
         if refusal := self._refusal():
@@ -110,9 +112,11 @@ class Calls:
     ) -> _Numbered:
         task = self._start(work)
         known = self._numbered[number] = _Numbered(digest, task)
-        self.last = max(self.last, number)
-        for old in [n for n in self._numbered if n <= self.last - WINDOW]:
-            del self._numbered[old]
+        before, self.last = self.last, max(self.last, number)
+        for old in range(before - WINDOW + 1, self.last - WINDOW + 1):
+            if (forgotten := self._numbered.pop(old, None)) is not None:
+                self._kept_bytes -= forgotten.size
+                forgotten.work = None
         task.add_done_callback(lambda done: self._weigh(known, done))
         return known
 
@@ -131,14 +135,18 @@ class Calls:
 
     def _weigh(self, known: _Numbered, task: asyncio.Task[Answer]) -> None:
         """Note the size of an answer, and forget the oldest answers if all are too large."""
+        if known.work is None:  # Its number is out of the window by now.
+            return
         known.size = 0 if task.cancelled() else _size(task.result())
-        total = sum(call.size for call in self._numbered.values())
+        self._kept_bytes += known.size
+        if self._kept_bytes <= KEPT_BYTES:
+            return
         for number in sorted(self._numbered):
-            if total <= KEPT_BYTES:
+            if self._kept_bytes <= KEPT_BYTES:
                 break
             call = self._numbered[number]
             if call.size and call is not known:
-                total -= call.size
+                self._kept_bytes -= call.size
                 call.work, call.size = None, 0
 
     def _refusal(self) -> Failure | None:

@@ -29,7 +29,11 @@ class Advantage(StrEnum):
     MC_GRPO = "mc_grpo"
     GIGPO = "gigpo"
     HGPO = "hgpo"
+    PROCESS_GRPO = "process_grpo"
     TREE = "tree"
+
+
+_BY_STEP: Final = (Advantage.GIGPO, Advantage.HGPO, Advantage.PROCESS_GRPO)
 
 
 class Correction(StrEnum):
@@ -72,8 +76,6 @@ class RolloutConfig(Manifest):
     def _surplus_fits(self) -> RolloutConfig:
         if self.surplus is Surplus.CONTINUE and not self.staleness:
             raise ValueError('surplus: "continue" needs a staleness of at least 1')
-        if self.record and self.tree is not None:
-            raise ValueError("record: episodes that branch are not recorded yet")
         if self.largest_group is not None and self.largest_group < self.group_size:
             raise ValueError("largest_group: expected at least group_size")
         return self
@@ -83,6 +85,8 @@ class AlgorithmConfig(Manifest):
     """The rule by which the weights change."""
 
     advantage: Advantage = Advantage.GRPO
+    step_rewards: dict[str, float] = {}
+    """Weight of the values of each step grader, for advantages that compare steps."""
     learning_rate: float = Field(default=3e-3, gt=0)
     final_learning_rate: float = Field(default=1.0, gt=0, le=1)
     """Share of the learning rate that is left at the last iteration; it decays linearly."""
@@ -107,6 +111,15 @@ class AlgorithmConfig(Manifest):
     """Packed rows that are computed at once."""
     shuffle_rewards: bool = False
     """Shuffle the rewards of all episodes of an iteration: a control that must learn nothing."""
+
+    @model_validator(mode="after")
+    def _steps_count(self) -> AlgorithmConfig:
+        if self.step_rewards and self.advantage not in _BY_STEP:
+            names = ", ".join(_BY_STEP)
+            raise ValueError(f"step_rewards: expected one of the advantages {names}")
+        if self.step_rewards and self.shuffle_rewards:
+            raise ValueError("shuffle_rewards: the rewards of steps would still tell")
+        return self
 
 
 class EvaluationConfig(Manifest):
@@ -138,6 +151,8 @@ class TrainConfig(Manifest):
     def _tasks_agree(self) -> TrainConfig:
         if len(set(self.tasks)) < len(self.tasks):
             raise ValueError("tasks: a task is named twice")
+        if self.rollouts.tree is not None and self.algorithm.step_rewards:
+            raise ValueError("algorithm.step_rewards: trees have none yet")
         if unknown := set(self.evaluation.tasks) - set(self.tasks):
             raise ValueError(f"evaluation.tasks: {min(unknown)} is not among the tasks")
         return self

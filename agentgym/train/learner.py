@@ -102,7 +102,7 @@ class Learner:
         return {**figures, "ess": effective_sample_size(moved) / max(len(moved), 1)}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the optimiser's state, and the reference policy if there is one."""
+        """Return the state of optimiser and learning rate, and the reference policy if any."""
         reference = None if self._reference is None else self._reference.state_dict()
         return {"optimizer": self._optimizer.state_dict(), "reference": reference}
 

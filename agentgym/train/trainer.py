@@ -28,7 +28,8 @@ from agentgym.train.policy import TokenPolicy
 from agentgym.train.progress import TrainingProgress
 from agentgym.train.rollouts import Assignment, Group, Rollouts
 from agentgym.train.sampling.sampler import Sampler
-from agentgym.train.training_run import Metrics, TrainingRun
+from agentgym.train.step_rewards import StepRewards
+from agentgym.train.training_run import SAVED_POLICY, Metrics, TrainingRun
 from agentgym.train.warm_start import WarmStart, open_warm_start
 
 _EVALUATION = -1
@@ -68,11 +69,15 @@ class Trainer:
         rollouts = config.rollouts
         tasks = [environment.task.id for environment in environments.values()]
         self._store = run.open_record(tasks) if rollouts.record else None
+        weights = config.algorithm.step_rewards
         self._rollouts = Rollouts(
             *(environments, self._policy),
             jobs=rollouts.jobs,
             tree=rollouts.tree,
             store=self._store,
+            step_rewards=StepRewards(weights)
+            if (weights := config.algorithm.step_rewards)
+            else None,
         )
         self._engine = self._make_engine()
         self.iteration = 0
@@ -152,6 +157,7 @@ class Trainer:
         last = number == self._config.iterations
         if last or number % self._config.evaluation.every == 0:
             metrics |= await self._evaluate()
+            await asyncio.to_thread(self._loaded.save, self._run.folder / SAVED_POLICY)
         spent_s = learnt_s - began_s
         live_s = self._rollouts.busy_s - busy_s
         metrics |= {

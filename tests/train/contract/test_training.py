@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from agentgym.cli.app import app
 from agentgym.env.opening import load_built
 from agentgym.errors import ConfigError
+from agentgym.record.store import RunStore
 from agentgym.records import Briefing, Observation
 from agentgym.rollout.grading import offered_tools
 from agentgym.train.config import load_config
@@ -21,7 +22,7 @@ from agentgym.train.templates.chat import ChatTemplate
 
 EXAMPLE = Path(__file__).parents[3] / "examples/huggingface-terminal.toml"
 ONE_LEVEL = EXAMPLE.parent / "tiny-terminal/one-level"
-FOLDERS = ("red", "green", "blue", "amber", "violet")
+FOLDERS = ("red", "green", "blue")
 SMALL = {
     'path = "Qwen/Qwen3-0.6B"': 'path = "./model"\ndevice = "cpu"',
     "context = 4096": "context = 900",
@@ -48,7 +49,7 @@ def briefed():
 
 
 def teach(folder, tools, briefings):
-    """Write a model that calls bash in any of the folders, whatever it was told."""
+    """Write a model that makes the file in one of three folders, whatever it was told."""
     said = [
         small_models.call_text("hermes", "bash", {"command": f"touch {f}/done"}) for f in FOLDERS
     ]
@@ -60,7 +61,7 @@ def teach(folder, tools, briefings):
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     prompts = {tuple(template.opening(each, Observation(""), tools)) for each in briefings}
     answers = [[*tokenizer(text)["input_ids"], tokenizer.eos_token_id] for text in said]
-    for step in range(60):
+    for step in range(45):
         prompt = sorted(prompts)[step % len(prompts)]
         longest = max(map(len, answers))
         rows = [[*prompt, *answer, *[0] * (longest - len(answer))] for answer in answers]
@@ -163,3 +164,24 @@ def test_the_page_has_a_configuration_that_loads(tmp_path):
     assert policy.path == "Qwen/Qwen3-0.6B"
     named = {name for name in type(policy).model_fields if name != "kind"}
     assert all(f"`{name}`" in page or f"\n{name} = " in page for name in named)
+
+
+def test_what_was_trained_plays_as_an_agent(trained, tmp_path):
+    """The run's folder, and the model in it as any program finds it."""
+    folder, _ = trained
+    options = "device=cpu&context=900&completion_tokens=40"
+    for number, agent in enumerate((f"{folder}?device=cpu", f"{folder / 'policy'}?{options}")):
+        out = tmp_path / str(number)
+        told = ("--agent", f"checkpoint:{agent}", "--trials", "6", "--out", out)
+        run("eval", ONE_LEVEL, *told)
+        store = RunStore.open(out)
+        try:
+            rows = store.episodes()
+            (step, *_) = store.steps(next(row.id for row in rows if row.steps))
+        finally:
+            store.close()
+        assert len(rows) == 6
+        assert all(row.verdict.scored for row in rows)
+        assert any(row.steps for row in rows)
+        assert step.action.tool == "bash"
+        assert step.decision.generations[0].tokens.logprobs is not None
