@@ -18,6 +18,7 @@ import gymnasium
 import agentgym
 import agentgym.vector
 from agentgym.bench.series import Figure, Figures
+from agentgym.bench.server import figures_of_servers, measure_servers
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
 from agentgym.env.opening import load_built
@@ -57,6 +58,7 @@ async def measure_rl(quick: bool) -> Figures:
         Figure("vector.steps_per_s", f"agentgym.vector, {_LANES} lanes", "/s"),
         Figure("gymnasium_async.steps_per_s", f"gymnasium's AsyncVectorEnv, {_LANES} lanes", "/s"),
         Figure("vector.gain", "agentgym.vector over AsyncVectorEnv", "x", 0.5, at_least=True),
+        *figures_of_servers(),
     )
     provider = NoSandboxProvider()
     async with Environment(load_built(_TASK), provider) as environment:
@@ -67,6 +69,7 @@ async def measure_rl(quick: bool) -> Figures:
     await provider.close()
     for _ in range(2 if quick else 5):
         await asyncio.to_thread(_vectors, figures, 20 if quick else 100)
+    await asyncio.to_thread(measure_servers, figures, 2 if quick else 5, 300 if quick else 1_500)
     figures.ratio("vector.gain", "vector.steps_per_s", "gymnasium_async.steps_per_s")
     return figures
 
