@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -55,6 +58,13 @@ class Spans(StrEnum):
 
     REPLY = "reply"
     REST = "rest"
+
+
+class Patches(StrEnum):
+    """Values of --patch (those of `agentgym.train.datasets.semi_online.Patch`)."""
+
+    THOUGHT_FREE = "thought-free"
+    EXPERT = "expert"
 
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
@@ -161,6 +171,128 @@ def sft(
 
 
 @app.command(
+    "semi-online",
+    epilog="Example:  [bold]agentgym dataset semi-online runs/oracle --agent openai:MODEL "
+    "--rollouts 4 --out replay.jsonl[/]",
+)
+def semi_online(
+    runs: Runs,
+    out: Out,
+    agent: Annotated[
+        str,
+        typer.Option("--agent", "-a", help="The policy, e.g. openai:MODEL or ./my_agent.py:Agent."),
+    ],
+    form: Annotated[
+        Forms,
+        typer.Option("--form", help="trl: a line for each reply; native: token ids (.npz)."),
+    ] = Forms.TRL,
+    rollouts: Annotated[
+        int, typer.Option("--rollouts", min=1, help="Rollouts along each expert episode.")
+    ] = 1,
+    patches: Annotated[
+        int,
+        typer.Option(
+            "--patches", min=-1, help="Divergences that are patched in a rollout; -1: all."
+        ),
+    ] = 1,
+    patch: Annotated[
+        Patches, typer.Option("--patch", help="The thought of a patched call.")
+    ] = Patches.THOUGHT_FREE,
+    gamma: Annotated[
+        float, typer.Option("--gamma", min=0.0, max=1.0, help="Discount a step.")
+    ] = 0.5,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Concurrent rollouts.")] = 4,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=0.1, help="Seconds for one decision.")
+    ] = 600.0,
+    min_score: MinScore = None,
+    tasks: Tasks = None,
+    agents: AgentNames = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Largest number of expert episodes.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the rollouts.")] = 0,
+    task: TaskOption = None,
+) -> None:
+    """Let a policy act along expert episodes: its own replies stay, divergences are patched."""
+    from agentgym.agents.registry import check, create, is_privileged
+    from agentgym.cli.interruption import run_cancellable
+    from agentgym.rollout.trust import Named, named_tasks
+    from agentgym.train.datasets.replayed import ReplayOptions, write_semi_online
+    from agentgym.train.datasets.semi_online import Patch, SemiOnlineReplay
+    from agentgym.train.datasets.supervised import Form
+
+    first = create(agent)
+    if is_privileged(first):
+        raise ConfigError(f"agent {agent!r} plays the task's solution, which no policy may see")
+    check(first)
+    replay = SemiOnlineReplay(
+        lambda: create(agent),
+        patches=None if patches < 0 else patches,
+        patch=Patch(patch.value),
+        gamma=gamma,
+        timeout_s=timeout_s,
+    )
+    named = Named(named_tasks(task or ()))
+    options = ReplayOptions(Form(form.value), rollouts, jobs, seed, limit, named)
+    with _episodes(runs, out, _passed(min_score, tasks, agents), None) as (episodes, tell):
+        written = run_cancellable(write_semi_online(episodes, out, replay, options, tell))
+        _say(written, episodes, out, "examples" if form is Forms.NATIVE else "replies")
+
+
+@app.command(
+    "purified",
+    epilog="Example:  [bold]agentgym dataset purified runs/demo --out purified.jsonl[/]",
+)
+def purified(
+    runs: Runs,
+    out: Out,
+    form: FormOption = Forms.MESSAGES,
+    similarity: Annotated[
+        float,
+        typer.Option(
+            "--similarity",
+            min=0.0,
+            max=1.0,
+            help="A program corrects a failed one if they are at least so alike.",
+        ),
+    ] = 0.5,
+    min_score: MinScore = None,
+    tasks: Tasks = None,
+    agents: AgentNames = None,
+    drop: Drop = None,
+    grader: Grader = None,
+    pictures: PictureOption = Pictures.FILES,
+    template: Template = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    task: TaskOption = None,
+) -> None:
+    """Make a supervised set in which failed attempts gave way to their later corrections."""
+    from agentgym.rollout.trust import Named, named_tasks
+    from agentgym.train.datasets.purification import purification
+    from agentgym.train.datasets.supervised import Form, SupervisedOptions, write_supervised
+
+    kind = Form(form.value)
+    with _episodes(runs, out, _passed(min_score, tasks, agents), seed) as (episodes, tell):
+        options = SupervisedOptions(
+            form=kind,
+            dropped=_dropped(drop, grader),
+            graders=tuple(grader or ()),
+            pictures=pictures is Pictures.FILES,
+            limit=limit,
+            template=_template(template),
+            named=Named(named_tasks(task or ())),
+            rewrite=purification(
+                episodes.left_out,
+                similarity=similarity,
+                of_tokens=kind.of_tokens and template is None,
+            ),
+        )
+        _say(write_supervised(episodes, out, options, tell), episodes, out)
+
+
+@app.command(
     "pairs",
     epilog="Example:  [bold]agentgym dataset pairs runs/demo --groups --out pairs.jsonl[/]",
 )
@@ -228,7 +360,7 @@ def pairs(
         template=_template(template),
         named=Named(named_tasks(task or ())),
     )
-    criteria = Criteria(tasks=tuple(tasks or ()), agents=tuple(agents or ()))
+    criteria = Criteria(tasks=tuple(tasks or ()), agents=tuple(agents or ()), repeats=True)
     with _episodes(runs, out, criteria, seed) as (episodes, tell):
         _say(write_pairs(episodes, out, options, tell), episodes, out, "pairs")
 
@@ -275,20 +407,46 @@ def _episodes(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from agentgym.cli.console import stderr_console
+    from agentgym.cli.interruption import stoppable
     from agentgym.train.datasets.episodes import Episodes
 
-    if out.is_dir() or not out.parent.is_dir():
-        what = "is a folder" if out.is_dir() else "is in a folder that does not exist"
+    if not out.parent.is_dir():
+        raise ConfigError(f"--out {out} is in a folder that does not exist; create it first")
+    if out.exists() and not out.is_file():
+        what = "is a folder" if out.is_dir() else "is no regular file"
         raise ConfigError(f"--out {out} {what}; name a file, e.g. sft.jsonl")
     console = stderr_console()
+
+    def tell_of_stop() -> None:
+        console.print(f"stopped; {out} is not written", markup=False, soft_wrap=True)
+
     columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("episodes"))
     with (
+        stoppable(tell_of_stop),
+        _terminable(),
         Episodes(list(dict.fromkeys(runs)), criteria, seed=seed) as episodes,
         Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar,
     ):
         episodes.check_tasks(criteria.tasks)
         line = bar.add_task("reading", total=episodes.total)
         yield episodes, lambda done, total: bar.update(line, completed=done, total=total)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM raise CancelledError, so that drafts of files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _say(written: Written, episodes: Episodes, out: Path, what: str = "examples") -> None:

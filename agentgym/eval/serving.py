@@ -21,8 +21,6 @@ from agentgym.eval.settings import Settings, read_settings
 from agentgym.record.store import RunStore
 from agentgym.rollout.trust import isolates
 from agentgym.session.config import SessionConfig
-from agentgym.session.mcp import McpAdapter
-from agentgym.session.serve import serve_http, serve_stdio
 from agentgym.session.server import SessionServer
 from agentgym.task.adhoc import lay_down
 from agentgym.task.load import find_task
@@ -160,6 +158,9 @@ async def serve_mcp(store: RunStore, options: ServeOptions, tell: Tell) -> None:
     Raises:
         AgentGymError: The task's image cannot be built.
     """
+    from agentgym.session.mcp import McpAdapter
+    from agentgym.session.serve import serve_http, serve_stdio
+
     settings, ending = read_settings(store), asyncio.Event()
     (name,) = settings.tasks
     async with open_environments(store, tell) as environments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from contextlib import closing
 
 import numpy as np
@@ -178,13 +179,27 @@ def test_attempts_at_one_instance_are_pairs_if_asked_for(shop, tmp_path):
     assert first["preferred_output"][0]["tool_calls"][0]["function"]["name"] == "orders_get"
 
 
-def test_real_attempts_of_two_agents_are_pairs(shop, tmp_path):
+def test_real_attempts_of_two_agents_are_pairs_and_a_copy_of_the_run_adds_none(shop, tmp_path):
     run = play(tmp_path / "run", ["oracle", "noop"], range(3))
+    shutil.copytree(run, tmp_path / "copy")
     pairs(run, "--groups", "--out", tmp_path / "p.jsonl")
+    told = pairs(run, tmp_path / "copy", "--groups", "--out", tmp_path / "q.jsonl")
+    assert (tmp_path / "p.jsonl").read_bytes() == (tmp_path / "q.jsonl").read_bytes()
+    assert "6 equal another episode" in told
     for row in rows(tmp_path / "p.jsonl"):
         assert row["metadata"]["chosen"]["agent"] == "oracle"
         names = [row[n][0]["tool_calls"][0]["function"]["name"] for n in ("chosen", "rejected")]
         assert names == ["orders_refund", "submit"]
+
+
+def test_equal_attempts_are_samples_and_all_count(shop, tmp_path):
+    one, other = [refund(5)], [refund(17)]
+    run = lay(
+        tmp_path / "run",
+        [({}, one, PASSED)] * 3 + [({}, [refund(5), LOOK], FAILED), ({}, other, FAILED)],
+    )
+    pairs(run, "--groups", "--out", tmp_path / "p.jsonl")
+    assert rows(tmp_path / "p.jsonl")[0]["margin"] == 0.75
 
 
 def test_the_native_form_holds_both_completions_after_one_prompt(shop, tmp_path):

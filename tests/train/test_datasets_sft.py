@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 from contextlib import closing
 from pathlib import Path
 
@@ -31,7 +33,7 @@ from agentgym.train.datasets.faults import StepFault
 from agentgym.train.datasets.native import read_tokens
 from agentgym.train.datasets.supervised import Form
 
-COMMANDS = ["sft", "pairs"]
+COMMANDS = ["sft", "pairs", "semi-online", "purified"]
 PAGE = Path(__file__).parents[2] / "docs/datasets.md"
 
 
@@ -356,6 +358,31 @@ def test_a_damaged_run_leaves_no_file(shop, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_stopped_leaves_no_file(shop, tmp_path, monkeypatch, number):
+    picture = np.zeros((4, 4, 3), np.uint8)
+    shown = [step("orders_get", {"order": 5}, "seen", image=picture), *MIXED[4:]]
+    run = lay(tmp_path / "run", [({}, shown, PASSED), ({"seed": 1}, MIXED, PASSED)])
+    iterate = RunStore.iter_steps
+
+    def stopped(store, id):
+        if id == 2:
+            os.kill(os.getpid(), number)
+        yield from iterate(store, id)
+
+    monkeypatch.setattr(RunStore, "iter_steps", stopped)
+    done = CliRunner().invoke(app, ["dataset", "sft", str(run), "--out", str(tmp_path / "x.jsonl")])
+    assert done.exit_code == 128 + number
+    assert "is not written" in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_score_out_of_range_is_damage_and_not_a_good_one(shop, tmp_path):
+    run = lay(tmp_path / "run", [({}, MIXED, Verdict("scored", True, float("nan")))])
+    with pytest.raises(RecordError, match=r"not from 0 to 1|damaged"):
+        sft(run, "--out", tmp_path / "x.jsonl")
+
+
 def test_pictures_become_files_or_are_refused(shop, tmp_path):
     picture = np.zeros((4, 4, 3), np.uint8)
     steps = [step("orders_get", {"order": 5}, "seen", image=picture), *MIXED[4:]]
@@ -430,6 +457,10 @@ def test_the_command_names_what_to_write(shop, real, tmp_path):
         sft(real, "--out", tmp_path / "no" / "x.jsonl")
     with pytest.raises(ConfigError, match="is a folder"):
         sft(real, "--out", tmp_path)
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("fifo")
+    with pytest.raises(ConfigError, match="no regular file"):
+        sft(real, "--out", tmp_path / "link")
     for name in COMMANDS:
         shown = CliRunner().invoke(app, ["dataset", name, "--help"], env={"COLUMNS": "200"})
         assert f"Example:  agentgym dataset {name}" in shown.output
@@ -443,4 +474,9 @@ def test_the_page_reads_a_native_file_and_names_every_option(shop, tmp_path, mon
     exec(code, {})
     assert capsys.readouterr().out == f"{TASK} 8 3\n"
     named = set(re.findall(r"`([\w-]+)`", PAGE.read_text()))
+    lines = re.findall(r"^agentgym dataset (\S+) (.*)$", PAGE.read_text(), re.M)
+    assert {name for name, _ in lines} >= {"sft", "pairs", "semi-online"}
+    for name, line in lines:
+        shown = CliRunner().invoke(app, ["dataset", name, "--help"], env={"COLUMNS": "200"})
+        assert all(option in shown.output for option in re.findall(r"--[\w-]+", line))
     assert {each.value for each in Form} | {each.value for each in StepFault} <= named

@@ -7,7 +7,7 @@ episodes of any agent: a call of the oracle becomes a tool call like one of a mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentgym.agents.batch import place
 from agentgym.agents.dialogue import Pictures, opening, render, turns
@@ -68,11 +68,13 @@ class Interface:
     Attributes:
         tools: Its tools.
         max_steps: Largest number of steps.
+        service_tools: Names of those that belong to its services.
         problem: Why they are unknown, else empty.
     """
 
     tools: tuple[ToolSpec, ...] = ()
     max_steps: int = 0
+    service_tools: frozenset[str] = frozenset()
     problem: str = ""
 
 
@@ -94,14 +96,16 @@ class Interfaces:
             self._known[name] = self._read(name)
         found, bound = self._known[name], episode.store.settings.get("max_steps")
         if isinstance(bound, int):
-            return Interface(found.tools, bound, found.problem)
+            return replace(found, max_steps=bound)
         return found
 
     def _read(self, name: str) -> Interface:
         try:
             task = find_task(self._named.task(name))
-            limit = task.manifest.max_steps or resolve_task(task).spec.max_steps
-            return Interface(tuple(offered_tools(task)), limit)
+            spec, tools = resolve_task(task).spec, tuple(offered_tools(task))
+            limit = task.manifest.max_steps or spec.max_steps
+            own = frozenset(tool.name for tool in spec.service_tools())
+            return Interface(tools, limit, own)
         except AgentGymError as error:
             return Interface(problem=str(error))
 

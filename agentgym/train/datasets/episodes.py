@@ -33,6 +33,8 @@ class Criteria:
         safe: Whether episodes with a safety violation are left out.
         tasks: Suites or globs of task ids; empty: all tasks.
         agents: Globs of agents; empty: all agents.
+        repeats: Whether attempts with equal content all count, as samples of one policy do. Copies
+            of a recorded episode never do.
     """
 
     min_score: float | None = None
@@ -40,6 +42,7 @@ class Criteria:
     safe: bool = False
     tasks: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    repeats: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ class Episodes:
     def __init__(
         self, runs: Sequence[Path], criteria: Criteria, *, seed: int | None = None
     ) -> None:
-        self.left_out = LeftOut()
+        self.left_out, self._repeats = LeftOut(), criteria.repeats
         self._closing = ExitStack()
         try:
             stores = [self._closing.enter_context(closing(RunStore.open(run))) for run in runs]
@@ -152,10 +155,11 @@ class Episodes:
         known = set[str]()
         for store, row in self._chosen:
             episode = load(store, row)
-            if episode.digest in known:
+            identity = _record_digest(episode) if self._repeats else episode.digest
+            if identity in known:
                 self.left_out.note("equal another episode", episode.name)
                 continue
-            known.add(episode.digest)
+            known.add(identity)
             yield episode
 
     def nothing(self, what: str) -> RecordError:
@@ -168,7 +172,8 @@ class Episodes:
             runs = ", ".join(str(store.folder) for store in self.stores)
             return RecordError(f"{runs}: no episode is recorded, so there are no {what}")
         reasons = "".join(f"\n  - {line}" for line in self.left_out.lines())
-        return RecordError(f"no {what} in {len(self._found)} recorded episodes; left out:{reasons}")
+        told = f"; left out:{reasons}" if reasons else ""
+        return RecordError(f"no {what} in {len(self._found)} recorded episodes{told}")
 
     def _wanted(self, store: RunStore, row: EpisodeRow, criteria: Criteria) -> bool:
         reason = _unwanted(row, criteria)
@@ -225,6 +230,13 @@ def _digest(row: EpisodeRow, steps: Sequence[Step]) -> str:
     return digest.hexdigest()[:16]
 
 
+def _record_digest(episode: RecordedEpisode) -> str:
+    """Return a digest that is equal for copies of one recorded episode, with their durations."""
+    row = episode.row
+    plan = (row.plan.task, row.plan.seed, row.plan.trial, row.plan.agent, row.id, row.duration_s)
+    return codec.canonical((plan, episode.store.history.trajectory(row.id), episode.digest))
+
+
 def _unwanted(row: EpisodeRow, criteria: Criteria) -> str:
     """Return why an episode is not chosen; empty if it is."""
     verdict = row.verdict
@@ -238,6 +250,8 @@ def _unwanted(row: EpisodeRow, criteria: Criteria) -> str:
         return "not over"
     if not verdict.scored:
         return f"without a score ({verdict.status})"
+    if not 0 <= verdict.score <= 1:
+        return "with a score that is not from 0 to 1"
     if criteria.passed and not verdict.outcome:
         return "that did not pass"
     if criteria.min_score is not None and verdict.score < criteria.min_score:

@@ -200,30 +200,31 @@ class _Supervised:
                 reason = f"whose tools are unknown: {interface.problem}"
                 left_out.note(reason, episode.name)
                 return None
-        trained = trained_steps(episode, options.dropped, options.graders)
+        keys = self._keys(episode)
+        trained = [
+            wanted and key not in self._known
+            for wanted, key in zip(
+                trained_steps(episode, options.dropped, options.graders), keys, strict=True
+            )
+        ]
+        new = {key for key, wanted in zip(keys, trained, strict=True) if wanted}
         steps, origin = episode.steps, episode.origin
         if options.rewrite is not None:
             changed = options.rewrite(episode, interface, trained)
             if changed is None:
                 return None
             steps, trained, origin = changed.steps, changed.trained, origin | changed.told
-        else:
-            trained = self._once(episode, trained)
         if not any(trained):
             left_out.note("without a step to train on", episode.name)
             return None
+        self._known |= new
         origin["steps"], origin["trained_steps"] = len(steps), sum(trained)
         return _Example(episode, steps, trained, origin, interface)
 
-    def _once(self, episode: RecordedEpisode, trained: list[bool]) -> list[bool]:
-        """Leave out the steps that an earlier example trains, because a fork shares them."""
+    def _keys(self, episode: RecordedEpisode) -> list[tuple[int, int, int]]:
+        """Return a key for each step that is equal where forks share the step."""
         place = self._episodes.stores.index(episode.store)
-        keys = [(place, owner, index) for index, owner in enumerate(owners(episode))]
-        kept = [
-            wanted and key not in self._known for wanted, key in zip(trained, keys, strict=True)
-        ]
-        self._known.update(key for key, wanted in zip(keys, kept, strict=True) if wanted)
-        return kept
+        return [(place, owner, index) for index, owner in enumerate(owners(episode))]
 
     def _count(self, steps: int, examples: int = 1) -> None:
         self._done.examples += examples
