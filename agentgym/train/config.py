@@ -76,8 +76,6 @@ class RolloutConfig(Manifest):
     def _surplus_fits(self) -> RolloutConfig:
         if self.surplus is Surplus.CONTINUE and not self.staleness:
             raise ValueError('surplus: "continue" needs a staleness of at least 1')
-        if self.record and self.tree is not None:
-            raise ValueError("record: episodes that branch are not recorded yet")
         if self.largest_group is not None and self.largest_group < self.group_size:
             raise ValueError("largest_group: expected at least group_size")
         return self

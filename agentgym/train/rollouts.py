@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentgym.env.environment import Environment
-from agentgym.errors import AgentGymError, UnsupportedError
+from agentgym.env.outcome import Ending, failed
+from agentgym.env.recording import record_end
+from agentgym.errors import AgentGymError, RecordError, UnsupportedError
 from agentgym.record.episode_rows import EpisodePlan
 from agentgym.record.store import RunStore
 from agentgym.records import Generation, Step
@@ -184,23 +186,45 @@ class Rollouts:
         plan = EpisodePlan(assignment.task, assignment.seed, attempt, POLICY, group)
         return await store.threads.finish(store.add, plan)
 
+    async def _end(
+        self,
+        store: RunStore,
+        episode_id: int,
+        environment: Environment,
+        ending: Ending,
+        began_s: float,
+    ) -> None:
+        """Record the end of a tree's root that broke; its forks have their own ends."""
+        row = await store.threads.finish(store.episode, episode_id)
+        if row.state != "done":
+            name, spent_s = environment.provider.name, time.monotonic() - began_s
+            await store.threads.finish(record_end, store, row, name, ending, spent_s)
+
     async def _grow(self, assignment: Assignment, attempt: int) -> EpisodeTree | str:
         """Return the tree, or why it has none."""
         assert self._tree is not None
         async with self._slots:
             began_s, played, reason = time.monotonic(), None, ""
+            environment = self._environments[assignment.task]
+            episode_id = await self._planned(assignment, attempt)
+            record = None if self._store is None else (self._store, episode_id or 0)
             try:
                 played = await play_tree(
-                    self._environments[assignment.task],
+                    environment,
                     lambda name: self._make_policy(assignment, f"{attempt} {name}"),
                     assignment.seed,
                     self._tree,
+                    record=record,
                 )
             except UnsupportedError:
                 raise
-            except Exception as error:  # noqa: BLE001 - missing data, as an episode of its own is
+            except Exception as error:  # It is missing data, as an episode of its own is.
                 first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+                if isinstance(first, RecordError):
+                    raise first from error
                 reason = f"{type(first).__name__}: {first}"
+                if record is not None:
+                    await self._end(*record, environment, failed(first), began_s)
             self.busy_s += time.monotonic() - began_s
         return reason if played is None else played
 

@@ -21,9 +21,11 @@ from pydantic import Field
 
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
+from agentgym.env.recording import EpisodeRecording
 from agentgym.errors import PolicyError, SandboxError, SurfaceError, UnsupportedError
 from agentgym.manifest import Manifest
 from agentgym.protocols import Agent
+from agentgym.record.store import RunStore
 from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step, ToolSpec
 from agentgym.rollout.policy import releasing
 from agentgym.rollout.reexecution import Reexecution
@@ -104,6 +106,8 @@ async def play_tree(
     make_policy: Callable[[str], Agent],
     seed: int,
     config: TreeConfig,
+    *,
+    record: tuple[RunStore, int] | None = None,
 ) -> EpisodeTree:
     """Play a tree.
 
@@ -113,12 +117,14 @@ async def play_tree(
             forks on its way).
         seed: Seed of the episodes.
         config: Where to branch, and how often.
+        record: A run and the id of a planned episode in it, which becomes the root; the forks
+            become episodes of the run, too. None: nothing is recorded.
 
     Raises:
         UnsupportedError: An episode of this environment cannot be forked.
         AgentGymError: The root episode cannot be started.
     """
-    return await _Player(environment, make_policy, seed, config).play()
+    return await _Player(environment, make_policy, seed, config).play(record)
 
 
 class _Player:
@@ -137,10 +143,12 @@ class _Player:
         self._episodes: list[Episode] = []
         self._unsupported: UnsupportedError | None = None
 
-    async def play(self) -> EpisodeTree:
+    async def play(self, record: tuple[RunStore, int] | None) -> EpisodeTree:
         episode = await self._environment.start(self._seed)
         self._episodes.append(episode)
         try:
+            if record is not None:
+                await EpisodeRecording.begin(*record, episode)
             async with self._branches:
                 self.begin(_Branch(self, episode, 0, "0", self.config.leaves), episode.first)
         finally:
