@@ -262,6 +262,7 @@ def test_a_policy_is_not_measured_on_what_it_is_trained_on(small, tmp_path):
         train(run)
 
 
+@pytest.mark.slow
 def test_it_learns_what_holds_for_other_instances_and_nothing_from_shuffled_rewards(
     small, tmp_path
 ):
