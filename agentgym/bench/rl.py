@@ -18,6 +18,7 @@ import gymnasium
 import agentgym
 import agentgym.vector
 from agentgym.bench.series import Figure, Figures
+from agentgym.bench.server import figures_of_servers, measure_servers
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
 from agentgym.env.opening import load_built
@@ -62,6 +63,7 @@ async def measure_rl(quick: bool, models: bool = False) -> Figures:
         Figure("vector.steps_per_s", f"agentgym.vector, {_LANES} lanes", "/s"),
         Figure("gymnasium_async.steps_per_s", f"gymnasium's AsyncVectorEnv, {_LANES} lanes", "/s"),
         Figure("vector.gain", "agentgym.vector over AsyncVectorEnv", "x", 0.5, at_least=True),
+        *figures_of_servers(),
     )
     provider = NoSandboxProvider()
     async with Environment(load_built(_TASK), provider) as environment:
@@ -72,6 +74,7 @@ async def measure_rl(quick: bool, models: bool = False) -> Figures:
     await provider.close()
     for _ in range(2 if quick else 5):
         await asyncio.to_thread(_vectors, figures, 20 if quick else 100)
+    await asyncio.to_thread(measure_servers, figures, 2 if quick else 5, 300 if quick else 1_500)
     figures.ratio("vector.gain", "vector.steps_per_s", "gymnasium_async.steps_per_s")
     await _models(figures, 1 if quick else 3, asked=models)
     return figures

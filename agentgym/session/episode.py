@@ -21,6 +21,7 @@ from agentgym.records import Decision, Json, Observation, Verdict
 from agentgym.rollout.policy import OutOfTimeError
 from agentgym.rollout.run import LONGEST_S
 from agentgym.session.answers import Answer, EpisodeState, Failure, FailureCode, Reply, Score
+from agentgym.session.calls import is_detached
 from agentgym.session.config import SessionConfig
 
 ABORT_S: Final = 5.0
@@ -142,6 +143,12 @@ class SessionEpisode:
         must not escape a bad episode by leaving in the middle of a long call.
         """
         await self._turn.acquire()
+        if is_detached():
+            self._work = asyncio.current_task()
+            try:
+                return await self._begun(operation)
+            finally:
+                self._work = None
         self._work = asyncio.create_task(self._begun(operation))
         return await asyncio.shield(self._work)
 

@@ -18,6 +18,7 @@ from agentgym.records import Verdict
 from agentgym.session.accounts import Account
 from agentgym.session.answers import Answer, Failure, FailureCode, Reply, Score
 from agentgym.session.bounds import ServerBounds
+from agentgym.session.calls import detach
 from agentgym.session.metrics import Metrics
 from agentgym.session.server import SessionServer
 from agentgym.session.session import Session
@@ -119,7 +120,11 @@ class Requests:
     async def answer(
         self, session: Session, request: wire.Request, pictures: wire.Pictures
     ) -> Response:
-        """Do what a message asks for. Never raises: a client must not wait for an answer."""
+        """Do what a message asks for. Never raises: a client must not wait for an answer.
+
+        To be awaited by a task of its own, which nothing cancels.
+        """
+        detach()
         try:
             return await self._answer(session, request, pictures)
         except Exception as error:  # noqa: BLE001 - the boundary to the client

@@ -17,6 +17,7 @@ from agentgym.session.accounts import Account, Accounts, Quota
 ADD = {"tool": "add", "arguments": {"n": 2}}
 SUBMIT = {"tool": "submit"}
 HELLO = {"type": "hello", "version": 1}
+SOCKETS = []
 
 
 def dial(server, token=TOKEN, **options):
@@ -29,9 +30,18 @@ async def say(socket, message):
     return json.loads(await socket.recv())
 
 
+@pytest.fixture(autouse=True)
+async def no_socket_stays():
+    yield
+    while SOCKETS:
+        SOCKETS.pop().transport.abort()
+    await asyncio.sleep(0.01)
+
+
 async def begun(server, **hello):
     """Open a session with an episode; return its socket and its resume token."""
     socket = await dial(server)
+    SOCKETS.append(socket)
     welcome = await say(socket, {**HELLO, **hello})
     await say(socket, {"type": "reset", "call": 1, "seed": 0})
     return socket, welcome["session"]

@@ -225,6 +225,7 @@ class RemoteSession:
             self._socket = None
             code = socket.close_code or 1006
             if self._over is not None:
+                socket.transport.abort()
                 return
             if code in _ENDED:
                 self._end(ServerError(_ENDED[code][0], f"{self.address.url}: {_ENDED[code][1]}"))
