@@ -65,7 +65,8 @@ def make(
         autoreset_mode: ``"NextStep"``, ``"SameStep"`` or ``"Disabled"``; see `VectorEnvironment`.
         max_steps: Steps before an episode is cut off; None takes each task's own number.
         user: Who plays the user of a task, if it has one; see `agentgym.make`.
-        timeout_s: Seconds that one lane's reset or step may take before the lane ends unscored.
+        timeout_s: Seconds that one lane's reset or step may take. An episode whose call takes
+            longer ends and is judged; a lane whose reset takes longer ends unscored.
         pool: Largest number of sandboxes started ahead, which all lanes share; None: one for each
             lane, 0: none. An autoreset then takes a sandbox that is ready.
         record: Folder of a run in which the episodes of all lanes are recorded (docs/record.md):

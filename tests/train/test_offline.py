@@ -11,7 +11,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from offline_runs import play, write_refund
 from rich.console import Console
@@ -53,6 +53,7 @@ def slow_dpo(chosen, rejected, held_chosen, held_rejected, beta, smoothing):
     return h, loss, beta * (right - (1 - smoothing))
 
 
+@settings(max_examples=40)
 @given(
     drawn=st.lists(st.tuples(*[logprob] * 4), min_size=1, max_size=8),
     beta=st.floats(0.01, 2),

@@ -61,8 +61,9 @@ def serving(answer):
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            with contextlib.suppress(ConnectionError):  # Who asked may have left.
+                self.end_headers()
+                self.wfile.write(data)
 
         def log_message(self, *arguments):
             pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,14 @@ ONE_LEVEL = EXAMPLE.parent / "tiny-terminal/one-level"
 FOLDERS = ("red", "green", "blue")
 SMALL = {
     'path = "Qwen/Qwen3-0.6B"': 'path = "./model"\ndevice = "cpu"',
-    "context = 4096": "context = 900",
+    "context = 3072": "context = 900",
     "completion_tokens = 512": "completion_tokens = 40",
     "iterations = 40": "iterations = 2",
     "groups = 16": "groups = 2",
     "group_size = 8": "group_size = 4",
-    "jobs = 64": "jobs = 8",
+    "jobs = 32": "jobs = 8",
     "learning_rate = 1e-6": "learning_rate = 1e-4",
-    "row_tokens = 4096": "row_tokens = 900",
+    "row_tokens = 3072": "row_tokens = 900",
     "every = 10": "every = 20",
     "seeds = [1000, 1001, 1002, 1003, 1004, 1005]": "seeds = [1000]",
     "trials = 4": "trials = 1",
@@ -117,30 +118,49 @@ def test_the_example_trains_for_two_updates(trained):
     assert "weights in float32 on cpu, tool calls as hermes" in found.stderr
 
 
+def test_a_run_goes_on_with_a_copy_that_samples_while_it_learns(trained, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(trained[0], folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["iterations"] = 3
+    config["rollouts"] |= {"staleness": 1, "record": True}
+    (folder / "config.json").write_text(json.dumps(config))
+    run("train", "--resume", "--out", folder)
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    before = (trained[0] / "metrics.jsonl").read_text().splitlines()
+    assert lines[:3] == [json.loads(line) for line in before]
+    assert lines[3]["iteration"] == 3
+    assert lines[3]["groups"] > 0
+    assert lines[3]["gradient_norm"] > 0
+    states = [torch.load(each / "checkpoint.pt") for each in (trained[0], folder)]
+    steps = [state["learner"]["optimizer"]["adam"]["state"][0]["step"] for state in states]
+    assert steps == [2, 3]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
         ('kind = "huggingface"', 'kind = "hugging"', r"policy.kind: expected 'tiny' or 'hugging"),
-        ("context = 4096", "contxt = 4096", "policy.contxt: unknown field 'contxt'; did you mean"),
+        ("context = 3072", "contxt = 4096", "policy.contxt: unknown field 'contxt'; did you mean"),
         (
-            "context = 4096",
+            "context = 3072",
             'words = ["a"]',
             "policy.words: unknown field 'words'; known: kind, path",
         ),
-        ("context = 4096", "context = 0", "policy.context: .* greater than or equal to 1"),
+        ("context = 3072", "context = 0", "policy.context: .* greater than or equal to 1"),
         (
-            "context = 4096",
+            "context = 3072",
             'dtype = "half"',
             "policy.dtype: expected 'auto', 'float32' or 'bfloat16'",
         ),
-        ("context = 4096", 'device = "tpu"', "policy.device: .* match pattern"),
-        ("context = 4096", 'attention = "x"', "policy.attention: expected 'auto', 'sdpa', 'eager'"),
-        ("context = 4096", 'tool_calls = "xml"', "policy.tool_calls.*: expected 'auto'"),
+        ("context = 3072", 'device = "tpu"', "policy.device: .* match pattern"),
+        ("context = 3072", 'attention = "x"', "policy.attention: expected 'auto', 'sdpa', 'eager'"),
+        ("context = 3072", 'tool_calls = "xml"', "policy.tool_calls.*: expected 'auto'"),
         ('path = "Qwen/Qwen3-0.6B"', "", "policy.path: required, but absent"),
         (
-            "row_tokens = 4096",
+            "row_tokens = 3072",
             "row_tokens = 9",
-            "row_tokens: expected at least the context .* 4096",
+            "row_tokens: expected at least the context .* 3072",
         ),
         (
             'kind = "huggingface"',
