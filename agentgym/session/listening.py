@@ -149,6 +149,10 @@ async def serve(
         server.should_exit = True
         waiting.cancel()
         await asyncio.gather(serving, return_exceptions=True)
+        # A client that takes nothing more would keep its connection open.
+        for connection in tuple(server.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)
 
 
 class _Http(H11Protocol):
