@@ -32,6 +32,11 @@ class CuttingProxy:
         self._started.set()
         await self._ending.wait()
         server.close()
+        serving = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
+        await asyncio.sleep(0)
 
     async def _connected(self, reader, writer):
         try:
@@ -43,11 +48,13 @@ class CuttingProxy:
         up = self._pass(reader, here, state, from_client=True)
         down = self._pass(there, writer, state, from_client=False)
         tasks = [asyncio.ensure_future(up), asyncio.ensure_future(down)]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
-        for each in (here, writer):
-            each.transport.abort()
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            for each in (here, writer):
+                each.transport.abort()
 
     async def _pass(self, source, sink, state, *, from_client):
         while data := await source.read(2**16):
