@@ -35,6 +35,8 @@ _SEGMENT: Final = re.compile(r"[,:;()!?\"\n]|\.(?=\s|$)|\s-+\s|\.{2,}")
 _FULL: Final = {
     "can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not",
     "i'm": "i am", "let's": "let us", "ain't": "is not", "cant": "can not", "wont": "will not",
+    "mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "thu": "thursday",
+    "thur": "thursday", "thurs": "thursday", "fri": "friday",
     "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not",
 }  # fmt: skip
 _CONTRACTED: Final = frozenset(("it", "that", "he", "she", "there", "here", "what", "who", "where"))
@@ -176,7 +178,7 @@ def read_message(text: str) -> Message:
                 message.units.append(unit)
                 message.figures += [t.figure for t in unit.tokens if t.figure is not None]
         if not point:
-            asking = _asks(line) and line.endswith((":", "-", "?", ","))
+            asking = _asks(line) and (line[-1:].isalnum() or line.endswith((":", "-", "?", ",")))
     return message
 
 
