@@ -163,8 +163,13 @@ class Speaker:
     replied: Sequence[Token]
     is_open: bool
 
-    def take(self, unit: Unit) -> frozenset[str]:
-        """Account for the clauses of a sentence that assert nothing; return their acts."""
+    def take(self, unit: Unit, *, only: str = "") -> frozenset[str]:
+        """Account for the clauses of a sentence that assert nothing; return their acts.
+
+        Args:
+            unit: The sentence.
+            only: The only act to look for; empty: any.
+        """
         found: set[str] = set()
         for clause in clauses(unit):
             act = self.act(clause)
@@ -174,7 +179,7 @@ class Speaker:
                 matter = self._matter(clause)
                 denied = any(token.text in NEGATIONS for token in matter)
                 act = "understands" * (not denied and self.heard.repeats(matter))
-            if act:
+            if act and only in ("", act):
                 found.add(act)
                 for token in clause:
                     token.taken = True

@@ -53,6 +53,8 @@ class Assent:
         for unit, replies, is_question, done in zip(units, said, asks, acts, strict=True):
             if "states" in done and self.said == _AFFIRMATION:
                 return True
+            if "looks" in done and self.said not in (_AFFIRMATION, _DENIAL):
+                return True
             if replies:
                 if self.said == _DENIAL or any(one.denies for one in replies):
                     return any(one.denies for one in replies)
@@ -68,7 +70,7 @@ class Assent:
             if unit.left:
                 is_free = heard.is_opening or not heard.has_wish
                 return is_question and self.said != _DENIAL and is_free
-        return False
+        return self.said != _DENIAL and not heard.is_opening and not heard.has_wish
 
 
 def take_assent(unit: Unit) -> Assent | None:

@@ -97,9 +97,10 @@ class Conversation:
         assents: list[Assent | None] = []
         acts: list[Collection[str]] = []
         for unit, found, asked in zip(units, said, asks, strict=True):
+            early = writer.take(unit, only="looks")
             _take_courtesies(unit, courtesy)
             assents.append(take_assent(unit))
-            acts.append(writer.take(unit))
+            acts.append(early | writer.take(unit))
             self._take(unit, courtesy, beside=bool(found) or asked)
         for n, (unit, assent) in enumerate(zip(units, assents, strict=True)):
             if assent and not assent.is_settled(units[n:], said[n:], asks[n:], acts[n:], heard):
