@@ -19,6 +19,7 @@ from agentgym.verify.messages.words import words
 
 _AFFIRMATION: Final = "yes"
 _DENIAL: Final = "no"
+_LEADS: Final = ("but", "and", "so", "well", "oh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ def take_assent(unit: Unit) -> Assent | None:
     lists = words().conversation
     if not left or any(token.segment == left[0].segment for token in _before(unit)):
         return None
+    while left and left[0].text in _LEADS:  # "Sorry, but no: …"
+        left = left[1:]
     texts = [token.text for token in left]
     for phrase in sorted((*lists["answers"], *lists["hearings"]), key=len, reverse=True):
         parts = phrase.split()

@@ -78,10 +78,10 @@ class Conversation:
             return f"has {len(text)} characters, expected at most {MOST_CHARS}"
         if secret := leak(text, self.secrets, [*self.opening, *heard, *self.names]):
             return f"tells {secret!r}, which the addressee must not hear"
-        heard = Heard(self.opening, heard)
+        reader = Heard(self.opening, heard)
         units = read_message(text).units
         ordered = sorted(self.replies, key=lambda one: one in untimely)
-        said = [take_replies(unit, ordered, heard) for unit in units]
+        said = [take_replies(unit, ordered, reader) for unit in units]
         for one in (one for some in said for one in some):
             if one in untimely:
                 return f"says {one.shown!r} when it is not so"
@@ -92,18 +92,18 @@ class Conversation:
         asks = [is_question(unit) for unit in units]
         is_open = any(asks) or any(one.denies for some in said for one in some)
         writer = Speaker(
-            self.asks, self.figures, stems(self.names), _capitals(text), heard, replied, is_open
+            self.asks, self.figures, stems(self.names), _capitals(text), reader, replied, is_open
         )
         assents: list[Assent | None] = []
         acts: list[Collection[str]] = []
         for unit, found, asked in zip(units, said, asks, strict=True):
-            early = writer.take(unit, only="looks")
+            early = writer.take(unit, only=("looks", "refuses"))
             _take_courtesies(unit, courtesy)
             assents.append(take_assent(unit))
             acts.append(early | writer.take(unit))
             self._take(unit, courtesy, beside=bool(found) or asked)
         for n, (unit, assent) in enumerate(zip(units, assents, strict=True)):
-            if assent and not assent.is_settled(units[n:], said[n:], asks[n:], acts[n:], heard):
+            if assent and not assent.is_settled(units[n:], said[n:], asks[n:], acts[n:], reader):
                 seen = f"says {assent.said!r}, and nothing behind it says to what"
                 return f"{seen}: {unit.text[:_SHOWN]!r}"
             if fault := writer.claim(unit):

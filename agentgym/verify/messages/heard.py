@@ -1,4 +1,4 @@
-"""What the reader of a message has said before: its words, its figures, and what it stated or wished.
+"""What the reader of a message has said before: words, figures, statements and wishes.
 
 A statement has a verb that asserts ("my ticket is late"). Every other part of a sentence may be a
 wish: a question, an order, a fragment.
@@ -24,21 +24,27 @@ _WISHES: Final = re.compile(
     r"|could (?:i|we|you|he|she|it)|have to|should|expect|hope)\b"
 )
 _ASKS: Final = re.compile(
-    r"^(?:(?:and|but|so|then|well|now) )*(?:who|whom|whose|what|which|when|where|why|how|is|are|was"
+    r"^(?:(?:and|but|so|then|well|now) )*(?:who|whom|whose|what|which|when|where|why|how|is"
+    r"|are|was"
     r"|were|do|does|did|has|have|can|could|will|would|may|shall|should)\b"
 )
 _ORDERS: Final = re.compile(
-    r"^(?:(?:and|but|so|then|well|now|no|just|oh|fine|do) )*(?!(?:i|we|you|he|she|it|they|there|that"
+    r"^(?:(?:and|but|so|then|well|now|no|just|oh|fine|do) )*(?!(?:i|we|you|he|she|it|they"
+    r"|there|that"
     r"|this|these|those|the|a|an|my|our|your|his|her|their|perhaps|maybe|yes|good|until|from|of|in"
-    r"|on|at|for|with|about|by|thank|thanks)\b)(?!half)[a-z]+ (?:a|an|the|it|them|me|us|him|her|this|that"
+    r"|on|at|for|with|about|by|thank|thanks)\b)(?!half |let (?:me|us))[a-z]+ (?:a|an|the|it"
+    r"|them|me|us|him|her|this|that"
     r"|these|those|my|our|your|his|what|whatever|all|everything|out|up|in|on|to|for|of|and|[a-z]+ "
     r"(?:instead|out|off|back|up|away))\b"
 )
 _OPEN: Final = re.compile(
-    r"^(?:(?:and|but|so|then|well|now) )*(?:who|whom|whose|which|when|where|what(?! about)(?! if)|how(?! about))\b"
+    r"^(?:(?:and|but|so|then|well|now) )*(?:who|whom|whose|which|when|where"
+    r"|what(?! about)(?! if)|how(?! about))\b"
 )
 _OWN: Final = re.compile(r"\b(?:i|me|my|mine|we|us|our|ours)\b")
-_STATES: Final = re.compile(r"^(?:(?:and|but|so|well|now|no|oh) )*(?:i|we|you|he|she|it|they|there)\b")
+_STATES: Final = re.compile(
+    r"^(?:(?:and|but|so|well|now|no|oh) )*(?:i|we|you|he|she|it|they|there)\b"
+)
 _SHORT: Final = 4
 """Most words of a fragment that answers a question, and wishes for nothing: "Vaultdrive"."""
 _ADDRESSES: Final = frozenset(("email", "phone", "id", "url"))
@@ -124,7 +130,10 @@ class Heard:
         denied = any(token.text in NEGATIONS for token in tokens)
         rest = [token for token in tokens if token.text not in NEGATIONS]
         return any(
-            not one.is_wish and one.denied is denied and one.asserts and (one.is_own or not own)
+            not one.is_wish
+            and one.denied is denied
+            and one.asserts
+            and (one.is_own or not own)
             and all(_holds([one], token) for token in rest)
             for one in self.said
         )

@@ -5,6 +5,7 @@ Help desks call them saved replies or macros.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,9 +70,7 @@ class Reply:
         return ends - {start}
 
 
-def take_replies(
-    unit: Unit, replies: Sequence[Reply], heard: Heard | None = None
-) -> list[Reply]:
+def take_replies(unit: Unit, replies: Sequence[Reply], heard: Heard | None = None) -> list[Reply]:
     """Account for the tokens of a sentence that belong to replies; return the replies found.
 
     Of all ways to divide the sentence into replies it takes the one that covers most tokens, and
@@ -84,13 +83,17 @@ def take_replies(
             ("ticket 77") or in its place.
     """
     tokens = unit.left
-    covered, said, taken = _best(tokens, replies)
+    said, taken = _best(tokens, replies)
     if heard is not None and any(heard.tells(token) for token in tokens):
-        named = [one for token in tokens for one in _named(token, heard)]
-        other = _best(named, replies)
-        if other[0] > covered:
-            _, said, taken = other
-            taken = [token for token in tokens if token in taken or heard.tells(token)]
+        others, some = _best([one for token in tokens for one in _named(token, heard)], replies)
+        start = {id(one) for one in some}
+        beside: list[Token] = []
+        for before, token in itertools.pairwise([None, *tokens]):
+            is_beside = before is None or before in beside
+            if token is not None and (id(token) in start or (heard.tells(token) and is_beside)):
+                beside.append(token)
+        if others and len(beside) > len(taken):
+            said, taken = others, beside
     for token in taken:
         token.taken = True
     return said
@@ -104,10 +107,8 @@ def _named(token: Token, heard: Heard) -> list[Token]:
     return [Token(noun, stem(noun), None, token.segment)] if noun else []
 
 
-def _best(
-    tokens: Sequence[Token], replies: Sequence[Reply]
-) -> tuple[int, list[Reply], list[Token]]:
-    """Return how many tokens replies cover at best, these replies, and these tokens."""
+def _best(tokens: Sequence[Token], replies: Sequence[Reply]) -> tuple[list[Reply], list[Token]]:
+    """Return the replies that cover most tokens, and these tokens."""
     best: list[tuple[int, Reply | None, int]] = [(0, None, len(tokens))] * (len(tokens) + 1)
     for place in reversed(range(len(tokens))):
         best[place] = (best[place + 1][0], None, place + 1)
@@ -125,7 +126,7 @@ def _best(
             said.append(found)
             taken += tokens[place:end]
         place = end
-    return best[0][0], said, taken
+    return said, taken
 
 
 def replied(text: str, replies: Sequence[Reply]) -> list[Reply]:

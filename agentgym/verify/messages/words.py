@@ -36,6 +36,7 @@ class Words:
         polite: Words that thank, regret and understand.
         polite_beside: Words that may stand with them.
         asking: Words of questions.
+        small_talk: Words about feelings and the talk itself, with no weight of their own.
         refusing: Words of refusals.
         adding: Words by which a fragment says more than its words did: "the other one, too".
         credentials: Things that nobody may ask for.
@@ -61,6 +62,7 @@ class Words:
     polite: frozenset[str]
     polite_beside: frozenset[str]
     asking: frozenset[str]
+    small_talk: frozenset[str]
     refusing: frozenset[str]
     adding: frozenset[str]
     credentials: frozenset[str]
@@ -96,6 +98,7 @@ def words() -> Words:
         stems(talk["polite"]),
         stems(talk["polite_beside"]),
         stems(talk["asking"]),
+        stems(talk["small_talk"]),
         stems(talk["refusing"]),
         stems(talk["adding"]),
         stems(talk["credentials"]),
