@@ -104,6 +104,7 @@ class Heard:
         """
         known = words()
         empty = known.light | known.function | known.asking | known.refusing
+        empty -= known.weighty
         wishes = [one for one in self.last if one.is_wish]
         return any(one.is_own or set(one.stems) - empty for one in wishes)
 

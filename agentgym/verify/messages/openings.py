@@ -72,7 +72,8 @@ LOOKS: Final = re.compile(
     rf"{LEAD}(?:let me|let us|(?:i|we) (?:will|shall|am going to|are going to|need to"
     rf"|want to|would like to"
     r"|have to|can|am|are)) (?:\w+ly |just |first |now |also |go and |briefly |only )*"
-    r"(?:check|checking|look|looking|see|search|searching|read|reading|find|verify|compare"
+    r"(?:check|checking|have a (?:quick |short )?look|take a (?:quick |short )?look|look"
+    r"|looking|see|search|searching|read|reading|find|verify|compare"
     r"|(?:work|figure) (?:it|this|that) out|go through|going through|pull|think|help"
     r"|assist)\b(?! (?:to|after)\b)"
     rf"|{LEAD}(?:(?:i|we) have (?:just |now )?)(?:checked|looked|worked (?:it|this|that) out"
@@ -117,7 +118,8 @@ REFUSES: Final = re.compile(
     rf"|am not able\b)"
     rf"|{LEAD}[\w :.-]{{1,40}}? (?:is|are|do|does|will|would) not (?:be )?(?:\w+ )?"
     r"(?:possible|enough|allowed|an option|do|work|suffice)\b"
-    rf"|{LEAD}{REGRETS}(?:not|no|neither) \w+|{LEAD}{REGRETS}(?:that|this|it) (?:i|we) can not\b"
+    rf"|{LEAD}{REGRETS}(?:not|no|neither) \w+|{LEAD}{REGRETS}(?:that|this|it|the \w+) (?:i"
+    rf"|we) can not\b"
     rf"|{LEAD}{REGRETS}(?:that|this|it) is not (?:something|a thing|anything|what) (?:i|we) can\b"
 )
 GRANTS: Final = re.compile(
