@@ -21,6 +21,7 @@
     ├── AgentError           the agent cannot be asked (endpoint down); not the policy's fault
     │   └── PolicyError          the policy failed; the episode ends and is judged as it is
     ├── UserError            the simulated user failed; never the agent's fault
+    ├── ServerError          an environment server cannot be reached, or refused a call; a code
     ├── RecordError          a run folder is unreadable, locked or of another version
     └── ReplayError          a recorded episode cannot be re-executed
 
@@ -205,6 +206,27 @@ class UserError(AgentGymError):
     """The simulated user failed (endpoint down, unusable reply); the episode stays unscored."""
 
     boundary = "user"
+
+
+class ServerError(AgentGymError):
+    """An environment server cannot be reached, ended, or refused a call.
+
+    Args:
+        code: The server's code, such as ``too_many`` (docs/server.md); ``unreachable``, ``stopped``
+            or ``late`` if the connection failed.
+        message: What was seen, what was expected, and the next step.
+    """
+
+    boundary = "server"
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        self.message = message
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the constructor's arguments."""
+        return ServerError, (self.code, self.message)
 
 
 class RecordError(AgentGymError):

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Tag, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -228,14 +228,15 @@ def _syntax(message: str, text: str) -> str:
 
 def _problem(details: ErrorDetails, model: type[Manifest]) -> tuple[Location, str]:
     """Return the position and the problem, in agentgym's words."""
-    at = tuple(part for part in details["loc"] if part != "[key]")
+    # pydantic puts "[key]", and the tag of a choice of tables, into the location.
+    at = tuple(part for part in details["loc"] if not _is_tag(part))
     kind, message, value = details["type"], details["msg"], details["input"]
     if kind == "json_invalid":
         return at, "expected fewer tables and arrays within each other"
     if kind == "missing":
         return at, "required, but absent"
     if kind == "extra_forbidden":
-        known = _known(model, at)
+        known = _known(model, details["loc"])
         matches = close_matches(str(at[-1]), known, limit=1)
         hint = f"did you mean {matches[0]!r}?" if matches else f"known: {', '.join(known)}"
         return at, f"unknown field {at[-1]!r}; {hint}"
@@ -248,12 +249,28 @@ def _problem(details: ErrorDetails, model: type[Manifest]) -> tuple[Location, st
     return at, f"{message}, got {_seen(value)}"
 
 
+def _is_tag(part: int | str) -> bool:
+    return isinstance(part, str) and part.startswith("[") and part.endswith("]")
+
+
 def _known(kind: Any, location: Location) -> list[str]:
     """Return the names that are possible in the table that holds a location."""
     for part in location[:-1]:
-        fields = _fields(kind)
-        kind = _plain(fields[str(part)].annotation if fields else _item_type(kind))
-    return list(_fields(kind))
+        if part == "[key]":
+            continue
+        if _is_tag(part):
+            kind = _plain(_tagged(kind, str(part)))
+            continue
+        fields = _fields(_plain(kind))
+        kind = fields[str(part)].annotation if fields else _item_type(_plain(kind))
+    return list(_fields(_plain(kind)))
+
+
+def _tagged(kind: Any, tag: str) -> Any:
+    """Return the table of a choice that has a tag."""
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    return next(each for each in get_args(kind) if Tag(tag) in get_args(each))
 
 
 def _fields(kind: Any) -> dict[str, FieldInfo]:

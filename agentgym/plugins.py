@@ -10,9 +10,12 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import AgentGymError, MissingExtraError, NotFoundError, PluginError
+
+if TYPE_CHECKING:
+    from agentgym.protocols import SandboxProvider
 
 _NOUNS = {
     "agentgym.sandboxes": "sandbox",
@@ -55,6 +58,16 @@ def load(group: str, name: str) -> Any:
             f"{noun} {name!r} of {_package(point)} cannot be loaded from {point.value!r}: "
             f"{type(error).__name__}: {error}; reinstall or repair that package"
         ) from error
+
+
+def make_provider(name: str) -> SandboxProvider:
+    """Create the sandbox provider with a name; the caller closes it.
+
+    Raises:
+        AgentGymError: As `load` raises it.
+    """
+    provider: SandboxProvider = load("agentgym.sandboxes", name)()
+    return provider
 
 
 def make(

@@ -16,7 +16,7 @@ from agentgym.env.gym_recording import open_recordings
 from agentgym.env.kept_states import KeptStates
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
-from agentgym.env.registration import shared_provider
+from agentgym.env.registration import refuse_local, shared_provider
 from agentgym.env.vector import TIMEOUT_S, VectorEnvironment
 from agentgym.errors import ConfigError
 from agentgym.sandbox.pool import PooledProvider, spare_memory_mb
@@ -39,6 +39,8 @@ def make(
     record_as: str = "gym",
     keep_states: str | None = None,
     keep_states_mb: int | None = None,
+    server: str | None = None,
+    server_token: str = "",
 ) -> VectorEnvironment:
     """Make a vector environment. Lanes of the same task share its environment.
 
@@ -63,7 +65,8 @@ def make(
         autoreset_mode: ``"NextStep"``, ``"SameStep"`` or ``"Disabled"``; see `VectorEnvironment`.
         max_steps: Steps before an episode is cut off; None takes each task's own number.
         user: Who plays the user of a task, if it has one; see `agentgym.make`.
-        timeout_s: Seconds that one lane's reset or step may take before the lane ends unscored.
+        timeout_s: Seconds that one lane's reset or step may take. An episode whose call takes
+            longer ends and is judged; a lane whose reset takes longer ends unscored.
         pool: Largest number of sandboxes started ahead, which all lanes share; None: one for each
             lane, 0: none. An autoreset then takes a sandbox that is ready.
         record: Folder of a run in which the episodes of all lanes are recorded (docs/record.md):
@@ -74,6 +77,10 @@ def make(
             ``"failed"`` or ``"none"``. None: as the run says, a new one keeps all.
         keep_states_mb: Largest size of these states together, in megabytes. None: as the run says,
             in a new one 1024.
+        server: Address of an ``agentgym serve`` that plays and records the episodes of all lanes
+            in one session; see `agentgym.make`. Of the other arguments only `seed`,
+            `autoreset_mode`, `timeout_s` and `record_as` are taken.
+        server_token: Token for the server. Empty: that of AGENTGYM_SERVE_TOKEN.
 
     Returns:
         The vector environment. An episode that cannot be scored ends its lane with
@@ -90,6 +97,29 @@ def make(
         raise ConfigError(
             f"num_envs: expected at least one lane for each of {len(names)} tasks, got {num_envs!r}"
         )
+    lanes = [names[lane % len(names)] for lane in range(count)]
+    if server is not None:
+        given = {
+            "sandbox": sandbox != "bubblewrap",
+            "max_steps": max_steps is not None,
+            "user": user != "",
+            "pool": pool is not None,
+            "record": record is not None,
+            "keep_states": keep_states is not None,
+            "keep_states_mb": keep_states_mb is not None,
+        }
+        refuse_local(given)
+        from agentgym.env.remote.opening import make_remote_vector
+
+        return make_remote_vector(
+            server,
+            lanes,
+            token=server_token,
+            name=record_as,
+            seed=seed,
+            autoreset_mode=autoreset_mode,
+            timeout_s=timeout_s,
+        )
     ahead = count if pool is None else pool
     if not isinstance(ahead, int) or isinstance(ahead, bool) or ahead < 0:
         raise ConfigError(f"pool: expected None or an integer from 0 on, got {pool!r}")
@@ -103,7 +133,6 @@ def make(
         name: Environment(load_built(name), provider, max_steps=max_steps, user=user)
         for name in dict.fromkeys(names)
     }
-    lanes = [names[lane % len(names)] for lane in range(count)]
     make_lanes = functools.partial(
         VectorEnvironment,
         [made[name] for name in lanes],

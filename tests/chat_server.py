@@ -7,8 +7,10 @@ a test that only looks at the answers still fails on an invalid request.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -124,6 +126,21 @@ class _Http(ThreadingHTTPServer):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.failures: list[BaseException | None] = []
+        self._open: set[socket.socket] = set()
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        try:
+            super().finish_request(request, client_address)
+        finally:
+            self._open.discard(request)
+
+    def server_close(self) -> None:
+        # A client may keep an idle connection, whose thread would wait for the next request.
+        for connection in list(self._open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RD)
+        super().server_close()
 
     def handle_error(self, *_: object) -> None:
         failure = sys.exc_info()[1]

@@ -1,6 +1,7 @@
 """What every test shares: a cache that is this session's own, and a Docker daemon that answers."""
 
 import asyncio
+import gc
 import os
 import signal
 
@@ -35,14 +36,43 @@ def pytest_addoption(parser):
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without garbage collection: each would walk thousands of tests, and all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave the tests marked `full` to `make test-full`; pytest counts them as deselected."""
-    if config.getoption("--full"):
-        return
-    left = [item for item in items if item.get_closest_marker("full")]
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if not item.get_closest_marker("full")]
+    if not config.getoption("--full"):
+        left = [item for item in items if item.get_closest_marker("full")]
+        if left:
+            config.hook.pytest_deselected(items=left)
+            items[:] = [item for item in items if not item.get_closest_marker("full")]
+    if workers := getattr(config, "workerinput", {}).get("workercount"):
+        items[:] = slow_first(items, workers)
+
+
+def slow_first(items, workers):
+    """Put slow tests first in each worker's share, so that no processor waits for them at the end.
+
+    pytest-xdist (`worksteal`) hands out equal shares of what is left, one after the other.
+    """
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    rest = [item for item in items if not item.get_closest_marker("slow")]
+    ordered = []
+    for number in range(workers):
+        share = (len(items) - len(ordered)) // (workers - number)
+        first = slow[number::workers]
+        taken = max(0, share - len(first))
+        ordered += [*first, *rest[:taken]]
+        rest = rest[taken:]
+    return [*ordered, *rest]
 
 
 @pytest.fixture(scope="session")

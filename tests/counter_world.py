@@ -23,6 +23,7 @@ from agentgym.records import (
     Decision,
     Effect,
     Observation,
+    ObservationLimits,
     Phase,
     Step,
     TokenUsage,
@@ -169,6 +170,7 @@ class CounterEnvironment:
         self.provider = provider
         self.max_steps = max_steps or task.manifest.max_steps
         self.tools = (ToolSpec("add", "Add to the number.", {}), ToolSpec("submit", "End.", {}))
+        self.observation_limits = ObservationLimits(text_bytes=4_096, data_bytes=4_096)
         self.prepared = ""
         self.episodes, self.forks = [], []
         self.closed = False

@@ -20,7 +20,7 @@ def test_every_boundary_has_its_word():
     words = {c.boundary for c in AgentGymError.__subclasses__()}
     assert words == {
         "config", "plugin", "task", "sandbox", "surface", "verifier", "agent", "record", "replay",
-        "service", "user",
+        "service", "user", "server",
     }  # fmt: skip
 
 
@@ -30,6 +30,7 @@ def test_errors_travel_between_processes():
         MissingExtraError("docker", "pip install 'agentgym-suite[docker]'"),
         errors.SandboxDiedError("gone"),
         errors.ServiceError("invalid", "expected a number", "count"),
+        errors.ServerError("too_many", "8 sessions are open"),
     ):
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

@@ -62,9 +62,9 @@ class Turn:
     place: int = 0
 
 
-def turns(history: Sequence[Step]) -> list[Turn]:
-    """Turn recorded steps into dialogue; only the last few keep their image."""
-    blind = len(history) - IMAGES_KEPT
+def turns(history: Sequence[Step], *, images: int = IMAGES_KEPT) -> list[Turn]:
+    """Turn recorded steps into dialogue; only the last `images` steps keep their image."""
+    blind = len(history) - images
     return [_turn(history, number, seen=number >= blind) for number in range(len(history))]
 
 

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Final
 
 from agentgym import catalogue
+from agentgym.authoring.quarantine_limits import QuarantineLimits
 from agentgym.errors import SandboxError
 from agentgym.record.folder import RunFolder
 from agentgym.sandbox.removal import remove
@@ -27,6 +28,9 @@ REPORT: Final = "report.json"
 
 _REPORT_BYTES: Final = 16 << 20
 _LINE_CHARS: Final = 4_000
+_LOOK_S: Final = 0.1
+_ENDED: Final = 137
+"""Exit code of a command that was ended, as shells report SIGKILL."""
 _ID_WHEN_ROOT: Final = 1_879_000_001
 _CATALOGUES: Final = ("envs", "tasks", "verifiers", "sandboxes")
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc")
@@ -48,7 +52,7 @@ class Quarantine:
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        for program in ("unshare", "setpriv", "bwrap"):
+        for program in ("unshare", "setpriv", "prlimit", "bwrap"):
             if shutil.which(program) is None:
                 raise SandboxError(
                     f"--untrusted needs the program {program}, which is not installed; "
@@ -73,8 +77,15 @@ class Quarantine:
             words: The command; a path in it must be one of the folders, or below the cache.
             say: Called with each line of output, which may hold anything.
         """
+        limits = QuarantineLimits(self._cache.name)
+        try:
+            return self._run(limits, words, say)
+        finally:
+            limits.close()
+
+    def _run(self, limits: QuarantineLimits, words: Sequence[str], say: Say) -> int:
         process = subprocess.Popen(
-            self.command(words),
+            limits.around(self.command(words)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -89,8 +100,12 @@ class Quarantine:
         try:
             for hearer in hearers:
                 hearer.start()
-            for hearer in hearers:
-                hearer.join()
+            while any(hearer.is_alive() for hearer in hearers):
+                hearers[0].join(_LOOK_S)
+                hearers[1].join(_LOOK_S)
+                if complaint := limits.complaint():
+                    say(complaint, True)
+                    return _ENDED
             return process.wait()
         finally:
             # This also ends everything in its process namespace.

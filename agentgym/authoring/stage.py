@@ -231,7 +231,7 @@ def open_provider(name: str, *, needed: bool = True) -> SandboxProvider:
         NotFoundError: No provider has this name.
         ConfigError: The provider cannot run on this machine.
     """
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
+    provider = plugins.make_provider(name)
     if needed and (problems := provider.problems()):
         listed = "; ".join(f"{problem.what} ({problem.fix})" for problem in problems)
         raise ConfigError(f"sandbox {name}: {listed}")

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from agentgym.errors import ConfigError, NotFoundError
 
-BENCHES = ("sandbox", "pool", "verify", "tools", "rl")
+BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost")
 # A pipe has no width of its own; a table cut at 80 columns would lose figures.
 _MIN_WIDTH = 100
 
@@ -40,6 +40,7 @@ def run_bench(
     *,
     jobs: Sequence[int] | None = None,
     provider: str | None = None,
+    models: bool = False,
 ) -> None:
     """Run a measurement, print its table, and write the flat JSON object.
 
@@ -49,6 +50,7 @@ def run_bench(
         quick: Whether to do fewer repetitions.
         jobs: For ``pool``: numbers of concurrent episodes.
         provider: For ``pool``: name of the sandbox provider.
+        models: For ``rl``: measure a language model without a GPU too.
 
     Raises:
         NotFoundError: No measurement has this name.
@@ -58,7 +60,9 @@ def run_bench(
         raise NotFoundError("bench", name, BENCHES, f"there is: {', '.join(BENCHES)}")
     if name != "pool" and (jobs or provider):
         raise ConfigError(f"bench {name} takes no --jobs and no --provider; they are for: pool")
-    measured = asyncio.run(_measure(name, quick, jobs, provider))
+    if name != "rl" and models:
+        raise ConfigError(f"bench {name} takes no --models; it is for: rl")
+    measured = asyncio.run(_measure(name, quick, jobs, provider, models))
     console = Console()
     console.width = max(console.width, _MIN_WIDTH)
     measured.show(console)
@@ -67,7 +71,7 @@ def run_bench(
 
 
 async def _measure(
-    name: str, quick: bool, jobs: Sequence[int] | None, provider: str | None
+    name: str, quick: bool, jobs: Sequence[int] | None, provider: str | None, models: bool
 ) -> Measured:
     if name == "sandbox":
         from agentgym.bench.sandbox import measure_sandbox
@@ -84,7 +88,11 @@ async def _measure(
     if name == "rl":
         from agentgym.bench.rl import measure_rl
 
-        return await measure_rl(quick)
+        return await measure_rl(quick, models)
+    if name == "cost":
+        from agentgym.bench.cost import measure_cost
+
+        return await measure_cost(quick)
     from agentgym.bench.pool import JOBS, QUICK_JOBS, measure_pool
 
     return await measure_pool(

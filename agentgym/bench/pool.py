@@ -188,7 +188,7 @@ async def measure_pool(provider: str, jobs: Sequence[int], quick: bool) -> Throu
     Raises:
         SandboxError: The provider cannot run here.
     """
-    problems = plugins.load("agentgym.sandboxes", provider)().problems()
+    problems = plugins.make_provider(provider).problems()
     if problems:
         raise SandboxError(f"bench: {problems[0].what}; {problems[0].fix}")
     measured, console = Throughputs(provider), Console(stderr=True)

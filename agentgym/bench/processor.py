@@ -1,4 +1,4 @@
-"""Processor time of this process and of all its descendants, and how late its event loop is.
+"""Processor time and memory of this process and its descendants, and how late its event loop is.
 
 The kernel tells a process the time of its children only after they have ended, and the fork
 servers of sandboxes and workers outlive their episodes. So the time of all live descendants is
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +44,33 @@ def family_s(proc: Path = Path("/proc"), own: int | None = None) -> float:
         ticks += spent.get(pid, 0)
         waiting += children[pid]
     return ticks / _TICKS
+
+
+def family_mb(roots: Iterable[int] | None = None, proc: Path = Path("/proc")) -> float:
+    """Return the proportional set size of processes and their descendants, in MB.
+
+    Args:
+        roots: Ids of the processes; None: this one.
+        proc: Where the kernel shows processes.
+    """
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for path in proc.glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        children[int(fields[1])].append(int(path.parent.name))
+    waiting, total_kb = [os.getpid()] if roots is None else list(roots), 0
+    while waiting:
+        pid = waiting.pop()
+        waiting += children[pid]
+        try:
+            rollup = (proc / str(pid) / "smaps_rollup").read_text()
+        except OSError:
+            continue
+        found = re.search(r"^Pss:\s+(\d+) kB", rollup, re.M)
+        total_kb += int(found.group(1)) if found else 0
+    return total_kb / 1024
 
 
 def machine_ticks(stat: Path = Path("/proc/stat")) -> tuple[int, int]:

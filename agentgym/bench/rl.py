@@ -1,4 +1,4 @@
-"""Measures what reinforcement learning needs of the engine, without a model and without a GPU.
+"""Measures what reinforcement learning needs of the engine, and on a GPU of a language model.
 
 The episodes are those of a task over services, because these start and step fastest, so that what
 the engine adds is seen best. Policies answer at once, or after a wait with a long tail.
@@ -18,10 +18,12 @@ import gymnasium
 import agentgym
 import agentgym.vector
 from agentgym.bench.series import Figure, Figures
+from agentgym.bench.server import figures_of_servers, measure_servers
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
 from agentgym.env.opening import load_built
 from agentgym.env.transition import Transition
+from agentgym.installation import missing_extra
 from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
@@ -37,11 +39,15 @@ _LANES = 8
 _EPISODES = 256
 
 
-async def measure_rl(quick: bool) -> Figures:
-    """Measure rollouts for training.
+async def measure_rl(quick: bool, models: bool = False) -> Figures:
+    """Measure rollouts for training, and on a GPU a language model.
 
     Args:
         quick: Whether to do fewer repetitions, with a quarter of the live episodes.
+        models: Whether to measure a language model on a CPU too, a very small one.
+
+    Raises:
+        MissingExtraError: `models` is set, and transformers is not installed.
     """
     live = _EPISODES // (4 if quick else 1)
     figures = Figures(
@@ -57,6 +63,7 @@ async def measure_rl(quick: bool) -> Figures:
         Figure("vector.steps_per_s", f"agentgym.vector, {_LANES} lanes", "/s"),
         Figure("gymnasium_async.steps_per_s", f"gymnasium's AsyncVectorEnv, {_LANES} lanes", "/s"),
         Figure("vector.gain", "agentgym.vector over AsyncVectorEnv", "x", 0.5, at_least=True),
+        *figures_of_servers(),
     )
     provider = NoSandboxProvider()
     async with Environment(load_built(_TASK), provider) as environment:
@@ -67,8 +74,30 @@ async def measure_rl(quick: bool) -> Figures:
     await provider.close()
     for _ in range(2 if quick else 5):
         await asyncio.to_thread(_vectors, figures, 20 if quick else 100)
+    await asyncio.to_thread(measure_servers, figures, 2 if quick else 5, 300 if quick else 1_500)
     figures.ratio("vector.gain", "vector.steps_per_s", "gymnasium_async.steps_per_s")
+    await _models(figures, 1 if quick else 3, asked=models)
     return figures
+
+
+async def _models(figures: Figures, rounds: int, *, asked: bool) -> None:
+    """Measure a language model if there is a GPU, or if it is asked for."""
+    try:
+        import torch
+
+        if not (asked or torch.cuda.is_available()):
+            figures.notes.append("no GPU: no language model is measured (--models: a small one)")
+            return
+        from agentgym.bench.language_models import load_for, measure_models, model_figures
+    except ModuleNotFoundError as error:
+        if asked:
+            raise missing_extra(error.name or "transformers", "train-hf") from error
+        figures.notes.append(f"no {error.name}: no language model is measured")
+        return
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    load = load_for(device)
+    figures.all += model_figures(load, device)
+    await measure_models(figures, device, load, rounds)
 
 
 async def _steps(figures: Figures, environment: Environment, live: int, rounds: int) -> None:

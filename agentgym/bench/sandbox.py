@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
 
 from agentgym.bench.docker_baseline import DockerPeer
 from agentgym.bench.engine import measure_engine
+from agentgym.bench.processor import family_mb
 from agentgym.bench.ready import ReadyResets
 from agentgym.bench.series import Figure, Figures
 from agentgym.errors import SandboxError
@@ -204,7 +203,7 @@ async def _live(figures: Figures, provider: BubblewrapProvider, recipe: Recipe, 
         boxes += await asyncio.gather(*(provider.start(recipe) for _ in range(10)))
         if count in (_LIVE, _MORE):
             await _all_answer(boxes)
-            used_mb = _proportional_mb(box.host_pid for box in boxes)
+            used_mb = family_mb(box.host_pid for box in boxes)
             figures[f"bubblewrap.live{count}_mb"].samples.append(used_mb)
     await asyncio.gather(*(box.close() for box in boxes))
 
@@ -214,26 +213,3 @@ async def _all_answer(boxes: list[BubblewrapSandbox]) -> None:
     answering = sum(a.stdout.decode().strip() == b.id for a, b in zip(answers, boxes, strict=True))
     if answering != len(boxes):
         raise SandboxError(f"bench: {answering} of {len(boxes)} live sandboxes answered")
-
-
-def _proportional_mb(roots: Iterable[int]) -> float:
-    """Return the proportional set size of processes and their descendants, in MB."""
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            children.setdefault(int(fields[1]), []).append(int(folder.name))
-    total_kb, todo = 0, list(roots)
-    while todo:
-        pid = todo.pop()
-        todo += children.get(pid, [])
-        try:
-            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        except OSError:
-            continue
-        found = re.search(r"^Pss:\s+(\d+) kB", rollup, re.M)
-        total_kb += int(found.group(1)) if found else 0
-    return total_kb / 1024

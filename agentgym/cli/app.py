@@ -13,6 +13,7 @@ import typer
 from agentgym import __version__
 from agentgym.cli.agent import app as agent
 from agentgym.cli.bench import bench
+from agentgym.cli.dataset import app as dataset
 from agentgym.cli.doctor import doctor
 from agentgym.cli.eval import evaluate
 from agentgym.cli.grade import grade
@@ -66,6 +67,7 @@ _add("replay", replay, "agentgym replay runs/demo 3")
 _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisation")
 _add("regrade", regrade, "agentgym regrade runs/demo --episode 3")
 _add("report", report, "agentgym report runs/demo")
+app.add_typer(dataset, name="dataset")
 app.add_typer(task, name="task")
 app.add_typer(agent, name="agent")
 app.add_typer(suite, name="suite")

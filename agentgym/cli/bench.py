@@ -12,7 +12,7 @@ from agentgym.errors import ConfigError
 
 def bench(
     name: Annotated[
-        str, typer.Argument(help="What to measure: sandbox, pool, verify, tools or rl.")
+        str, typer.Argument(help="What to measure: sandbox, pool, verify, tools, rl or cost.")
     ],
     json_file: Annotated[
         Path | None,
@@ -33,11 +33,14 @@ def bench(
         str | None,
         typer.Option("--provider", help="pool: the sandbox provider. Default: bubblewrap."),
     ] = None,
+    models: Annotated[
+        bool, typer.Option("--models", help="rl: a small language model too if there is no GPU.")
+    ] = False,
 ) -> None:
-    """Measure resets, commands and forks against Docker, episodes by jobs, grading, or services."""
+    """Measure resets and forks against Docker, episodes by jobs, grading, services, or costs."""
     from agentgym.bench import run_bench
 
-    run_bench(name, json_file, quick, jobs=_numbers(jobs), provider=provider)
+    run_bench(name, json_file, quick, jobs=_numbers(jobs), provider=provider, models=models)
 
 
 def _numbers(text: str | None) -> tuple[int, ...] | None:

@@ -81,7 +81,7 @@ def providers() -> Iterator[Finding]:
         # One provider is enough; the absence of another one is not a fault.
         missing = False if name == DEFAULT_PROVIDER else None
         try:
-            provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
+            provider = plugins.make_provider(name)
             problems = provider.problems()
             if problems:
                 for problem in problems:

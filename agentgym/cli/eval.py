@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
-import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,6 +98,7 @@ def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
 
 def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
     from agentgym.cli.console import stderr_console
+    from agentgym.cli.interruption import run_cancellable, stoppable
     from agentgym.eval.evaluate import evaluate as run_episodes
     from agentgym.eval.progress import make_progress
     from agentgym.eval.requirements import build_images, used_fallbacks
@@ -114,13 +113,10 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
     )
     console = stderr_console()
 
-    unrunnable: dict[str, str] = {}
+    def show(line: str) -> None:
+        console.print(line, markup=False, soft_wrap=True)
 
     async def run() -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        # asyncio.run does the same for SIGINT.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         did = await run_episodes(
             store, settings, progress=make_progress(console), unrunnable=unrunnable
         )
@@ -128,20 +124,11 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
             told = f"{did.faults} early starts of sandboxes failed, the last: {did.last_fault}"
             console.print(told, style="yellow", markup=False, soft_wrap=True)
 
-    try:
-        unrunnable |= build_images(
-            settings.tasks, lambda line: console.print(line, markup=False, soft_wrap=True)
-        )
+    again = _resume_command(store)
+    with stoppable(lambda: show(f"\nstopped; what is done is kept. Go on with:\n  {again}")):
+        unrunnable = build_images(settings.tasks, show)
         store.amend("image_fallbacks", used_fallbacks(settings.tasks))
-        asyncio.run(run())
-    except (KeyboardInterrupt, asyncio.CancelledError) as end:
-        console.print(
-            f"\nstopped; what is done is kept. Go on with:\n  {_resume_command(store)}",
-            markup=False,
-            soft_wrap=True,
-        )
-        interrupted = isinstance(end, KeyboardInterrupt)
-        raise typer.Exit(128 + (signal.SIGINT if interrupted else signal.SIGTERM)) from None
+        run_cancellable(run())
 
 
 def _conclude(store: RunStore, allow_unscored: bool) -> None:

@@ -101,7 +101,7 @@ def _regrade(
         async with gate:
             name = asked.named.provider(row.sandbox)
             if name not in providers:
-                providers[name] = plugins.load("agentgym.sandboxes", name)()
+                providers[name] = plugins.make_provider(name)
             done = await regrade_episode(
                 *(store, row, providers[name]),
                 force=asked.force,

@@ -238,7 +238,7 @@ def _with_provider(name: str, work: Callable[[SandboxProvider], Awaitable[T]]) -
     from agentgym import plugins
 
     async def run() -> T:
-        provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
+        provider = plugins.make_provider(name)
         try:
             return await work(provider)
         finally:

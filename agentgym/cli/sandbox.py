@@ -141,7 +141,7 @@ def shell(
 
     if network is not None and network not in NETWORKS:
         raise NotFoundError("network policy", network, NETWORKS, f"known: {', '.join(NETWORKS)}")
-    provider = plugins.load("agentgym.sandboxes", sandbox)()
+    provider = plugins.make_provider(sandbox)
     if problems := provider.problems():
         listed = "; ".join(f"{problem.what} ({problem.fix})" for problem in problems)
         raise ConfigError(f"sandbox {sandbox}: {listed}")
@@ -194,7 +194,7 @@ def _prune_providers(keep: set[str]) -> int:
     from agentgym import plugins
 
     async def prune_one(name: str) -> int:
-        provider = plugins.load("agentgym.sandboxes", name)()
+        provider = plugins.make_provider(name)
         # A provider may keep nothing beyond its process.
         if not hasattr(provider, "prune") or provider.problems():
             return 0

@@ -113,6 +113,11 @@ def check(
         raise ConfigError(f"--json {json_file}: expected a folder at {json_file.absolute().parent}")
     folders = task_folders(patterns or ())
     if untrusted:
+        if judge:
+            raise ConfigError(
+                "--judge: no judge can be reached with --untrusted, which has no network; leave "
+                "one of them out"
+            )
         words = ["--seeds", str(seeds), "--sandbox", sandbox]
         words += ["--jobs", str(jobs)] if jobs else []
         raise typer.Exit(_check_untrusted(folders, words, json_file))
@@ -159,13 +164,11 @@ def _check_untrusted(folders: Sequence[Path], words: Sequence[str], json_file: P
 def _check(
     folders: Sequence[Path], seeds: int, jobs: int | None, sandbox: str, judge: str
 ) -> Sequence[Report]:
-    import asyncio
-    import signal
-
     from agentgym.authoring.check import check_tasks, default_jobs
     from agentgym.authoring.progress import CheckProgress
     from agentgym.authoring.stage import open_stage
     from agentgym.cli.console import stderr_console
+    from agentgym.cli.interruption import run_cancellable, stoppable
     from agentgym.env.resolved_task import needs_sandbox
 
     progress = CheckProgress(stderr_console(), len(folders))
@@ -176,10 +179,6 @@ def _check(
     _build_images(tasks)
 
     async def run() -> Sequence[Report]:
-        task = asyncio.current_task()
-        assert task is not None
-        # asyncio.run does the same for SIGINT.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         try:
             return await check_tasks(
                 folders, stage, seeds=seeds, on_begin=progress.begin, on_report=progress.end
@@ -187,12 +186,9 @@ def _check(
         finally:
             await stage.close()
 
-    try:
-        with progress:
-            return asyncio.run(run())
-    except (KeyboardInterrupt, asyncio.CancelledError) as end:
-        interrupted = isinstance(end, KeyboardInterrupt)
-        raise typer.Exit(128 + (signal.SIGINT if interrupted else signal.SIGTERM)) from None
+    with stoppable(lambda: None), progress:
+        reports = run_cancellable(run())
+    return reports
 
 
 def _readable(folders: Sequence[Path]) -> list[Task]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +37,7 @@ def train(
 ) -> None:
     """Train a policy on tasks by reinforcement learning, and draw its learning curve."""
     from agentgym.cli.console import stderr_console, stdout_console
+    from agentgym.cli.interruption import run_cancellable, stoppable
     from agentgym.installation import missing_extra
 
     try:
@@ -53,22 +52,17 @@ def train(
     console = stderr_console()
 
     async def play() -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        # asyncio.run does the same for SIGINT.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         with TrainingProgress(console, run.config.iterations) as progress:
             async with open_trainer(run, progress) as trainer:
                 await trainer.train()
 
-    try:
-        asyncio.run(play())
-    except (KeyboardInterrupt, asyncio.CancelledError) as end:
+    def tell() -> None:
         again = shlex.join(["agentgym", "train", "--out", str(run.folder), "--resume"])
         told = f"\nstopped; what is learnt is kept. Go on with:\n  {again}"
         console.print(told, markup=False, soft_wrap=True)
-        interrupted = isinstance(end, KeyboardInterrupt)
-        raise typer.Exit(128 + (signal.SIGINT if interrupted else signal.SIGTERM)) from None
+
+    with stoppable(tell):
+        run_cancellable(play())
     out_console = stdout_console()
     out_console.print(draw_curve(run.history), markup=False, soft_wrap=True)
     out_console.print(_summary(run), markup=False, soft_wrap=True)

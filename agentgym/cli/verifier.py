@@ -201,7 +201,7 @@ async def _calibrate(
     from agentgym.verify.judge import open_judge
 
     judge = open_judge(spec) if spec else None
-    provider = plugins.load("agentgym.sandboxes", sandbox)()
+    provider = plugins.make_provider(sandbox)
     recipe = load_recipe("host")
     try:
         return [await calibrate(folder, provider, recipe, judge) for folder in _folders(names)]

@@ -39,6 +39,8 @@ BOUNDS: Final = Bounds(max_bytes=32 << 20, max_entries=20_000)
 
 _FILES, _ROWS, _CALLS = "files.tar", "services.db", "calls.jsonl"
 _CALLS_BYTES: Final = 16 << 20
+_SMALL_BYTES: Final = 64 << 10
+"""Packing less takes less time than a thread needs to begin it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,8 @@ class EndedEpisode:
         environment, end = self.environment, self.end
         keeper = state_keeper(environment.provider)
         files = await keeper.save_delta(self.prepared.snapshot, end.after, BOUNDS)
+        if end.services is None and len(files) < _SMALL_BYTES:
+            return _archive(files, None)
         return await to_thread(_archive, files, end.services)
 
 

@@ -36,6 +36,7 @@ from agentgym.sandbox.absent import NOTHING, NoSandboxProvider
 from agentgym.surfaces.schemas import ToolForm, tool_schemas
 from agentgym.task.model import Instance, Task
 from agentgym.task.setup import Prepared, prepare
+from agentgym.task.template import canonical
 from agentgym.user.registry import user_spec
 from agentgym.verify.room_cache import RoomCache
 
@@ -121,6 +122,7 @@ class Environment:
         check_dynamics(task, spec, list(called), provider)
         check_user(task, self.services)
         self.live: set[Episode] = set()
+        self._latest: tuple[str, Prepared | None] = ("", None)
         self._opening = asyncio.Lock()
         self._opened = self._closed = False
 
@@ -173,7 +175,15 @@ class Environment:
         """Return the state that the setup of an instance leaves; see `prepare`."""
         if isinstance(self.provider, NoSandboxProvider):
             return Prepared(NOTHING, {})
-        return await prepare(instance, self.provider, self.recipe)
+        params, (latest, known) = canonical(instance.params), self._latest
+        if known is not None and params == latest:
+            # The setup was read for the last episode; its result may have been pruned since.
+            snapshot = await self.provider.find(known.key)
+            if snapshot is not None:
+                return replace(known, snapshot=snapshot)
+        prepared = await prepare(instance, self.provider, self.recipe)
+        self._latest = params, prepared
+        return prepared
 
     async def judge_kept(
         self, seed: int, steps: Sequence[Step], audit: Audit, kept: Mapping[str, Json], state: bytes

@@ -20,20 +20,22 @@ from gymnasium.utils.seeding import np_random
 from agentgym.env.gym import complaint, describe, element, plain
 from agentgym.env.labels import UNLABELLED, Labels
 from agentgym.env.portal import portal
+from agentgym.env.transition import Transition
 from agentgym.errors import AgentGymError, RecordError, SandboxTimeoutError, SurfaceError
-from agentgym.records import Observation
+from agentgym.records import Effect, Observation
 
 if TYPE_CHECKING:
     from agentgym.env.environment import Environment
     from agentgym.env.episode import Episode
     from agentgym.env.gym_recording import GymRecording
     from agentgym.env.lookahead import LookAhead
-    from agentgym.env.transition import Transition
 
 T = TypeVar("T")
 
 GRACE_S: Final = 4.0
 """Seconds for what was cancelled or closed; the portal waits a little longer after a Ctrl-C."""
+JUDGING_S: Final = 300.0
+"""Seconds for the judgement of an episode whose step took too long, at least."""
 _SEEDS: Final = 2**31
 _MAX_MESSAGE: Final = 1_000
 
@@ -145,7 +147,7 @@ class Lane:
         if self.episode is None or self._not_started is not None:
             return replace(self.wait(), info=deepcopy(self._not_started or {}), truncated=True)
         try:
-            stepping = _within(self.episode.step(action), self._timeout_s, "a step")
+            stepping = self._stepped(self.episode, action)
             if self.recording is not None:
                 stepping = self.recording.step(stepping)
             result = self._read(await stepping)
@@ -153,6 +155,25 @@ class Lane:
             return await self._break(error)
         self.running = not result.over
         return result
+
+    async def _stepped(self, episode: Episode, action: object) -> Transition:
+        """Take a step. If its call takes too long the episode ends, and is judged as it stands.
+
+        Raises:
+            AgentGymError: A boundary broke, the judgement took too long, or the user did.
+        """
+        waited_s = episode.waited_s
+        try:
+            return await _within(episode.step(action), self._timeout_s, "a step")
+        except _LateError as error:
+            # An agent chooses how long a call takes; it must not leave its failures unscored.
+            if episode.over or episode.waited_s > waited_s:
+                raise
+            judging_s = max(self._timeout_s, JUDGING_S)
+            verdict = await _within(episode.finish(), judging_s, "the judgement")
+            told = Observation(f"the episode ends here: {error}", effect=Effect.TIMEOUT)
+            score = verdict.score if verdict.scored else 0.0
+            return Transition(told, score, truncated=True, verdict=verdict)
 
     def wait(self) -> LaneResult:
         """Return the last observation again; nothing is done."""
@@ -221,6 +242,10 @@ class Lane:
         return deepcopy(found)
 
 
+class _LateError(SandboxTimeoutError):
+    """Something took longer than a lane waits."""
+
+
 def _failure(status: str, why: str) -> dict[str, Any]:
     return {"status": status, "scored": False, "error": why}
 
@@ -249,7 +274,7 @@ async def _within(
         late: Disposes of a result that comes after the time, or after a cancellation.
 
     Raises:
-        SandboxTimeoutError: It took longer, or was cancelled from within.
+        _LateError: It took longer, or was cancelled from within.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -260,7 +285,7 @@ async def _within(
             task.cancel()
             await asyncio.wait({task}, timeout=GRACE_S)
     if not done or task.cancelled():
-        raise SandboxTimeoutError(f"{what} did not end within {timeout_s:g} s")
+        raise _LateError(f"{what} did not end within {timeout_s:g} s")
     return task.result()
 
 

@@ -60,7 +60,7 @@ async def open_environment(
     async with AsyncExitStack() as closing:
         provider = sandbox
         if isinstance(provider, str):
-            provider = plugins.load("agentgym.sandboxes", provider)()
+            provider = plugins.make_provider(provider)
             closing.push_async_callback(provider.close)
         deciding = open_judge(judge) if judge else None
 

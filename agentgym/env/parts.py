@@ -131,7 +131,8 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
         SandboxError: No sandbox could be started.
     """
     # The processes that judge load while the sandbox starts.
-    threaded(WORKERS.warm)
+    if not WORKERS.is_warm:
+        threaded(WORKERS.warm)
     prepared = await environment.prepare_instance(instance)
     begun = None
     if environment.services is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from agentgym.env.episode import Episode
 from agentgym.env.keeping import StateKeeping
@@ -16,6 +16,9 @@ from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Generation, TokenUsage, Verdict
 
 T = TypeVar("T")
+
+_PICTURES_HELD: Final = 4
+"""Newest steps whose pictures stay in memory; dialogues show the last ones again and again."""
 
 
 class EpisodeRecording:
@@ -96,6 +99,9 @@ class EpisodeRecording:
         for step in steps[self._recorded :]:
             self._recorder.step(step)
             self._recorded += 1
+            old = step.index - _PICTURES_HELD
+            if old >= 0:
+                steps[old] = self._recorder.without_picture(steps[old])
 
     async def finish(
         self,
@@ -121,15 +127,16 @@ class EpisodeRecording:
             if self.over:
                 return
             self._take_steps()
-            self._keeping.write()
-            self._recorder.finish(
-                ending.verdict,
-                duration_s=duration_s,
-                error=ending.reason,
-                audit=self._episode.audit,
-                refused=refused,
-                generations=generations,
-            )
+            with self._store.transaction():
+                self._keeping.write()
+                self._recorder.finish(
+                    ending.verdict,
+                    duration_s=duration_s,
+                    error=ending.reason,
+                    audit=self._episode.audit,
+                    refused=refused,
+                    generations=generations,
+                )
             self.over = True
 
         await self._threads.finish(write)

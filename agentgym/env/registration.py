@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import gymnasium
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from agentgym.env.portal import Portal
     from agentgym.protocols import SandboxProvider
 
+_SANDBOX: Final = "bubblewrap"
+
 
 def make(
     task_id: str | None = None,
@@ -29,7 +31,7 @@ def make(
     instruction: str | None = None,
     answer: str | None = None,
     seed: int | None = None,
-    sandbox: str = "bubblewrap",
+    sandbox: str = _SANDBOX,
     max_steps: int | None = None,
     user: str = "",
     render_mode: str | None = None,
@@ -37,6 +39,8 @@ def make(
     record_as: str = "gym",
     keep_states: str | None = None,
     keep_states_mb: int | None = None,
+    server: str | None = None,
+    server_token: str = "",
 ) -> gymnasium.Env[dict[str, Any], dict[str, Any]]:
     """Make the environment of a task.
 
@@ -71,8 +75,14 @@ def make(
             ``"failed"`` or ``"none"``. None: as the run says, a new one keeps all.
         keep_states_mb: Largest size of these states together, in megabytes. None: as the run says,
             in a new one 1024.
+        server: Address of an ``agentgym serve`` that plays and records the episodes, such as
+            ``"ws://127.0.0.1:8765"`` (docs/server.md). The task is one of the server's, and may be
+            None if it has one; its sandboxes, steps, users and records are the server's, too, so
+            of the other arguments only `seed`, `render_mode` and `record_as` are taken.
+        server_token: Token for the server. Empty: that of AGENTGYM_SERVE_TOKEN.
 
     Raises:
+        ServerError: The server cannot be reached, or refuses.
         NotFoundError: No task or no sandbox provider of that name; offers the close match.
         ConfigError: Another argument is wrong, or `record` holds a run of another kind.
         RecordError: `record` cannot be written, or another process writes it.
@@ -82,6 +92,20 @@ def make(
     from agentgym.env.opening import load_built
     from agentgym.env.portal import portal
 
+    if server is not None:
+        given = {
+            "mcp": mcp is not None,
+            "instruction": instruction is not None,
+            "answer": answer is not None,
+            "sandbox": sandbox != _SANDBOX,
+            "max_steps": max_steps is not None,
+            "user": user != "",
+            "record": record is not None,
+            "keep_states": keep_states is not None,
+            "keep_states_mb": keep_states_mb is not None,
+        }
+        refuse_local(given)
+        return _remote_env(server, server_token, task_id, record_as, seed, render_mode)
     kept = KeptStates(keep_states, keep_states_mb)
     kept.check(recorded=record is not None)
     task_id, mcp = _task_and_server(task_id, mcp, instruction, answer)
@@ -104,6 +128,40 @@ def make(
         render_mode=render_mode,
         **_recording_options(record, record_as, kept),
     )
+    return env
+
+
+def refuse_local(given: Mapping[str, bool]) -> None:
+    """Refuse arguments that say how episodes are played here, beside a server that plays them.
+
+    Args:
+        given: Whether each of these arguments was given.
+
+    Raises:
+        ConfigError: One was given.
+    """
+    if wrong := [name for name, is_given in given.items() if is_given]:
+        raise ConfigError(
+            f"server: the server decides about {', '.join(wrong)}; leave that out here, and see "
+            "agentgym serve --help"
+        )
+
+
+def _remote_env(
+    server: str,
+    token: str,
+    task_id: str | None,
+    record_as: str,
+    seed: int | None,
+    render_mode: str | None,
+) -> GymEnv:
+    from agentgym.env.remote.opening import make_remote
+
+    options = {"seed": seed, "render_mode": render_mode}
+    env = make_remote(server, task_id or "", token=token, name=record_as, **options)  # type: ignore[arg-type]
+    # The token stays out of it, because a specification is printed and stored.
+    env.spec = spec_of(task_id or "remote", server=server, record_as=record_as, **options)
+    env.spec.kwargs["task_id"] = task_id
     return env
 
 
@@ -184,6 +242,6 @@ def shared_provider(home: Portal, name: str) -> SandboxProvider:
     """Make a sandbox provider once per process; it is closed when the process ends."""
     from agentgym import plugins
 
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", name)()
+    provider = plugins.make_provider(name)
     home.at_close(provider.close)
     return provider

@@ -59,7 +59,7 @@ async def evaluate(
         The statistics of the pool of sandboxes.
     """
     size = min(settings.jobs if settings.pool is None else settings.pool, len(store.episodes()))
-    started_by: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
+    started_by = plugins.make_provider(settings.sandbox)
     provider = PooledProvider(started_by, size=size, memory_mb=spare_memory_mb())
     episodes = _Episodes(store, settings, provider, unrunnable, create)
 

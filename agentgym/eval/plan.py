@@ -136,7 +136,7 @@ def check(settings: Settings, create: Callable[[str], Agent] = registry.create) 
     tasks: list[Task] = []
     provider: SandboxProvider | None = None
     try:
-        provider = plugins.load("agentgym.sandboxes", settings.sandbox)()
+        provider = plugins.make_provider(settings.sandbox)
     except AgentGymError as error:
         problems.append(str(error))
     for task_id in settings.tasks:

@@ -18,12 +18,9 @@ from agentgym.errors import ConfigError, NotFoundError, SandboxError
 from agentgym.eval.plan import check, holds_run, listed, with_company
 from agentgym.eval.requirements import build_images_of, used_fallbacks
 from agentgym.eval.settings import Settings, read_settings
-from agentgym.protocols import SandboxProvider
 from agentgym.record.store import RunStore
 from agentgym.rollout.trust import isolates
 from agentgym.session.config import SessionConfig
-from agentgym.session.mcp import McpAdapter
-from agentgym.session.serve import serve_http, serve_stdio
 from agentgym.session.server import SessionServer
 from agentgym.task.adhoc import lay_down
 from agentgym.task.load import find_task
@@ -133,7 +130,7 @@ async def open_environments(
         store.amend("image_fallbacks", {**settings.image_fallbacks, **used})
     judge = open_judge(settings.judge) if settings.judge else None
     async with AsyncExitStack() as closing:
-        provider: SandboxProvider = plugins.load("agentgym.sandboxes", settings.sandbox)()
+        provider = plugins.make_provider(settings.sandbox)
         closing.push_async_callback(provider.close)
         environments: dict[str, Environment] = {}
         for name, task in tasks.items():
@@ -161,6 +158,9 @@ async def serve_mcp(store: RunStore, options: ServeOptions, tell: Tell) -> None:
     Raises:
         AgentGymError: The task's image cannot be built.
     """
+    from agentgym.session.mcp import McpAdapter
+    from agentgym.session.serve import serve_http, serve_stdio
+
     settings, ending = read_settings(store), asyncio.Event()
     (name,) = settings.tasks
     async with open_environments(store, tell) as environments:

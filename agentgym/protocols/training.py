@@ -41,7 +41,7 @@ class CausalModel(Protocol):
                 its sequence only. A negative number is padding.
 
         Returns:
-            ``float32[B, T, V]``.
+            ``float[B, T, V]`` on the model's device; the arguments may be on another.
         """
         ...
 
@@ -64,6 +64,63 @@ class CausalModel(Protocol):
 
     def parameters(self) -> Iterable[Tensor]:
         """Return the weights that are trained."""
+        ...
+
+
+class SampledTokens(Protocol):
+    """Tokens that were sampled."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The tokens, with the one that stopped it."""
+        ...
+
+    @property
+    def logprobs(self) -> tuple[float, ...]:
+        """Their natural log-probabilities under the distribution they were drawn from."""
+        ...
+
+    @property
+    def finish_reason(self) -> str:
+        """``"stop"``, ``"length"`` or ``"context"`` (the dialogue has no room for more)."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """The number of the weights that sampled it."""
+        ...
+
+
+class TokenSampler(Protocol):
+    """Samples completions of dialogues: from a model of this process, or from a server."""
+
+    async def generate(
+        self,
+        dialogue: Any,
+        new_ids: Sequence[int],
+        *,
+        limit: int,
+        stop_ids: Sequence[int],
+        temperature: float = 1.0,
+        seed: int = 0,
+    ) -> SampledTokens:
+        """Append tokens to a dialogue, then sample until a stop token, the limit or the context.
+
+        Args:
+            dialogue: An `agentgym.train.sampling.sampler.Dialogue`, not continued elsewhere.
+            new_ids: Tokens to read before sampling; at least one for a new dialogue.
+            limit: Largest number of tokens to sample.
+            stop_ids: A completion ends with the first of these.
+            temperature: 0 takes the likeliest token.
+            seed: Seed of this completion's draws.
+
+        Raises:
+            ValueError: There is nothing to read, or `limit` or `temperature` is out of range.
+        """
+        ...
+
+    def end(self, dialogue: Any) -> None:
+        """Free what a dialogue holds; it may be continued."""
         ...
 
 
@@ -100,5 +157,26 @@ class DialogueTemplate(Protocol):
 
         Raises:
             ValueError: It makes no usable call; the message says why.
+        """
+        ...
+
+    def drifts(self, completion: Sequence[int]) -> bool:
+        """Return whether the text of a completion, encoded anew, has other tokens."""
+        ...
+
+
+class EncodingTemplate(DialogueTemplate, Protocol):
+    """A template that also writes the completion of a given call, for calls of other agents."""
+
+    @property
+    def vocabulary(self) -> Sequence[str]:
+        """The text of each token."""
+        ...
+
+    def encode(self, action: Action) -> list[int]:
+        """Return the tokens of a completion that makes a call.
+
+        Raises:
+            ValueError: No completion makes it; the message says why.
         """
         ...

@@ -8,13 +8,14 @@ writes both alike.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from PIL import Image as Pillow
@@ -37,7 +38,12 @@ _PIXELS: Final = 1 << 26
 
 def plain(record: Any) -> dict[str, Any]:
     """Return the fields of a record by name; their values stay unchanged."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: getattr(record, name) for name in _names(cast(Hashable, type(record)))}
+
+
+@functools.cache
+def _names(kind: Hashable) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cast(Any, kind)))
 
 
 def _container(value: object) -> object:
@@ -99,8 +105,15 @@ class _Observation:
 
 def decision_to_text(decision: Decision) -> str:
     """Write a decision as one line of JSON, without its usage and its generations."""
-    nudges = tuple((nudge.said, nudge.told) for nudge in decision.nudges)
-    return dumps(_Decision(decision.action, decision.thought, decision.reply, nudges))
+    action = decision.action
+    return dumps(
+        {
+            "action": {"tool": action.tool, "arguments": action.arguments},
+            "thought": decision.thought,
+            "reply": decision.reply,
+            "nudges": [(nudge.said, nudge.told) for nudge in decision.nudges],
+        }
+    )
 
 
 def decision_from_json(
@@ -129,7 +142,7 @@ def observation_to_text(observation: Observation, image: str | None = None) -> s
         image: The name of the blob that holds its picture, None if it has none.
     """
     seen = observation
-    return dumps(_Observation(seen.text, seen.data, seen.effect, image))
+    return dumps({"text": seen.text, "data": seen.data, "effect": seen.effect, "image": image})
 
 
 def observation_from_json(value: object, images: Callable[[str], Image]) -> Observation:

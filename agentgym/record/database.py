@@ -18,11 +18,12 @@ from urllib.parse import quote
 
 from agentgym.errors import RecordError
 from agentgym.record.bounds import DEFENCES, QueryBounds, schema_entry, schema_made_by
+from agentgym.record.failures import Reported
 from agentgym.record.folder import RunFolder
 from agentgym.record.migrations import FORMAT, FORMATS, JOURNAL, copied, migrate, schema_of
 
 LOG_BYTES = 4 << 20
-"""Size in bytes at which `Database.fold_log` moves the log into the database file."""
+"""Size in bytes at which the end of a transaction moves the log into the database file."""
 
 Values = Sequence[object]
 
@@ -46,19 +47,20 @@ class Database:
 
     def __init__(self, folder: Path, *, readonly: bool) -> None:
         self.path = folder / "run.db"
-        self._turn = threading.RLock()
+        self._turn, self._reported = threading.RLock(), Reported(self.path)
+        self._log = self.path.with_name("run.db-wal")
         _admit(folder, to_write=not readonly)
         with contextlib.ExitStack() as undo:
             self._lock = None if readonly else undo.enter_context(writer_lock(folder))
             self._connection = undo.enter_context(contextlib.closing(self._connect(readonly)))
-            self._bounds = QueryBounds(self._connection, self.path)
-            with self._reported():
+            self._bound()
+            with self._reported:
                 self._connection.executescript(DEFENCES)
             meta = self._read_meta()
             if meta["format"] != FORMAT:
                 if readonly:
                     self._copy(undo)
-                with self._reported():
+                with self._reported:
                     migrate(self._connection, meta["format"], folder)
                     if readonly:
                         self._connection.execute("PRAGMA query_only = ON")
@@ -70,26 +72,26 @@ class Database:
 
     def _copy(self, undo: contextlib.ExitStack) -> None:
         """Replace the connection with one to a copy in memory, which can be migrated."""
-        with self._reported():
+        with self._reported:
             self._connection = copied(self._connection, self.path)
             undo.enter_context(contextlib.closing(self._connection))
-            self._bounds = QueryBounds(self._connection, self.path)
+            self._bound()
             self._connection.executescript(DEFENCES)
+
+    def _bound(self) -> None:
+        self._bounds = self._reported.bounds = QueryBounds(self._connection, self.path)
 
     def _connect(self, readonly: bool) -> sqlite3.Connection:
         address = f"file:{quote(str(self.path.absolute()))}?mode={'ro' if readonly else 'rw'}"
-        if readonly and not os.access(self.path.parent, os.W_OK) and not self._log().exists():
+        if readonly and not os.access(self.path.parent, os.W_OK) and not self._log.exists():
             # A reader of a WAL database creates a file beside it; here it could not, and need not.
             address += "&immutable=1"
-        with self._reported():
+        with self._reported:
             connection = sqlite3.connect(
                 address, uri=True, isolation_level=None, timeout=30, check_same_thread=False
             )
         connection.row_factory = sqlite3.Row
         return connection
-
-    def _log(self) -> Path:
-        return self.path.with_name("run.db-wal")
 
     def _read_meta(self) -> dict[str, str]:
         rows = self.rows("SELECT type, name, sql FROM sqlite_master")
@@ -121,53 +123,37 @@ class Database:
         self.execute("PRAGMA synchronous = NORMAL")
         self.execute("PRAGMA foreign_keys = ON")
         self.execute("PRAGMA wal_autocheckpoint = 0")
-        # The next write after a fold shortens the log; else `fold_log` would fold it every time.
+        # The next write after a fold shortens the log; else each transaction would fold it again.
         self.execute("PRAGMA journal_size_limit = 0")
         # A migrated run has the steps of this file in its table.
         with contextlib.suppress(OSError):
             RunFolder(self.path.parent).remove(JOURNAL)
 
-    @contextlib.contextmanager
-    def _reported(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.ProgrammingError:
-            raise
-        except sqlite3.OperationalError as error:
-            if self._bounds.exceeded:
-                raise RecordError(
-                    f"{self.path} is damaged: reading it takes more work than its size can need"
-                ) from error
-            raise RecordError(f"{self.path}: {error}; what was recorded before is kept") from error
-        except sqlite3.IntegrityError as error:
-            raise RecordError(f"{self.path}: refused: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise RecordError(f"{self.path} is damaged or no run database: {error}") from error
-        except (OverflowError, UnicodeEncodeError) as error:
-            raise RecordError(f"{self.path} cannot hold a value: {error}") from error
-
     def execute(self, statement: str, values: Values = ()) -> int:
         """Run and commit one statement; return the id of the inserted row."""
-        with self._turn, self._reported():
+        with self._turn, self._reported:
             self._bounds.begin()
             return self._connection.execute(statement, values).lastrowid or 0
 
     def execute_many(self, statement: str, rows: Iterable[Values]) -> None:
         """Run one statement for every row of values."""
-        with self._turn, self._reported():
+        with self._turn, self._reported:
             self._bounds.begin()
             self._connection.executemany(statement, rows)
 
     def rows(self, query: str, values: Values = ()) -> list[sqlite3.Row]:
         """Return all rows of a query."""
-        with self._turn, self._reported():
+        with self._turn, self._reported:
             self._bounds.begin()
             return self._bounds.collect(self._connection.execute(query, values))
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit the statements inside together, or not at all."""
+        """Commit the statements inside together, or not at all; an inner one is a part of it."""
         with self._turn:
+            if self._connection.in_transaction:
+                yield
+                return
             self.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -177,10 +163,11 @@ class Database:
                 if self._connection.in_transaction:
                     self.execute("ROLLBACK")
                 raise
+            self._fold_log()
 
-    def fold_log(self) -> None:
-        """Move a long log into the database file: two fsyncs, so between episodes, not steps."""
-        if self._log().stat().st_size >= LOG_BYTES:
+    def _fold_log(self) -> None:
+        """Move a long log into the database file: two fsyncs, so not after single steps."""
+        if self._log.stat().st_size >= LOG_BYTES:
             self.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:

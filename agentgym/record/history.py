@@ -88,7 +88,6 @@ class History:
                 " steps, error, grades) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
-        self._database.fold_log()
 
     def gradings(self, episode_id: int) -> list[Grading]:
         """Return all gradings of an episode, the oldest first, including those of earlier runs.
@@ -146,7 +145,6 @@ class History:
             # The error of a failed policy stays true, whatever the new score.
             error = old_error if old.scored else ""
             write_verdict(self._database, self._packing, episode_id, new, error)
-        self._database.fold_log()
 
     def past_verdicts(self, episode_id: int) -> list[PastVerdict]:
         """Return the earlier verdicts of an episode, the oldest first.

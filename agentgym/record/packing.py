@@ -49,12 +49,20 @@ class Packing:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{field}: {error}") from error
 
-    def pack_observation(self, observation: Observation) -> str:
-        """Return the column of an observation; its picture becomes a PNG blob."""
-        name = None
-        if observation.image is not None:
-            name = self.blobs.put(codec.png_from_image(observation.image), compress=False)
-        return self.pack_text(codec.observation_to_text(observation, name))
+    def pack_picture(self, observation: Observation) -> str | None:
+        """Keep the picture of an observation as a PNG blob; return its name, None without one."""
+        if observation.image is None:
+            return None
+        return self.blobs.put(codec.png_from_image(observation.image), compress=False)
+
+    def pack_observation(self, observation: Observation, picture: str | None) -> str:
+        """Return the column of an observation.
+
+        Args:
+            observation: The observation.
+            picture: The name that `pack_picture` returned.
+        """
+        return self.pack_text(codec.observation_to_text(observation, picture))
 
     def unpack_observation(self, column: object) -> Observation:
         """Return the observation of a column that `pack_observation` returned.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agentgym.errors import RecordError
 from agentgym.record import codec
 from agentgym.record.database import Database
 from agentgym.record.episode_rows import EpisodeRow
 from agentgym.record.packing import Packing
+from agentgym.record.pictures import recorded
 from agentgym.record.prompts import KEPT, RecentTokens
 from agentgym.record.refused import RefusedReplies
 from agentgym.record.step_rows import INSERT, StepRows
@@ -47,6 +50,7 @@ class Recorder:
         self._episode_id = episode_id
         self._recorded = recorded
         self._recent = RecentTokens()
+        self._pictures: dict[int, str] = {}
 
     @property
     def steps(self) -> int:
@@ -78,10 +82,21 @@ class Recorder:
             raise self._refusal(step, f"the record cannot hold {usage}")
         if not math.isfinite(duration_s):
             raise self._refusal(step, f"the record cannot hold a duration of {duration_s}")
-        row = self._rows.row(self._episode_id, step, self._recent)
+        picture = self._packing.pack_picture(step.observation)
+        row = self._rows.row(self._episode_id, step, picture, self._recent)
         self._database.execute(INSERT, row)
         self._recorded[self._episode_id] += 1
         self._recent = self._recent.after(step.index, step.decision.generations or ())
+        if picture is not None:
+            self._pictures[step.index] = picture
+
+    def without_picture(self, step: Step) -> Step:
+        """Return a step whose picture, if it was recorded here, is read from the record."""
+        picture = self._pictures.get(step.index)
+        if picture is None:
+            return step
+        png = functools.partial(self._packing.blobs.get, picture)
+        return replace(step, observation=recorded(step.observation, png))
 
     def _refusal(self, step: Step, why: str) -> RecordError:
         path = self._database.path.parent
@@ -136,7 +151,6 @@ class Recorder:
                 "UPDATE endings SET ended_s = ? WHERE episode = ? AND ended_s IS NULL",
                 (time.time(), self._episode_id),
             )
-        self._database.fold_log()
 
 
 def write_verdict(

@@ -28,6 +28,10 @@ INSERT: Final = (
 )
 
 
+# OpenSSL looks up the algorithm for each new hash, which takes longer than to hash a row.
+_EMPTY: Final = hashlib.sha256()
+
+
 def row_digest(columns: tuple[Value, ...]) -> str:
     r"""Return the SHA-256 of a row as 64 hex digits; a blob counts by its name.
 
@@ -35,7 +39,9 @@ def row_digest(columns: tuple[Value, ...]) -> str:
     because the rows of older runs have no such column, and keep their digests.
     """
     told = columns if columns[-1] is not None else columns[:-1]
-    return hashlib.sha256("\t".join(map(str, told)).encode("ascii", "replace")).hexdigest()
+    digest = _EMPTY.copy()
+    digest.update("\t".join(map(str, told)).encode("ascii", "replace"))
+    return digest.hexdigest()
 
 
 def copied_row(row: sqlite3.Row, episode_id: int) -> tuple[Value, ...]:
@@ -62,12 +68,15 @@ class StepRows:
         self._packing = packing
         self._generations = GenerationColumn(packing)
 
-    def row(self, episode_id: int, step: Step, recent: RecentTokens) -> tuple[Value, ...]:
+    def row(
+        self, episode_id: int, step: Step, picture: str | None, recent: RecentTokens
+    ) -> tuple[Value, ...]:
         """Return the values of `INSERT` for a step.
 
         Args:
             episode_id: Id of the episode.
             step: The step.
+            picture: Name of the blob with its picture, None without one.
             recent: The generations before it in the trajectory.
 
         Raises:
@@ -78,7 +87,7 @@ class StepRows:
             *(episode_id, step.index, float(step.duration_s)),
             *(decision.usage.prompt, decision.usage.completion, decision.usage.cached),
             self._packing.pack_text(codec.decision_to_text(decision)),
-            self._packing.pack_observation(step.observation),
+            self._packing.pack_observation(step.observation, picture),
             self._packing.pack(step.events),
             self._generations.pack(decision.generations, step.index, recent),
         )

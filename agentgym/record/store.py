@@ -317,6 +317,9 @@ class RunStore:
             raise RecordError(
                 f"{self.folder}: episode {episode_id} is done; reset it to run it again"
             )
+        seen = None
+        if first is not None:
+            seen = self._packing.pack_observation(first, self._packing.pack_picture(first))
         self._database.execute(
             "UPDATE episodes SET state = 'running', params = ?, instruction = ?, sandbox = ?,"
             " reset_s = ?, first = ? WHERE id = ?",
@@ -325,7 +328,7 @@ class RunStore:
                 self._packing.pack(instruction),
                 sandbox,
                 reset_s,
-                None if first is None else self._packing.pack_observation(first),
+                seen,
                 episode_id,
             ),
         )

@@ -15,11 +15,12 @@ from agentgym.env.conversation import agent_tools
 from agentgym.env.resolved_task import resolve_task
 from agentgym.errors import ActionError, AgentGymError
 from agentgym.protocols import StepGrader
-from agentgym.record.store import EpisodeRow, RunStore
+from agentgym.record.store import RunStore
 from agentgym.records import (
     Action,
     Contract,
     Grading,
+    Json,
     Milestone,
     Phase,
     Step,
@@ -80,19 +81,31 @@ def trajectory_of(store: RunStore, episode_id: int, named: Named = NOTHING_NAMED
     try:
         task = find_task(named.task(row.plan.task))
         named.admit(row.plan.task, task)
-        path = task.folder / "checks" / "rubric.toml"
-        # A task of another format has no rubric.
-        rubric = load_rubric(path) if task.foreign is None and path.exists() else Rubric(())
-        complaints = find_complaints(steps, offered_tools(task))
-        contracts = tuple(find_contracts(rubric, row))
+        return with_task(plain, task, row.params)
     except AgentGymError as error:
         # Graders that need no task can still grade an episode whose task no longer exists.
         return replace(plain, problem=str(error))
+
+
+def with_task(trajectory: Trajectory, task: Task, params: Mapping[str, Json]) -> Trajectory:
+    """Add what graders need to know of the task: illegal calls, milestones and contracts.
+
+    Args:
+        trajectory: An episode of the task.
+        task: The task.
+        params: Values of its slots in this episode.
+
+    Raises:
+        AgentGymError: The task is broken.
+    """
+    path = task.folder / "checks" / "rubric.toml"
+    # A task of another format has no rubric.
+    rubric = load_rubric(path) if task.foreign is None and path.exists() else Rubric(())
     return replace(
-        plain,
-        complaints=complaints,
+        trajectory,
+        complaints=find_complaints(trajectory.steps, offered_tools(task)),
         milestones=find_milestones(rubric),
-        contracts=contracts,
+        contracts=tuple(find_contracts(rubric, params)),
         volatile_text=task.manifest.replay.volatile_text,
         rubric=verifier_version(task),
     )
@@ -133,7 +146,7 @@ def _complaint(action: Action, tools: Sequence[ToolSpec]) -> str:
     return ""
 
 
-def find_contracts(rubric: Rubric, row: EpisodeRow) -> Iterator[Contract]:
+def find_contracts(rubric: Rubric, params: Mapping[str, Json]) -> Iterator[Contract]:
     """Yield the leaves of a rubric that use check pack `trajectory`, slots filled.
 
     Raises:
@@ -141,7 +154,7 @@ def find_contracts(rubric: Rubric, row: EpisodeRow) -> Iterator[Contract]:
     """
     for leaf in rubric.leaves():
         if leaf.use.startswith(_PACK):
-            arguments = fill_json(leaf.arguments, row.params, f"checkpoint {leaf.id!r}")
+            arguments = fill_json(leaf.arguments, params, f"checkpoint {leaf.id!r}")
             assert isinstance(arguments, Mapping)
             yield Contract(leaf.id, leaf.use.removeprefix(_PACK), arguments)
 

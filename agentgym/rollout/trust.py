@@ -18,7 +18,6 @@ from pathlib import Path
 from agentgym import catalogue, plugins
 from agentgym.env.spec import spec_of
 from agentgym.errors import AgentGymError, ConfigError
-from agentgym.protocols import SandboxProvider
 from agentgym.records import Capability
 from agentgym.task.adhoc import is_laid_down
 from agentgym.task.model import Task
@@ -133,7 +132,7 @@ def isolates(sandbox: str) -> bool:
     Raises:
         AgentGymError: The provider cannot be loaded.
     """
-    provider: SandboxProvider = plugins.load("agentgym.sandboxes", sandbox)()
+    provider = plugins.make_provider(sandbox)
     return Capability.ISOLATION in provider.capabilities
 
 

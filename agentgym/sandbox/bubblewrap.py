@@ -88,8 +88,11 @@ class BubblewrapProvider:
     async def save_delta(self, before: Snapshot, after: Snapshot, bounds: Bounds) -> bytes:
         """Return the difference of a snapshot to the one it came from, as an archive."""
         store = await self._ready()
+        base, layers = self._own(before), self._own(after)
+        if layers == base:
+            return b""
         try:
-            return await to_thread(store.save_delta, self._own(before), self._own(after), bounds)
+            return await to_thread(store.save_delta, base, layers, bounds)
         except OSError as error:
             raise SandboxError(error.strerror or str(error)) from error
 

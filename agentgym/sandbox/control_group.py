@@ -71,6 +71,12 @@ class ControlGroup:
             folders[folder] = None
         return cls(tuple(folders), enforced) if folders else None
 
+    @property
+    def member_files(self) -> tuple[Path, ...]:
+        """The lists of members: a single-threaded process joins the group by writing ``0``."""
+        name = "cgroup.procs" if "cgroup v2" in self.enforced.values() else "tasks"
+        return tuple(folder / name for folder in self.folders)
+
     def open_members(self) -> list[int]:
         """Return descriptors with which a single-threaded process joins the group: it writes ``0``.
 
@@ -82,19 +88,18 @@ class ControlGroup:
         """
         found: list[int] = []
         try:
-            name = "cgroup.procs" if "cgroup v2" in self.enforced.values() else "tasks"
-            for folder in self.folders:
-                found.append(os.open(folder / name, os.O_WRONLY | os.O_CLOEXEC))
+            for file in self.member_files:
+                found.append(os.open(file, os.O_WRONLY | os.O_CLOEXEC))
         except OSError as error:
             for descriptor in found:
                 os.close(descriptor)
-            raise SandboxError(f"cannot limit the sandbox with {folder}: {error}") from None
+            raise SandboxError(f"cannot limit the sandbox with {file}: {error}") from None
         return found
 
     def killed_for_memory(self) -> int | None:
         """Return how many processes of the group were killed for memory; None: not counted."""
-        counts = [count for folder in self.folders if (count := kills(folder)) is not None]
-        return max(counts, default=None)
+        counts = (kills(folder) for folder in self.folders)
+        return next((count for count in counts if count is not None), None)
 
     def remove(self) -> None:
         """Remove the group of a sandbox whose processes have ended."""
@@ -111,12 +116,13 @@ def kills(folder: Path) -> int | None:
     """Return how often the kernel killed for memory in a group; None if it does not count."""
     for name in _KILLS:
         try:
-            lines = (folder / name).read_text().splitlines()
+            with open(f"{folder}/{name}", "rb", buffering=0) as file:
+                lines = file.read().splitlines()
         except OSError:
             continue
         for line in lines:
-            key, _, value = line.partition(" ")
-            if key == "oom_kill":
+            key, _, value = line.partition(b" ")
+            if key == b"oom_kill":
                 return int(value)
     return None
 

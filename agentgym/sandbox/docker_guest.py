@@ -36,7 +36,7 @@ from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import RUNTIME
 from agentgym.sandbox.seccomp import filter_program
 from agentgym.sandbox.supervised import Supervised
-from agentgym.sandbox.unlinked import unlinked_bytes
+from agentgym.sandbox.unlinked import sends_descriptors, unlinked_bytes
 from agentgym.sandbox.watch import ended
 from agentgym.threads import to_thread
 
@@ -192,6 +192,9 @@ class DockerSandbox(Supervised):
             size += self._hostname.stat().st_blocks * 512
         # PID 1 may be in another process namespace.
         return size + (unlinked_bytes(self._init) if self._init else 0)
+
+    def _hides(self) -> bool:
+        return bool(self._init) and sends_descriptors(self._init)
 
     def _end(self, reason: str) -> None:
         """End the sandbox because it exceeded a limit that Docker does not watch."""

@@ -101,16 +101,30 @@ def pack(
     Raises:
         SandboxError: The caller has given up the layer.
     """
-    todo = [(folder, "")]
-    while todo:
-        path, prefix = todo.pop()
-        for name, info in sorted(scan(path)):
+    # By level: the folder, and names of folders in it that are still to be packed. A guest can make
+    # so many folders that a list of all their paths would fill the memory.
+    levels: list[tuple[str, list[str]]] = [("", [""])]
+    linked: dict[tuple[int, int], str] = vars(archive)["inodes"]
+    while levels:
+        prefix, names = levels[-1]
+        if not names:
+            levels.pop()
+            continue
+        inner = f"{prefix}{names.pop()}"
+        inner += "/" if inner else ""
+        folders = []
+        for name, info in sorted(scan(f"{folder}/{inner}")):
             # In the format such a name is a deletion, so a guest's file with that name is left out.
             if not name.startswith(_WHITEOUT):
-                below, member = f"{path}/{name}", f"{prefix}{name}"
-                _pack(below, member, info, archive, opaque, allowance)
+                member = f"{inner}{name}"
+                _pack(f"{folder}/{member}", member, info, archive, opaque, allowance)
+                # The archive would keep every name, of which a guest can make gigabytes.
+                archive.getmembers().clear()
+                if info.st_nlink == 1:
+                    linked.pop((info.st_ino, info.st_dev), None)
                 if stat.S_ISDIR(info.st_mode):
-                    todo.append((below, f"{member}/"))
+                    folders.append(name)
+        levels.append((inner, folders))
 
 
 def _pack(

@@ -20,7 +20,7 @@ from agentgym.sandbox.launch import Launch, may_give_ids
 from agentgym.sandbox.layer_names import MAX_LAYERS, binds_of
 from agentgym.sandbox.store import LayerStore
 from agentgym.sandbox.supervised import Supervised
-from agentgym.sandbox.unlinked import unlinked_bytes
+from agentgym.sandbox.unlinked import sends_descriptors, unlinked_bytes
 from agentgym.sandbox.watch import descriptor_ended
 from agentgym.threads import FILES, to_thread
 
@@ -148,6 +148,9 @@ class BubblewrapSandbox(Supervised):
 
     def _written(self) -> int:
         return self._store.size(f"{self._upper}/u") + unlinked_bytes(self.host_pid)
+
+    def _hides(self) -> bool:
+        return sends_descriptors(self.host_pid)
 
     def _end(self, reason: str) -> None:
         """End the sandbox because it exceeded a limit that the kernel does not watch."""

@@ -24,23 +24,35 @@ def squash(layers: list[str], target: str, opaque: str = OPAQUE) -> None:
 
 def _apply(layer: str, onto: str, opaque: str) -> None:
     """Put one layer over another, in the other's folder."""
-    todo = [(layer, onto)]
-    finished: list[tuple[str, str, os.stat_result]] = []
-    while todo:
-        source, target = todo.pop()
-        with os.scandir(source) as entries:
-            for entry in entries:
-                info = entry.stat(follow_symlinks=False)
-                to = f"{target}/{entry.name}"
-                if stat.S_ISDIR(info.st_mode):
-                    _apply_dir(entry.path, to, opaque)
-                    todo.append((entry.path, to))
-                    finished.append((entry.path, to, info))
-                else:
-                    _apply_file(entry.path, to, info)
-    # Last and deepest first, because writing into a directory changes its times.
-    for path, to, info in reversed(finished):
-        _copy_metadata(path, to, info)
+    # By level: source, target, and names of folders that are still to be applied. A guest can make
+    # so many folders that a list of all their paths would fill the memory.
+    levels = [(layer, onto, _apply_entries(layer, onto, opaque))]
+    while levels:
+        source, target, names = levels[-1]
+        if names:
+            name = names.pop()
+            inner, to = f"{source}/{name}", f"{target}/{name}"
+            levels.append((inner, to, _apply_entries(inner, to, opaque)))
+        else:
+            levels.pop()
+            # Last and deepest first, because writing into a directory changes its times.
+            if levels:
+                _copy_metadata(source, target, os.lstat(source))
+
+
+def _apply_entries(source: str, target: str, opaque: str) -> list[str]:
+    """Put the entries of one folder over another; return the names of its folders."""
+    folders = []
+    with os.scandir(source) as entries:
+        for entry in entries:
+            info = entry.stat(follow_symlinks=False)
+            to = f"{target}/{entry.name}"
+            if stat.S_ISDIR(info.st_mode):
+                _apply_dir(entry.path, to, opaque)
+                folders.append(entry.name)
+            else:
+                _apply_file(entry.path, to, info)
+    return folders
 
 
 def _apply_dir(source: str, to: str, attribute: str) -> None:

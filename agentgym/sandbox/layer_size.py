@@ -7,33 +7,82 @@ Standard library only, because it also runs in a child inside a user namespace (
 from __future__ import annotations
 
 import contextlib
+import os
 import stat
-
-from agentgym.sandbox.layer_stack import scan
+from collections.abc import Iterator
 
 # An empty file takes no block but one of the disk's inodes, so it counts like a file of one byte.
 ENTRY_BYTES = 4096
+
+UNKNOWN_BYTES = 2**62
+"""The size of folders nested so deep that they are not measured: more than any limit."""
+
+_LONGEST_PATH = 2**14
+# The kernel takes paths of 4,095 bytes, but a guest can nest deeper, one folder at a time.
+_KERNELS_PATH = 4_000
+_OPENING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def size(layer: str, apparent: bool = False) -> int:
     """Return the bytes that the files of one layer occupy on disk, each at least `ENTRY_BYTES`.
 
+    Only the names of the folders on one path are kept in memory. Folders below a path of more than
+    16 KiB are not read, and count `UNKNOWN_BYTES`.
+
     Args:
         layer: Its folder.
         apparent: Whether to count holes as well, which occupy disk space once files are copied.
     """
-    total, todo, linked = 0, [layer], set()
-    while todo:
-        folder = todo.pop()
+    total, layer = 0, os.path.realpath(layer)
+    linked: set[tuple[int, int]] = set()
+    # By level: names of the folder's path, and of folders in it that are still to be read.
+    path: list[str] = []
+    pending: list[list[str]] = [[""]]
+    while pending:
+        if not pending[-1]:
+            pending.pop()
+            del path[-1:]
+            continue
+        path.append(pending[-1].pop())
+        folders: list[str] = []
+        inner = "/".join(path)
+        if len(inner) > _LONGEST_PATH:
+            return UNKNOWN_BYTES
         # A live layer changes meanwhile: a file that has vanished occupies nothing.
         with contextlib.suppress(OSError):
-            for name, info in scan(folder):
+            for name, info in _entries(layer + inner):
                 if stat.S_ISDIR(info.st_mode):
-                    todo.append(f"{folder}/{name}")
+                    folders.append(name)
                 elif info.st_nlink > 1:
                     if (info.st_dev, info.st_ino) in linked:
                         continue
                     linked.add((info.st_dev, info.st_ino))
                 holes = info.st_size if apparent and stat.S_ISREG(info.st_mode) else 0
                 total += max(info.st_blocks * 512, holes, ENTRY_BYTES)
+        pending.append(folders)
     return total
+
+
+def _entries(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the entries of a directory, whose path may be longer than the kernel takes."""
+    opened = _open(folder)
+    try:
+        with os.scandir(opened) as found:
+            for entry in found:
+                yield entry.name, entry.stat(follow_symlinks=False)
+    finally:
+        os.close(opened)
+
+
+def _open(folder: str) -> int:
+    rest, above = folder, None
+    while True:
+        cut = len(rest)
+        while len(os.fsencode(rest[:cut])) > _KERNELS_PATH:
+            cut = rest.rindex("/", 0, min(cut, _KERNELS_PATH))
+        opened = os.open(rest[:cut], _OPENING, dir_fd=above)
+        if above is not None:
+            os.close(above)
+        rest, above = rest[cut:].lstrip("/"), opened
+        if not rest:
+            return opened

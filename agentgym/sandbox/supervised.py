@@ -31,7 +31,7 @@ from agentgym.sandbox.startup import start_service
 from agentgym.sandbox.supervised_shell import REPLY_S, SupervisedShell
 from agentgym.sandbox.transfer import FileTransfer
 from agentgym.sandbox.tree import LiveTree
-from agentgym.sandbox.watch import DiskWatch, Watch
+from agentgym.sandbox.watch import DiskWatch, Watch, Written
 
 _CONNECT_S = 10.0
 _ROOTS_OWN = ("HOME", "USER", "LOGNAME")
@@ -197,6 +197,10 @@ class Supervised(FileTransfer):
         """Return the bytes that the guest occupies on the disk; this may be slow."""
         raise NotImplementedError
 
+    def _hides(self) -> bool:
+        """Return whether the guest may hold files that `_written` cannot find."""
+        raise NotImplementedError
+
     def _end(self, reason: str) -> None:
         """End the sandbox because it exceeded a limit that the kernel does not watch."""
         raise NotImplementedError
@@ -208,7 +212,9 @@ class Supervised(FileTransfer):
             SandboxError: The preparation failed; a limit that ends it counts as a failed start.
         """
         # Before the services, because their writes count but their time does not.
-        self._watch = Watch(self.recipe.limits, disk, self._written, self._end)
+        self._watch = Watch(
+            self.recipe.limits, disk, Written(self._written, self._hides), self._end
+        )
         with contextlib.suppress(SandboxEndedError):
             await self._open_network()
             await self._start_services()

@@ -1,7 +1,8 @@
 """Unlinked files that processes still hold: disk space that no walk of folders finds.
 
 The host's /proc (proc(5)) shows them; a kernel without CONFIG_PROC_CHILDREN shows no children
-there. A descriptor that exists only in a message between two sockets is not found.
+there. The size of a file whose descriptor exists only in a message between two sockets is not
+known, but such a message is found.
 """
 
 from __future__ import annotations
@@ -26,6 +27,24 @@ def unlinked_bytes(pid: int) -> int:
                 with contextlib.suppress(OSError):
                     sizes |= _nameless(f"/proc/{process}/{folder}", root)
     return sum(sizes.values())
+
+
+def sends_descriptors(pid: int) -> bool:
+    """Return whether descriptors wait in a socket of a guest's processes (Linux 5.10).
+
+    Args:
+        pid: As for `unlinked_bytes`.
+    """
+    for process in _descendants(pid):
+        folder = f"/proc/{process}/fdinfo"
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                with contextlib.suppress(OSError), open(f"{folder}/{name}") as file:
+                    for line in file:
+                        key, _, value = line.partition(":")
+                        if key == "scm_fds" and int(value):
+                            return True
+    return False
 
 
 def _nameless(folder: str, device: int) -> dict[tuple[int, int], int]:

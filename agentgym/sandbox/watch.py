@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from agentgym.records import Limits
-from agentgym.sandbox.layer_size import ENTRY_BYTES
+from agentgym.sandbox.layer_size import ENTRY_BYTES, UNKNOWN_BYTES
 from agentgym.threads import to_thread
 
 # One file may be as large as the limit, and its folder also takes space.
@@ -25,6 +26,19 @@ _RESERVE_BYTES = 256 * 2**20
 _RESERVE_SHARE = 0.25
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Measures what a sandbox wrote; each call may be slow.
+
+    Attributes:
+        written: Returns the bytes.
+        hides: Returns whether it may hold files that `written` cannot find.
+    """
+
+    written: Callable[[], int]
+    hides: Callable[[], bool] = bool
+
+
 class DiskWatch:
     """Watches a disk for all its sandboxes, and measures those that may have filled it.
 
@@ -37,11 +51,11 @@ class DiskWatch:
         # Bytes added to the disk since the beginning, without subtracting freed ones.
         self._taken = 0
         self._due: dict[asyncio.Event, int] = {}
-        self._written: dict[asyncio.Event, Callable[[], int]] = {}
-        self._largest: asyncio.Event | None = None
+        self._guests: dict[asyncio.Event, Written] = {}
+        self._ended: asyncio.Event | None = None
         self._looking: asyncio.Future[None] | None = None
 
-    async def overrun(self, limit: int, written: Callable[[], int]) -> str:
+    async def overrun(self, limit: int, guest: Written) -> str:
         """Return the reason as soon as a sandbox has to end because of what it wrote.
 
         It has written more than its limit, or it wrote the most while guests filled the disk: the
@@ -49,16 +63,16 @@ class DiskWatch:
 
         Args:
             limit: The limit in bytes; a small slack is granted.
-            written: Returns the bytes that the sandbox wrote; may be slow.
+            guest: Measures what the sandbox wrote.
         """
         loop, due = asyncio.get_running_loop(), asyncio.Event()
         # A sandbox begins with an empty upper directory.
         size, pause_s = 0, _MEASURE_S
-        self._written[due] = written
+        self._guests[due] = guest
         if self._looking is None:
             self._looking = asyncio.ensure_future(self._look())
         try:
-            while size <= limit + _SLACK_BYTES and self._largest is not due:
+            while size <= limit + _SLACK_BYTES and self._ended is not due:
                 # Half of the rest, because freed space may have hidden a part of the writes.
                 self._due[due] = self._taken + max((limit - size) // 2, limit // 16)
                 with contextlib.suppress(TimeoutError):
@@ -66,21 +80,26 @@ class DiskWatch:
                         await due.wait()
                 due.clear()
                 began_s = loop.time()
-                size = await to_thread(written)
+                size = await to_thread(guest.written)
                 pause_s = max(_MEASURE_S, (loop.time() - began_s) / _MEASURE_SHARE)
+            if size >= UNKNOWN_BYTES:
+                return "it wrote where nothing can be measured: below folders nested too deep"
             if size > limit + _SLACK_BYTES:
                 return f"it wrote more than its disk limit of {limit // 2**20} MB"
             told = f"it wrote {size // 2**20} MB, more than any other sandbox"
+            if await to_thread(guest.hides):
+                told = "it sent descriptors of files that cannot be measured"
             return f"{told}, until the disk of this machine was almost full"
         finally:
             self._due.pop(due, None)
-            del self._written[due]
-            if not self._written and self._looking is not None:
+            del self._guests[due]
+            if not self._guests and self._looking is not None:
                 self._looking.cancel()
                 self._looking = None
 
     async def _look(self) -> None:
         free, space = self._free(), self._space()
+        began, suspect = space, None
         reserve = alarm = min(_RESERVE_BYTES, int(space * _RESERVE_SHARE))
         while True:
             await asyncio.sleep(_LOOK_S)
@@ -88,23 +107,41 @@ class DiskWatch:
             if space >= reserve:
                 alarm = reserve
             elif space < alarm:
-                # What the largest wrote stays until it is judged: the next one has to wait.
-                alarm = space // 2
-                await self._blame(reserve // 4)
+                # It must be the same one twice, and the disk still full: a guest that frees its
+                # files while all are measured would have another one ended.
+                earlier = suspect
+                suspect = await self._suspect(lost=began - space, least=reserve // 4)
+                if suspect is None or (suspect is earlier and self._space() < alarm):
+                    # What it wrote stays until it is judged: the next one has to wait.
+                    alarm = space // 2
+                    self._end(suspect)
             before, free = free, self._free()
             self._taken += max(0, before - free)
             for event, threshold in self._due.items():
                 if self._taken >= threshold:
                     event.set()
 
-    async def _blame(self, least: int) -> None:
-        """Have the sandbox end that wrote the most, unless it is less than a number of bytes."""
-        sizes = {due: await to_thread(written) for due, written in list(self._written.items())}
-        left = {due: size for due, size in sizes.items() if due in self._written}
+    async def _suspect(self, lost: int, least: int) -> asyncio.Event | None:
+        """Return the sandbox that filled the disk; None if it wrote less than `least` bytes.
+
+        Args:
+            lost: Bytes that were free when the watch began.
+            least: Smallest size for which a sandbox is ended.
+        """
+        sizes = {due: await to_thread(guest.written) for due, guest in list(self._guests.items())}
+        if 2 * sum(sizes.values()) < lost:
+            # Most of it lies where nothing can measure it.
+            for due, guest in list(self._guests.items()):
+                if await to_thread(guest.hides):
+                    return due
+        left = {due: size for due, size in sizes.items() if due in self._guests}
         largest = max(left, key=left.__getitem__, default=None)
-        if largest is not None and left[largest] >= least:
-            self._largest = largest
-            largest.set()
+        return None if largest is None or left[largest] < least else largest
+
+    def _end(self, suspect: asyncio.Event | None) -> None:
+        self._ended = suspect
+        if suspect is not None:
+            suspect.set()
 
     def _space(self) -> int:
         """Return the bytes, or what entries are worth in bytes, that guests can still write."""
@@ -123,7 +160,7 @@ class Watch:
     Args:
         limits: The limits of the sandbox.
         disk: The disk that it writes to.
-        written: Returns the bytes that it wrote; may be slow.
+        guest: Measures what it wrote.
         end: Called once, when a limit is exceeded, with the reason in words.
     """
 
@@ -131,14 +168,14 @@ class Watch:
         self,
         limits: Limits,
         disk: DiskWatch,
-        written: Callable[[], int],
+        guest: Written,
         end: Callable[[str], None],
     ) -> None:
         self._limits, self._end = limits, end
         self._timer: asyncio.TimerHandle | None = None
         self._disk: asyncio.Future[None] | None = None
         if limits.disk_mb is not None:
-            self._disk = asyncio.ensure_future(self._watch_disk(limits.disk_mb, disk, written))
+            self._disk = asyncio.ensure_future(self._watch_disk(limits.disk_mb, disk, guest))
 
     def begin(self) -> None:
         """Count the wall time from now."""
@@ -156,8 +193,8 @@ class Watch:
         if self._disk is not None:
             self._disk.cancel()
 
-    async def _watch_disk(self, limit_mb: int, disk: DiskWatch, written: Callable[[], int]) -> None:
-        self._end(await disk.overrun(limit_mb * 2**20, written))
+    async def _watch_disk(self, limit_mb: int, disk: DiskWatch, guest: Written) -> None:
+        self._end(await disk.overrun(limit_mb * 2**20, guest))
 
 
 async def ended(pid: int) -> None:

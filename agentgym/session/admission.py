@@ -7,7 +7,6 @@ Every user of a machine can reach its loopback addresses, so clients must send a
 from __future__ import annotations
 
 import hmac
-import secrets
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -16,14 +15,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY: Final = 4 * 2**20
 """Largest request in bytes; the arguments of a call have 1 MiB, and escapes make them longer."""
-
-VARIABLE: Final = "AGENTGYM_SERVE_TOKEN"
-"""Environment variable with a token that the user chose."""
-
-
-def new_token() -> str:
-    """Return an unguessable token: 32 random bytes, safe in a URL and a header."""
-    return secrets.token_urlsafe(32)
 
 
 class Admission:

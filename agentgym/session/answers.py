@@ -5,11 +5,12 @@ They hold no object of the engine, so that an adapter can write them in the form
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from agentgym.records import Observation
+from agentgym.records import Json, Observation, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,9 @@ class Reply:
         terminated: Whether the episode is over because the caller, or its sandbox, ended it.
         truncated: Whether the episode is over because its steps ran out.
         score: Score of an episode that is over, if the server tells scores.
+        verdict: Its whole verdict, if the server tells verdicts.
+        facts: At the start of an episode its ``task`` (id), ``seed`` and, if the server tells
+            verdicts, ``params``.
     """
 
     episode: str
@@ -42,6 +46,8 @@ class Reply:
     terminated: bool = False
     truncated: bool = False
     score: Score | None = None
+    verdict: Verdict | None = None
+    facts: Mapping[str, Json] | None = None
 
     @property
     def over(self) -> bool:
@@ -89,12 +95,16 @@ class Failure:
         message: What was seen, what was expected, and the next step.
         episode: Id of the episode that it concerns, else empty.
         score: Score of an episode that is over, if the server tells scores.
+        verdict: Its whole verdict, if the server tells verdicts.
+        status: Status of an episode without a score, such as ``"error:sandbox"``, else empty.
     """
 
     code: FailureCode
     message: str
     episode: str = ""
     score: Score | None = None
+    verdict: Verdict | None = None
+    status: str = ""
 
     @property
     def over(self) -> bool:

@@ -10,16 +10,33 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from agentgym.session.answers import Answer, Failure, FailureCode, Reply
+
+_DETACHED: ContextVar[asyncio.Task[Any] | None] = ContextVar("detached", default=None)
 
 WINDOW: Final = 256
 """Number of the latest call numbers whose answers are kept."""
 
 KEPT_BYTES: Final = 32 * 2**20
 """Largest size of the kept answers of one session; above it the older ones are forgotten."""
+
+
+def detach() -> None:
+    """Declare that the running task is not cancelled if its caller gives up.
+
+    Its calls then need no tasks of their own. This does not hold for the tasks that it starts.
+    """
+    _DETACHED.set(asyncio.current_task())
+
+
+def is_detached() -> bool:
+    """Return whether the running task goes on if its caller gives up."""
+    detached = _DETACHED.get()
+    return detached is not None and detached is asyncio.current_task()
 
 
 @dataclass(eq=False, slots=True)
@@ -33,7 +50,7 @@ class _Numbered:
     """
 
     digest: bytes
-    work: asyncio.Task[Answer] | None
+    work: asyncio.Future[Answer] | None
     size: int = 0
 
 
@@ -53,8 +70,9 @@ class Calls:
         self.last = 0
         self.quiet_since_s = time.monotonic()
         self._max_waiting, self._reply_s = max_waiting, reply_s
-        self._pending: set[asyncio.Task[Answer]] = set()
+        self._pending: set[asyncio.Future[Answer]] = set()
         self._numbered: dict[int, _Numbered] = {}
+        self._kept_bytes = 0
 
     @property
     def pending(self) -> int:
@@ -83,15 +101,19 @@ class Calls:
                 return _forgotten(number)
             if refusal := self._refusal():
                 return refusal
-            known = self._accept(number, digest, work)
+            if self._reply_s is None and is_detached():
+                return await self._inline(number, digest, work)
+            task = self._start(work)
+            known = self._accept(number, digest, task)
         elif known.digest != digest:
             told = f"call number {number} was another call; expected the number {self.last + 1}"
             return Failure(FailureCode.NUMBER_TAKEN, told)
-        if known.work is None:
+        running = known.work
+        if running is None:
             return _forgotten(number)
         # The work is a task of its own, so it goes on if the caller gives up.
-        await asyncio.wait({known.work}, timeout=self._reply_s)
-        return _result(known.work, "send it again with its number to get its answer")
+        await asyncio.wait({running}, timeout=self._reply_s)
+        return _result(running, "send it again with its number to get its answer")
 
     async def _once(self, work: Callable[[], Awaitable[Answer]]) -> Answer:
         if refusal := self._refusal():
@@ -105,15 +127,38 @@ class Calls:
                 task.cancel()
         return _result(task, "it has no number, so its answer cannot be had")
 
-    def _accept(
+    async def _inline(
         self, number: int, digest: bytes, work: Callable[[], Awaitable[Answer]]
-    ) -> _Numbered:
-        task = self._start(work)
+    ) -> Answer:
+        """Do a call in the running task, which goes on if its caller gives up."""
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._pending.add(future)
+        known = self._accept(number, digest, None)
+        known.work = future
+        try:
+            answer = await work()
+        except asyncio.CancelledError:  # The episode was cut short.
+            future.cancel()
+            return _result(future, "")
+        except BaseException:
+            future.cancel()
+            raise
+        else:
+            future.set_result(answer)
+            self._weigh(known, future)
+            return answer
+        finally:
+            self._end(future)
+
+    def _accept(self, number: int, digest: bytes, task: asyncio.Task[Answer] | None) -> _Numbered:
         known = self._numbered[number] = _Numbered(digest, task)
-        self.last = max(self.last, number)
-        for old in [n for n in self._numbered if n <= self.last - WINDOW]:
-            del self._numbered[old]
-        task.add_done_callback(lambda done: self._weigh(known, done))
+        before, self.last = self.last, max(self.last, number)
+        for old in range(before - WINDOW + 1, self.last - WINDOW + 1):
+            if (forgotten := self._numbered.pop(old, None)) is not None:
+                self._kept_bytes -= forgotten.size
+                forgotten.work = None
+        if task is not None:
+            task.add_done_callback(lambda done: self._weigh(known, done))
         return known
 
     def _start(self, work: Callable[[], Awaitable[Answer]]) -> asyncio.Task[Answer]:
@@ -125,20 +170,24 @@ class Calls:
         task.add_done_callback(self._end)
         return task
 
-    def _end(self, task: asyncio.Task[Answer]) -> None:
+    def _end(self, task: asyncio.Future[Answer]) -> None:
         self._pending.discard(task)
         self.quiet_since_s = time.monotonic()
 
-    def _weigh(self, known: _Numbered, task: asyncio.Task[Answer]) -> None:
+    def _weigh(self, known: _Numbered, task: asyncio.Future[Answer]) -> None:
         """Note the size of an answer, and forget the oldest answers if all are too large."""
+        if known.work is None:  # Its number is out of the window by now.
+            return
         known.size = 0 if task.cancelled() else _size(task.result())
-        total = sum(call.size for call in self._numbered.values())
+        self._kept_bytes += known.size
+        if self._kept_bytes <= KEPT_BYTES:
+            return
         for number in sorted(self._numbered):
-            if total <= KEPT_BYTES:
+            if self._kept_bytes <= KEPT_BYTES:
                 break
             call = self._numbered[number]
             if call.size and call is not known:
-                total -= call.size
+                self._kept_bytes -= call.size
                 call.work, call.size = None, 0
 
     def _refusal(self) -> Failure | None:
@@ -148,7 +197,7 @@ class Calls:
         return Failure(FailureCode.TOO_MANY, told)
 
 
-def _result(task: asyncio.Task[Answer], hint: str) -> Answer:
+def _result(task: asyncio.Future[Answer], hint: str) -> Answer:
     if not task.done():
         return Failure(FailureCode.LATE, f"the call takes longer than a caller waits; {hint}")
     if task.cancelled():

@@ -20,6 +20,8 @@ class SessionConfig:
         seed: Seed of every episode; None lets callers choose.
         may_fork: Whether callers may fork episodes.
         tell: Whether callers learn the scores of their episodes.
+        tell_verdicts: Whether they learn whole verdicts and the parameters of tasks as well. The
+            messages of checks may tell an agent what they look for.
         timeout_s: Longest wall time of an episode in seconds, None for the task's own.
         idle_s: Seconds without a call after which an episode is judged as it stands, and a session
             ends.
@@ -29,6 +31,8 @@ class SessionConfig:
         max_live: Largest number of live episodes of all sessions; each has a sandbox of its own.
         max_sessions: Largest number of sessions that are not over.
         max_waiting: Largest number of pending calls of one session.
+        record_after_s: Seconds within which the steps of an episode are recorded together. 0: a
+            step is on file before it is answered.
     """
 
     environments: Mapping[str, Environment]
@@ -36,6 +40,7 @@ class SessionConfig:
     seed: int | None = None
     may_fork: bool = True
     tell: bool = True
+    tell_verdicts: bool = False
     timeout_s: float | None = None
     idle_s: float = 600.0
     session_s: float | None = None
@@ -44,3 +49,4 @@ class SessionConfig:
     max_live: int = 64
     max_sessions: int = 1_000
     max_waiting: int = 100
+    record_after_s: float = 0.0

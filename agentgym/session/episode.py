@@ -17,10 +17,11 @@ from agentgym.env.episode import Episode
 from agentgym.env.outcome import Ending, failed
 from agentgym.env.recording import EpisodeRecording, record_end
 from agentgym.errors import AgentError, PolicyError, RecordError, UnsupportedError
-from agentgym.records import Decision, Observation, Verdict
+from agentgym.records import Decision, Json, Observation, Verdict
 from agentgym.rollout.policy import OutOfTimeError
 from agentgym.rollout.run import LONGEST_S
 from agentgym.session.answers import Answer, EpisodeState, Failure, FailureCode, Reply, Score
+from agentgym.session.calls import is_detached
 from agentgym.session.config import SessionConfig
 
 ABORT_S: Final = 5.0
@@ -67,6 +68,8 @@ class SessionEpisode:
         self._work: asyncio.Task[Any] | None = None
         self._timer: asyncio.Task[None] | None = None
         self._stopped: Exception | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._write_error: Exception | None = None
 
     @property
     def busy(self) -> bool:
@@ -140,6 +143,12 @@ class SessionEpisode:
         must not escape a bad episode by leaving in the middle of a long call.
         """
         await self._turn.acquire()
+        if is_detached():
+            self._work = asyncio.current_task()
+            try:
+                return await self._begun(operation)
+            finally:
+                self._work = None
         self._work = asyncio.create_task(self._begun(operation))
         return await asyncio.shield(self._work)
 
@@ -148,8 +157,8 @@ class SessionEpisode:
             if self._stopped is not None and not self.over:
                 await self._end(self._stopped)
             return self._refusal() if self.over else await operation()
-        except RecordError as error:
-            self.over, self._ending = True, Ending(Verdict("error:record", False, 0.0), str(error))
+        except Exception as error:  # noqa: BLE001 - it could not be recorded, and has to end
+            self.over, self._ending = True, _unrecorded(error)
             await self._release()
             return self._refusal()
         finally:
@@ -172,7 +181,7 @@ class SessionEpisode:
         self._episode = episode
         recording = await EpisodeRecording.begin(self._config.store, self._recorded_as, episode)
         self._adopt(episode, recording, time.monotonic())
-        return Reply(self.id, episode.first)
+        return Reply(self.id, episode.first, facts=self._facts(episode))
 
     async def _start_as_fork(self, parent: SessionEpisode) -> Answer:
         made = await parent._alone(parent._fork)
@@ -185,7 +194,7 @@ class SessionEpisode:
         self._seed, self._recorded_as = parent._seed, recording.episode_id
         # Time that was used before the fork is used in both.
         self._adopt(made, recording, parent._acting_since_s)
-        return Reply(self.id, self._last)
+        return Reply(self.id, self._last, facts=self._facts(made))
 
     async def _fork(self) -> Episode | Failure:
         if await self._is_out_of_time():
@@ -196,6 +205,13 @@ class SessionEpisode:
             return Failure(FailureCode.UNSUPPORTED, str(error), self.id)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             return Failure(FailureCode.BROKEN, f"no fork was made: {failed(error).error}", self.id)
+
+    def _facts(self, episode: Episode) -> dict[str, Json]:
+        """Return what its caller may know of it at the start."""
+        facts: dict[str, Json] = {"task": episode.environment.task.id, "seed": self._seed}
+        if self._config.tell_verdicts:
+            facts["params"] = episode.instance.params
+        return facts
 
     def _adopt(self, episode: Episode, recording: EpisodeRecording, acting_since_s: float) -> None:
         """Make a live episode its own; its time begins."""
@@ -209,9 +225,14 @@ class SessionEpisode:
             return self._refusal()
         episode, recording = self._live
         try:
+            if self._write_error is not None:
+                raise self._write_error
             done = await episode.step(decision)
             self._last = done.observation
-            await recording.take_steps()
+            if self._config.record_after_s <= 0:
+                await recording.take_steps()
+            elif done.verdict is None:
+                self._record_soon(recording)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             await self._conclude(failed(error))
             return self._refusal()
@@ -219,6 +240,22 @@ class SessionEpisode:
             return Reply(self.id, done.observation)
         await self._conclude(Ending(done.verdict, truncated=done.truncated))
         return self._ended(Reply(self.id, done.observation, done.terminated, done.truncated))
+
+    def _record_soon(self, recording: EpisodeRecording) -> None:
+        """Record the steps of the next moments together; a thread for each costs more than a step.
+
+        The end of the episode records what is left. If the process dies first, the episode has no
+        score, whatever its last steps were.
+        """
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._record_steps(recording))
+
+    async def _record_steps(self, recording: EpisodeRecording) -> None:
+        await asyncio.sleep(self._config.record_after_s)
+        try:
+            await recording.take_steps()
+        except Exception as error:  # noqa: BLE001 - the next operation ends the episode with it
+            self._write_error = error
 
     @property
     def _live(self) -> tuple[Episode, EpisodeRecording]:
@@ -310,6 +347,10 @@ class SessionEpisode:
         self._last = Observation("")
         if self._timer is not None:
             self._timer.cancel()
+        if self._writing is not None:
+            # What a thread writes at this moment is awaited: the run may be closed next.
+            self._writing.cancel()
+            await asyncio.wait({self._writing})
         if episode is not None:
             self._steps = len(episode.steps)
             await episode.close()
@@ -318,18 +359,35 @@ class SessionEpisode:
         """Return the answer to the operation that ended it."""
         if not self._ending.verdict.scored:
             return self._refusal()
-        return replace(reply, score=self._score())
+        return replace(reply, score=self._score(), verdict=self._told_verdict())
 
     def _refusal(self) -> Failure:
         """Return the answer to an operation on an episode that is over."""
         verdict = self._ending.verdict
         if verdict.scored:
             told = "the episode is over; begin another one"
-            return Failure(FailureCode.EPISODE_OVER, told, self.id, self._score())
+            found = (self._score(), self._told_verdict())
+            return Failure(FailureCode.EPISODE_OVER, told, self.id, *found)
         # The message of a broken check may reveal what it looks for.
         told = "" if verdict.status == "error:verifier" else f": {self._ending.reason}"
-        return Failure(FailureCode.UNSCORED, f"{verdict.status}{told}", self.id)
+        return Failure(
+            FailureCode.UNSCORED,
+            f"{verdict.status}{told}",
+            self.id,
+            verdict=self._told_verdict(),
+            status=verdict.status,
+        )
+
+    def _told_verdict(self) -> Verdict | None:
+        return self._ending.verdict if self._config.tell_verdicts else None
 
     def _score(self) -> Score | None:
         verdict = self._ending.verdict
         return Score(verdict.score, verdict.outcome) if self._config.tell else None
+
+
+def _unrecorded(error: Exception) -> Ending:
+    """Return the ending of an episode that a failure kept from being recorded."""
+    if isinstance(error, RecordError):
+        return Ending(Verdict("error:record", False, 0.0), str(error))
+    return failed(error)

@@ -32,7 +32,7 @@ try:
     from mcp.server.lowlevel import Server
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from agentgym.services.mcp import picture_of, tool_of
 except ImportError as error:
@@ -51,6 +51,9 @@ _PROGRESS_S: Final = 5.0
 """Seconds between two notifications of a call's progress."""
 
 _SESSION: Final = "mcp-session-id"
+_ENDED: Final = 200
+"""Status of the answer to a DELETE that ended a session."""
+
 _LEFT: Final = "the client left without submit or give_up"
 _HOW_IT_ENDS: Final = "You end the task with the tool submit, or with give_up."
 
@@ -120,8 +123,16 @@ class McpAdapter:
         )
 
         async def watched(scope: Scope, receive: Receive, send: Send) -> None:
-            await app(scope, receive, send)
-            if scope["type"] == "http" and scope["method"] == "DELETE":
+            status = 0
+
+            async def noted(message: Message) -> None:
+                nonlocal status
+                status = message.get("status", status)
+                await send(message)
+
+            await app(scope, receive, noted)
+            # After a refused DELETE the session goes on, and so does its episode.
+            if scope["type"] == "http" and scope["method"] == "DELETE" and status == _ENDED:
                 await self._leave(
                     Request(scope).headers.get(_SESSION, ""),
                     "the client ended its session without submit or give_up",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+from collections.abc import Iterator
 from typing import Final, Self
 
 from agentgym.errors import AgentError
+from agentgym.session.accounts import Account
 from agentgym.session.answers import Failure, FailureCode
 from agentgym.session.config import SessionConfig
 from agentgym.session.plans import EpisodePlans
@@ -40,13 +43,27 @@ class SessionServer:
         """Number of live episodes of all sessions."""
         return sum(session.live for session in self._sessions.values())
 
-    def open(self, protocol: str, name: str = "") -> Session | Failure:
+    @property
+    def open_sessions(self) -> int:
+        """Number of sessions that are not over."""
+        return sum(not session.over for session in self._sessions.values())
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it ends, and begins no more sessions."""
+        return self._stopped
+
+    def open(
+        self, protocol: str, name: str = "", account: Account | None = None
+    ) -> Session | Failure:
         """Begin a session.
 
         Args:
             protocol: Protocol of the caller, such as ``"mcp"``.
             name: Name that the caller gives itself; its episodes are recorded as
                 ``protocol:name``.
+            account: The account that it belongs to, whose quota bounds it; None if the protocol
+                has no accounts.
         """
         if self._stopped:
             return Failure(FailureCode.SESSION_OVER, "the server was stopped")
@@ -57,20 +74,31 @@ class SessionServer:
         if count >= bound:
             told = f"{count} sessions are open; expected fewer than {bound}: come back later"
             return Failure(FailureCode.TOO_MANY, told)
-        if told := self._no_room():
+        if told := self._no_session_for(account) or self._no_room(account):
             return Failure(FailureCode.TOO_MANY, told)
         caller = f"{protocol}:{_printable(name)}"
-        session = Session(self.config, caller, self._plans, self._no_room)
+        may_begin = functools.partial(self._no_room, account)
+        session = Session(self.config, caller, self._plans, may_begin, account)
         self._sessions[session.token] = session
         return session
 
-    def find(self, token: object) -> Session | Failure:
-        """Return the session of a caller that comes back."""
+    def find(self, token: object, account: Account | None = None) -> Session | Failure:
+        """Return the session of a caller that comes back.
+
+        Args:
+            token: Token of the session.
+            account: The caller's account; another one's session is not found.
+        """
         session = self._sessions.get(token) if isinstance(token, str) else None
-        if session is None:
+        if session is None or session.account is not account:
             told = "no session has this token; it is wrong, or the session was over long ago"
             return Failure(FailureCode.UNKNOWN_SESSION, told)
         return session
+
+    def forget(self, session: Session) -> None:
+        """Drop a session that is over, with the answers it keeps; it cannot be found any more."""
+        if session.over:
+            self._sessions.pop(session.token, None)
 
     async def end_all(self, why: Exception) -> None:
         """End every session; see `Session.end`."""
@@ -91,14 +119,31 @@ class SessionServer:
     async def __aexit__(self, *failure: object) -> None:
         await self.stop()
 
-    def _no_room(self) -> str:
+    def _no_room(self, account: Account | None) -> str:
+        """Return why an account can begin no episode, empty if it can."""
+        hint = "end one, or come back later"
         bound, live = self.config.max_live, self.live
-        if live < bound:
+        if live >= bound:
+            return f"{live} episodes are being played; expected fewer than {bound}: {hint}"
+        if account is None or (own := account.quota.episodes) is None:
             return ""
-        return (
-            f"{live} episodes are being played; expected fewer than {bound}: end one, or come "
-            "back later"
-        )
+        live = sum(session.live for session in self._of(account))
+        if live < own:
+            return ""
+        told = f"account {account.name!r} plays {live} episodes"
+        return f"{told}; expected fewer than its quota of {own}: {hint}"
+
+    def _no_session_for(self, account: Account | None) -> str:
+        if account is None or (bound := account.quota.sessions) is None:
+            return ""
+        count = sum(not session.over for session in self._of(account))
+        if count < bound:
+            return ""
+        told = f"account {account.name!r} has {count} sessions"
+        return f"{told}; expected fewer than its quota of {bound}: end one, or come back later"
+
+    def _of(self, account: Account) -> Iterator[Session]:
+        return (each for each in self._sessions.values() if each.account is account)
 
 
 def _printable(name: str) -> str:

@@ -17,12 +17,13 @@ from agentgym.env.environment import Environment
 from agentgym.env.labels import Labels, read_labels
 from agentgym.errors import ActionError, AgentError, ConfigError, PolicyError
 from agentgym.record import codec
-from agentgym.records import Observation
+from agentgym.records import Json, Observation
 from agentgym.rollout.policy import OutOfTimeError
+from agentgym.session.accounts import Account
 from agentgym.session.answers import Answer, Failure, FailureCode, Reply, SessionState
 from agentgym.session.calls import Calls
 from agentgym.session.config import SessionConfig
-from agentgym.session.decisions import read_decision
+from agentgym.session.decisions import read_decision, read_received
 from agentgym.session.episode import SessionEpisode
 from agentgym.session.plans import EpisodePlans
 
@@ -50,8 +51,10 @@ class Session:
         caller: Name under which the episodes are recorded.
         plans: Adds episodes to the run.
         may_begin: Returns why no further episode can begin, or an empty text.
+        account: The account that it belongs to; None if its protocol has no accounts.
 
     Attributes:
+        account: As given.
         token: Text by which the caller comes back; it cannot be guessed.
         over: Reason why it is over, empty while it lasts.
     """
@@ -62,8 +65,9 @@ class Session:
         caller: str,
         plans: EpisodePlans,
         may_begin: Callable[[], str],
+        account: Account | None = None,
     ) -> None:
-        self.token, self.over = secrets.token_urlsafe(32), ""
+        self.token, self.over, self.account = secrets.token_urlsafe(32), "", account
         self._config, self._caller = config, caller
         self._plans, self._may_begin = plans, may_begin
         self._episodes: dict[str, SessionEpisode] = {}
@@ -138,6 +142,14 @@ class Session:
             return Failure(FailureCode.INVALID, str(error))
         text = f"step {codec.decision_to_text(decision)}"
         return await self._on(episode, call, text, lambda played: played.step(decision))
+
+    async def step_received(self, episode: str, action: Json, *, call: int) -> Answer:
+        """Execute an action that was read from a JSON message; see `step`."""
+        try:
+            decision, text = read_received(action)
+        except ActionError as error:
+            return Failure(FailureCode.INVALID, str(error))
+        return await self._on(episode, call, f"step {text}", lambda played: played.step(decision))
 
     async def fork(self, episode: str, *, call: int | None = None) -> Answer:
         """Begin an episode in the state of another; the reply has its id. Both go on."""

@@ -12,6 +12,7 @@ import math
 import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, cast
 
@@ -22,6 +23,7 @@ from rstr import Rstr
 
 from agentgym.errors import ActionError, SurfaceError, close_matches
 from agentgym.records import Action, Json, ToolSpec
+from agentgym.surfaces.plain_schemas import PlainSchema, plain_schema
 
 MAX_BYTES: Final = 2**20
 
@@ -42,7 +44,10 @@ def check_call(action: Action, tools: Sequence[ToolSpec]) -> None:
     if tool is None:
         raise ActionError(_unknown("tool", action.tool, [tool.name for tool in tools]))
     arguments = _plain(tool.name, action.arguments)
-    violation = best_match(_validator(tool).iter_errors(arguments))
+    schema = _compiled(tool)
+    if schema.plain is not None and schema.plain.allows(arguments):
+        return
+    violation = best_match(schema.validator.iter_errors(arguments))
     if violation is not None:
         raise ActionError(f"tool {tool.name!r}: {_explain(violation)}")
 
@@ -80,12 +85,19 @@ def sample_call(tools: Sequence[ToolSpec], rng: np.random.Generator) -> Action:
 # --- checking ------------------------------------------------------------------------------
 
 _CACHED: Final = 512
-_validators: dict[int, tuple[ToolSpec, Draft202012Validator]] = {}
+_schemas: dict[int, _Schema] = {}
 
 
-def _validator(tool: ToolSpec) -> Draft202012Validator:
+@dataclass(frozen=True, slots=True)
+class _Schema:
+    tool: ToolSpec
+    validator: Draft202012Validator
+    plain: PlainSchema | None
+
+
+def _compiled(tool: ToolSpec) -> _Schema:
     """Compile a tool's schema once. The entry holds the tool, so its id is not reused."""
-    entry = _validators.get(id(tool))
+    entry = _schemas.get(id(tool))
     if entry is None:
         try:
             Draft202012Validator.check_schema(tool.parameters)
@@ -93,10 +105,12 @@ def _validator(tool: ToolSpec) -> Draft202012Validator:
             raise SurfaceError(
                 f"tool {tool.name!r}: its parameters are not a JSON Schema: {error.message}"
             ) from error
-        if len(_validators) >= _CACHED:
-            _validators.clear()
-        entry = _validators[id(tool)] = (tool, Draft202012Validator(tool.parameters))
-    return entry[1]
+        if len(_schemas) >= _CACHED:
+            _schemas.clear()
+        schema = tool.parameters
+        entry = _Schema(tool, Draft202012Validator(schema), plain_schema(schema))
+        _schemas[id(tool)] = entry
+    return entry
 
 
 def _plain(tool: str, arguments: Mapping[str, Json]) -> Any:
@@ -113,7 +127,7 @@ def _plain(tool: str, arguments: Mapping[str, Json]) -> Any:
 def _encode(arguments: Mapping[str, Json]) -> tuple[str, str | None]:
     """Return the arguments as JSON text and, if they cannot be encoded, the reason."""
     try:
-        text = json.dumps(arguments, ensure_ascii=False, allow_nan=False, default=_as_dict)
+        text = _ENCODER.encode(arguments)
         size = len(text.encode())
     except (TypeError, ValueError) as error:
         return "", _bad_value("arguments", arguments) or str(error)
@@ -127,6 +141,9 @@ def _as_dict(value: object) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_dict)
 
 
 def _bad_value(where: str, value: object) -> str | None:

@@ -52,12 +52,15 @@ _STDERR_BYTES: Final = 2_000
 _ALL_TOGETHER: Final = """
 "$@"
 echo "[ended with status $?]" >&2
-kill -0 $PPID 2>/dev/null || rm -rf -- "$0"
+caller=
+{ read -r caller < /proc/$PPID/stat; } 2>/dev/null
+case $caller in "" | *") Z "* | *") X "*) rm -rf -- "$0" ;; esac
 kill -KILL 0
 """
 """Run as the leader of a process group: everything in the group ends with the server.
 
-The command removes the server's folder only if this process was killed and cannot do so.
+The command removes the server's folder only if this process was killed and cannot do so. A killed
+process stays as a zombie (state Z) until its parent has asked how it ended.
 """
 
 

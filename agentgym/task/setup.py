@@ -52,11 +52,13 @@ class Prepared:
         snapshot: The files after the setup.
         gold: Values that the setup left for the checks, by name; they are never in a sandbox.
         digest: Digest of both, in hexadecimal; empty if nothing was set up.
+        key: The key under which the cache has them; empty if nothing was set up.
     """
 
     snapshot: Snapshot
     gold: Mapping[str, bytes]
     digest: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ def _look_up(instance: Instance, provider: str, recipe: Recipe) -> tuple[str, _K
 
 async def _found(provider: SandboxProvider, key: str, kept: _Kept | None) -> Prepared | None:
     snapshot = await provider.find(key) if kept is not None else None
-    return None if kept is None or snapshot is None else Prepared(snapshot, *kept)
+    return None if kept is None or snapshot is None else Prepared(snapshot, *kept, key)
 
 
 def _read_kept(folder: Path) -> _Kept | None:
@@ -193,7 +195,7 @@ async def _build(
     digest = digest_of(files, left.gold)
     cached = CachedSetup(key, provider.name, instance.task.id, instance.params, digest)
     await to_thread(_cache, staged, gold, cached)
-    return Prepared(await provider.keep(key, left.snapshot), left.gold, digest)
+    return Prepared(await provider.keep(key, left.snapshot), left.gold, digest, key)
 
 
 def _cache(staged: Path, gold: Path, cached: CachedSetup) -> None:

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from agentgym.train.advantages import Tree, dr_grpo, fork_relative, gigpo, grpo, hgpo, mc_grpo, rloo
+from agentgym.train.advantages import (
+    Tree,
+    dr_grpo,
+    fork_relative,
+    gigpo,
+    grpo,
+    hgpo,
+    mc_grpo,
+    process_grpo,
+    returns,
+    rloo,
+)
 from agentgym.train.config import Advantage
 from agentgym.train.rollouts import Group, Trajectory
 
@@ -95,12 +106,14 @@ def _advantages(
     lengths = [trajectory.length for _, trajectory in played]
     trajectories = torch.arange(len(played)).repeat_interleave(torch.tensor(lengths))
     states = [state for _, trajectory in played for state in trajectory.states]
-    # The reward comes at the end, so the return is the same from every step.
-    returns = rewards[trajectories]
+    step_rewards = _step_rewards(played, rewards)
+    from_here_on = returns(step_rewards, trajectories)
     if advantage is Advantage.GIGPO:
-        steps = gigpo(rewards, returns, trajectories, groups, states)
+        steps = gigpo(rewards, from_here_on, trajectories, groups, states)
     elif advantage is Advantage.HGPO:
-        steps = hgpo(returns, groups[trajectories], trajectories, states)
+        steps = hgpo(from_here_on, groups[trajectories], trajectories, states)
+    elif advantage is Advantage.PROCESS_GRPO:
+        steps = process_grpo(step_rewards, trajectories, groups[trajectories])
     else:
         if advantage is Advantage.MC_GRPO:
             values, counted = mc_grpo(rewards, groups)
@@ -109,6 +122,17 @@ def _advantages(
             values = whole[advantage](rewards, groups)
         steps = values[trajectories]
     return [part.tolist() for part in torch.split(steps, lengths)], counted.tolist()
+
+
+def _step_rewards(played: Sequence[tuple[int, Trajectory]], rewards: Tensor) -> Tensor:
+    """Return the reward of each completion: ``float[N]``, the episode's own with the last."""
+    found = list[float]()
+    for (_, trajectory), reward in zip(played, rewards.tolist(), strict=True):
+        own = list(trajectory.step_rewards or (0.0,) * trajectory.length)
+        if own:
+            own[-1] += reward
+        found += own
+    return rewards.new_tensor(found)
 
 
 def _tree_advantages(groups: Sequence[Group], rewards: Sequence[float]) -> list[list[float]]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field, model_validator
 
 from agentgym.errors import ConfigError
 from agentgym.manifest import Manifest, load_toml
-from agentgym.records import Action, Json
 from agentgym.train.curriculum import Difficulty
 from agentgym.train.engine import Surplus
 from agentgym.train.losses import Level, Weighting
+from agentgym.train.policies import HuggingFacePolicy, PolicyConfig, Positive
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
 from agentgym.train.trees import TreeConfig
 
-Positive = Annotated[int, Field(ge=1)]
 SCHEMA: Final = "agentgym.train/1"
 
 
@@ -29,7 +29,11 @@ class Advantage(StrEnum):
     MC_GRPO = "mc_grpo"
     GIGPO = "gigpo"
     HGPO = "hgpo"
+    PROCESS_GRPO = "process_grpo"
     TREE = "tree"
+
+
+_BY_STEP: Final = (Advantage.GIGPO, Advantage.HGPO, Advantage.PROCESS_GRPO)
 
 
 class Correction(StrEnum):
@@ -38,38 +42,6 @@ class Correction(StrEnum):
     NONE = "none"
     TRUNCATED = "truncated"
     MASKED = "masked"
-
-
-class CallConfig(Manifest):
-    """A tool call that a word stands for."""
-
-    tool: str
-    arguments: dict[str, Json] = {}
-
-
-class PolicyConfig(Manifest):
-    """The model, and the words that it reads and samples."""
-
-    kind: Literal["tiny"] = "tiny"
-    width: Positive = 64
-    layers: Positive = 2
-    heads: Positive = 4
-    context: Positive = 128
-    batch_invariant: bool = False
-    """Sample each dialogue by itself, so that runs repeat to the last bit; slower."""
-    actions: dict[str, str | CallConfig] = Field(min_length=1)
-    """Words that are sampled: each is a shell command or a tool call."""
-    words: tuple[str, ...] = ()
-    """Further words that are read; any other word is read as an unknown one."""
-
-    def calls(self) -> dict[str, Action]:
-        """Return the call of each action."""
-        return {
-            word: Action("bash", {"command": call})
-            if isinstance(call, str)
-            else Action(call.tool, call.arguments)
-            for word, call in self.actions.items()
-        }
 
 
 class RolloutConfig(Manifest):
@@ -104,8 +76,6 @@ class RolloutConfig(Manifest):
     def _surplus_fits(self) -> RolloutConfig:
         if self.surplus is Surplus.CONTINUE and not self.staleness:
             raise ValueError('surplus: "continue" needs a staleness of at least 1')
-        if self.record and self.tree is not None:
-            raise ValueError("record: episodes that branch are not recorded yet")
         if self.largest_group is not None and self.largest_group < self.group_size:
             raise ValueError("largest_group: expected at least group_size")
         return self
@@ -115,8 +85,16 @@ class AlgorithmConfig(Manifest):
     """The rule by which the weights change."""
 
     advantage: Advantage = Advantage.GRPO
+    step_rewards: dict[str, float] = {}
+    """Weight of the values of each step grader, for advantages that compare steps."""
     learning_rate: float = Field(default=3e-3, gt=0)
+    final_learning_rate: float = Field(default=1.0, gt=0, le=1)
+    """Share of the learning rate that is left at the last iteration; it decays linearly."""
+    weight_decay: float = Field(default=0.0, ge=0)
     epochs: Positive = 2
+    largest_kl: float | None = Field(default=None, gt=0)
+    """Divergence from the policy that sampled (nats a token) after which a batch gets no further
+    epoch."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
     clip_high: float = Field(default=0.3, ge=0)
     dual_clip: float | None = Field(default=None, gt=1)
@@ -133,6 +111,15 @@ class AlgorithmConfig(Manifest):
     """Packed rows that are computed at once."""
     shuffle_rewards: bool = False
     """Shuffle the rewards of all episodes of an iteration: a control that must learn nothing."""
+
+    @model_validator(mode="after")
+    def _steps_count(self) -> AlgorithmConfig:
+        if self.step_rewards and self.advantage not in _BY_STEP:
+            names = ", ".join(_BY_STEP)
+            raise ValueError(f"step_rewards: expected one of the advantages {names}")
+        if self.step_rewards and self.shuffle_rewards:
+            raise ValueError("shuffle_rewards: the rewards of steps would still tell")
+        return self
 
 
 class EvaluationConfig(Manifest):
@@ -154,6 +141,8 @@ class TrainConfig(Manifest):
     iterations: Positive = 60
     seed: int = Field(default=0, ge=0)
     policy: PolicyConfig
+    supervised: SupervisedConfig | None = None
+    preference: PreferenceConfig | None = None
     rollouts: RolloutConfig = RolloutConfig()
     algorithm: AlgorithmConfig = AlgorithmConfig()
     evaluation: EvaluationConfig
@@ -162,8 +151,20 @@ class TrainConfig(Manifest):
     def _tasks_agree(self) -> TrainConfig:
         if len(set(self.tasks)) < len(self.tasks):
             raise ValueError("tasks: a task is named twice")
+        if self.rollouts.tree is not None and self.algorithm.step_rewards:
+            raise ValueError("algorithm.step_rewards: trees have none yet")
         if unknown := set(self.evaluation.tasks) - set(self.tasks):
             raise ValueError(f"evaluation.tasks: {min(unknown)} is not among the tasks")
+        return self
+
+    @model_validator(mode="after")
+    def _a_dialogue_fits(self) -> TrainConfig:
+        context, row = self.policy.context, self.algorithm.row_tokens
+        if isinstance(self.policy, HuggingFacePolicy) and context > row:
+            raise ValueError(
+                f"algorithm.row_tokens: expected at least the context of the policy, {context}, "
+                f"got {row}"
+            )
         return self
 
     @property
@@ -173,7 +174,7 @@ class TrainConfig(Manifest):
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a configuration; a task such as ``./copy`` is a folder beside the file.
+    """Read a configuration; a task, model or data set such as ``./copy`` is beside the file.
 
     Raises:
         ConfigError: The file is missing or wrong; the message names its line.
@@ -181,8 +182,15 @@ def load_config(path: Path) -> TrainConfig:
     config = load_toml(path, TrainConfig, ConfigError)
     beside = path.resolve().parent
 
-    def placed(tasks: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(str(beside / task) if task.startswith("./") else task for task in tasks)
+    def placed(name: str) -> str:
+        return str(beside / name) if name.startswith("./") else name
 
-    evaluation = config.evaluation.model_copy(update={"tasks": placed(config.evaluation.tasks)})
-    return config.model_copy(update={"tasks": placed(config.tasks), "evaluation": evaluation})
+    tasks, evaluated = (tuple(map(placed, t)) for t in (config.tasks, config.evaluation.tasks))
+    evaluation = config.evaluation.model_copy(update={"tasks": evaluated})
+    changes: dict[str, object] = {"tasks": tasks, "evaluation": evaluation}
+    if isinstance(policy := config.policy, HuggingFacePolicy):
+        changes["policy"] = policy.model_copy(update={"path": placed(policy.path)})
+    for name in ("supervised", "preference"):
+        if (stage := getattr(config, name)) is not None:
+            changes[name] = stage.model_copy(update={"data": placed(stage.data)})
+    return config.model_copy(update=changes)

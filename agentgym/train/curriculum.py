@@ -1,8 +1,10 @@
 """Chooses the task, the seed and the size of each group by what the policy can learn there.
 
 The success rate of an instance (a task with one seed) is known by a Beta posterior whose counts
-fade with every batch, as the policy changes. Thompson sampling (Thompson 1933) draws a rate from
-each posterior, so that instances that were tried seldom are tried, too.
+fade with every batch, as the policy changes. Its prior has the mean rate of the task (empirical
+Bayes), so that an instance which was never tried counts as hard as the others of its task. Thompson
+sampling (Thompson 1933) draws a rate from each posterior, so that instances that were tried seldom
+are tried, too.
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ class Curriculum:
         self._difficulty, self._sizes, self._band = difficulty, sizes, band
         self._fade, self._unlikely, self._seed = fade, unlikely, seed
         self._counts: dict[tuple[str, int], tuple[float, float]] = {}
+        self._priors: dict[str, tuple[float, float]] = {}
 
     def choose(self, number: int) -> Assignment:
         """Return the group with a number."""
@@ -90,12 +93,14 @@ class Curriculum:
         for group in groups:
             instance = (group.assignment.task, group.assignment.seed)
             won, lost = self._counts.get(instance, (0.0, 0.0))
-            passes = sum(each.reward >= 1 for each in group.trajectories)
+            # Part of the credit counts as part of a pass: it is something to learn from.
+            passes = sum(min(max(each.reward, 0.0), 1.0) for each in group.trajectories)
             failures = len(group.trajectories) - passes
             self._counts[instance] = (won + passes, lost + failures)
+        self._priors = self._mean_rates()
 
     def success_rate(self, task: str, seed: int) -> float:
-        """Return the mean of an instance's posterior, 0..1; 0.5 for one never tried."""
+        """Return the mean of an instance's posterior, 0..1; 0.5 before the task was tried."""
         won, lost = self._posterior((task, seed))
         return won / (won + lost)
 
@@ -106,10 +111,23 @@ class Curriculum:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from `state_dict`."""
         self._counts = {(task, seed): (won, lost) for task, seed, won, lost in state["counts"]}
+        self._priors = self._mean_rates()
+
+    def _mean_rates(self) -> dict[str, tuple[float, float]]:
+        """Return a Beta prior for each task, as strong as two episodes."""
+        totals: dict[str, tuple[float, float]] = {}
+        for (task, _), (won, lost) in self._counts.items():
+            before = totals.get(task, (1.0, 1.0))
+            totals[task] = (before[0] + won, before[1] + lost)
+        return {
+            task: (2 * won / (won + lost), 2 * lost / (won + lost))
+            for task, (won, lost) in totals.items()
+        }
 
     def _posterior(self, instance: tuple[str, int]) -> tuple[float, float]:
+        prior = self._priors.get(instance[0], (1.0, 1.0))
         won, lost = self._counts.get(instance, (0.0, 0.0))
-        return 1 + won, 1 + lost
+        return prior[0] + won, prior[1] + lost
 
     def _value(self, rate: float) -> float:
         if self._difficulty is Difficulty.THOMPSON:

@@ -14,8 +14,10 @@ from agentgym.protocols.training import CausalModel
 from agentgym.train.batches import TokenBatch, build_batch
 from agentgym.train.config import AlgorithmConfig, Correction
 from agentgym.train.control import effective_sample_size
+from agentgym.train.logits import token_statistics
 from agentgym.train.losses import Estimator, clipped, divergence, masked, token_weights, truncated
-from agentgym.train.packing import pack
+from agentgym.train.optimizer import Optimizer
+from agentgym.train.packing import Packed, pack
 from agentgym.train.rollouts import Group
 
 
@@ -37,6 +39,19 @@ class _Known:
     reference: Tensor | None
 
 
+@dataclass(frozen=True)
+class _MicroBatch:
+    """Sequences of a batch that are computed at once.
+
+    Attributes:
+        tokens: ``int64[M]``, the indices of their tokens in the batch.
+        packed: The sequences in rows.
+    """
+
+    tokens: Tensor
+    packed: Packed
+
+
 class Learner:
     """A policy's weights and the optimiser that changes them.
 
@@ -44,14 +59,21 @@ class Learner:
         model: The policy; a `torch.nn.Module`.
         config: How to change it.
         temperature: The temperature at which its tokens are sampled, above 0.
+        updates: Number of updates over which the learning rate decays.
     """
 
-    def __init__(self, model: CausalModel, config: AlgorithmConfig, *, temperature: float) -> None:
+    def __init__(
+        self, model: CausalModel, config: AlgorithmConfig, *, temperature: float, updates: int
+    ) -> None:
         assert isinstance(model, nn.Module)
         self._model, self._config, self._temperature = model, config, temperature
         self._reference = copy.deepcopy(model).eval() if config.kl else None
-        self._optimizer = torch.optim.AdamW(
-            model.parameters(), lr=config.learning_rate, weight_decay=0.0
+        self._optimizer = Optimizer(
+            model.parameters(),
+            config.learning_rate,
+            weight_decay=config.weight_decay,
+            final=config.final_learning_rate,
+            updates=updates,
         )
 
     def update(self, groups: Sequence[Group], rewards: Sequence[float]) -> dict[str, float]:
@@ -67,15 +89,20 @@ class Learner:
             the last epoch; ``ess``, the effective sample size of the correction as a share.
         """
         batch = build_batch(groups, rewards, self._config.advantage)
-        known = self._known(batch)
+        parts = list(self._micro_batches(batch))
+        known = self._known(batch, parts)
         figures: dict[str, float] = {}
+        bound = self._config.largest_kl
         for _ in range(self._config.epochs):
-            figures = self._epoch(batch, known)
+            figures = self._epoch(batch, parts, known)
+            if bound is not None and figures["kl"] > bound:
+                break
+        self._optimizer.decay()
         moved = (known.proximal - batch.behaviour)[batch.mask]
         return {**figures, "ess": effective_sample_size(moved) / max(len(moved), 1)}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the optimiser's state, and the reference policy if there is one."""
+        """Return the state of optimiser and learning rate, and the reference policy if any."""
         reference = None if self._reference is None else self._reference.state_dict()
         return {"optimizer": self._optimizer.state_dict(), "reference": reference}
 
@@ -86,13 +113,15 @@ class Learner:
             self._reference.load_state_dict(state["reference"])
 
     @torch.no_grad()
-    def _known(self, batch: TokenBatch) -> _Known:
+    def _known(self, batch: TokenBatch, parts: Sequence[_MicroBatch]) -> _Known:
         config = self._config
         weights = token_weights(batch.mask, batch.trajectories, config.weighting)
-        reference = None if self._reference is None else self._logprobs(batch, self._reference)
+        reference = None
+        if self._reference is not None:
+            reference = self._logprobs(batch, parts, self._reference)
         proximal, correction = batch.behaviour, torch.ones_like(batch.behaviour)
         if config.correction is not Correction.NONE:
-            found = self._logprobs(batch, self._model)
+            found = self._logprobs(batch, parts, self._model)
             proximal = torch.where(batch.mask, found, batch.behaviour)
             told, level = (proximal, batch.behaviour, batch.owners), config.correction_level
             if config.correction is Correction.TRUNCATED:
@@ -101,29 +130,28 @@ class Learner:
                 correction = masked(*told, level=level)
         return _Known(weights, proximal, correction, reference)
 
-    def _logprobs(self, batch: TokenBatch, model: Any) -> Tensor:
+    def _logprobs(self, batch: TokenBatch, parts: Sequence[_MicroBatch], model: Any) -> Tensor:
         """Return ``float32[N]``: the log-probability of each token."""
         found = torch.zeros_like(batch.behaviour)
-        for chosen in self._micro_batches(batch):
-            found[batch.tokens_of(chosen)] = self._forward(batch, chosen, model)[0]
+        for part in parts:
+            found[part.tokens] = self._forward(part.packed, model)[0]
         return found
 
-    def _epoch(self, batch: TokenBatch, known: _Known) -> dict[str, float]:
-        self._optimizer.zero_grad()
+    def _epoch(
+        self, batch: TokenBatch, parts: Sequence[_MicroBatch], known: _Known
+    ) -> dict[str, float]:
         totals = dict.fromkeys(("loss", "entropy", "clipped", "kl"), 0.0)
-        for chosen in self._micro_batches(batch):
-            loss, figures = self._part(batch, chosen, known)
-            torch.autograd.backward(loss)
+        for part in parts:
+            loss, figures = self._part(batch, part, known)
+            self._optimizer.backward(loss)
             for name, value in figures.items():
                 totals[name] += value
-        parameters = list(self._model.parameters())
-        norm = nn.utils.clip_grad_norm_(parameters, self._config.gradient_norm)
-        self._optimizer.step()
-        return {**totals, "gradient_norm": float(norm)}
+        return {**totals, "gradient_norm": self._optimizer.step(self._config.gradient_norm)}
 
-    def _micro_batches(self, batch: TokenBatch) -> Iterator[list[int]]:
+    def _micro_batches(self, batch: TokenBatch) -> Iterator[_MicroBatch]:
         """Yield the sequences that are computed at once: whole packed rows."""
-        packed = pack(batch.sequences, self._config.row_tokens)
+        length = self._config.row_tokens
+        packed = pack(batch.sequences, length)
         starts = [0]
         for ids in batch.sequences[:-1]:
             starts.append(starts[-1] + len(ids))
@@ -132,14 +160,16 @@ class Learner:
             rows.setdefault(int(packed.rows[start]), []).append(index)
         ordered = [rows[row] for row in sorted(rows)]
         for first in range(0, len(ordered), self._config.rows):
-            yield [index for row in ordered[first : first + self._config.rows] for index in row]
+            chosen = [n for row in ordered[first : first + self._config.rows] for n in row]
+            sequences = [batch.sequences[index] for index in chosen]
+            yield _MicroBatch(batch.tokens_of(chosen), pack(sequences, length))
 
     def _part(
-        self, batch: TokenBatch, chosen: Sequence[int], known: _Known
+        self, batch: TokenBatch, part: _MicroBatch, known: _Known
     ) -> tuple[Tensor, dict[str, float]]:
         """Return the loss of some sequences, and its figures weighted as the loss is."""
-        config, tokens = self._config, batch.tokens_of(chosen)
-        own, entropy = self._forward(batch, chosen, self._model)
+        config, tokens = self._config, part.tokens
+        own, entropy = self._forward(part.packed, self._model)
         mask, weights = batch.mask[tokens], known.weights[tokens]
         own = torch.where(mask, own, known.proximal[tokens])
         surrogate = clipped(
@@ -161,15 +191,11 @@ class Learner:
             "kl": float((weights * moved).sum()),
         }
 
-    def _forward(
-        self, batch: TokenBatch, chosen: Sequence[int], model: Any
-    ) -> tuple[Tensor, Tensor]:
+    def _forward(self, packed: Packed, model: Any) -> tuple[Tensor, Tensor]:
         """Return the log-probability of each token of some sequences, and the entropy there."""
-        packed = pack([batch.sequences[index] for index in chosen], self._config.row_tokens)
         logits = packed.unpacked(model(packed.ids, packed.positions, packed.segments))
-        logprobs = (logits / self._temperature).log_softmax(-1)
         # The logits after a token are those of the next one; the first of a sequence has none.
-        ids = packed.unpacked(packed.ids)
-        own = logprobs[:-1].gather(-1, ids[1:, None])[:, 0]
-        entropy = -(logprobs.exp() * logprobs).sum(-1)
-        return torch.cat([own.new_zeros(1), own]), torch.cat([own.new_zeros(1), entropy[:-1]])
+        ids = packed.unpacked(packed.ids)[1:].to(logits.device)
+        found = token_statistics(logits[:-1], ids, self._temperature)
+        own, entropy = (torch.cat([each.new_zeros(1), each]).cpu() for each in found)
+        return own, entropy

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from agentgym.errors import AgentError, PolicyError
-from agentgym.protocols.training import DialogueTemplate
+from agentgym.protocols.training import DialogueTemplate, SampledTokens, TokenSampler
 from agentgym.records import (
     Briefing,
     Decision,
@@ -19,7 +19,7 @@ from agentgym.records import (
     TokenUsage,
     ToolSpec,
 )
-from agentgym.train.sampling.sampler import Completion, Dialogue, Sampler
+from agentgym.train.sampling.sampler import Dialogue
 
 
 class TokenPolicy:
@@ -38,7 +38,7 @@ class TokenPolicy:
 
     def __init__(
         self,
-        sampler: Sampler,
+        sampler: TokenSampler,
         template: DialogueTemplate,
         *,
         limit: int,
@@ -118,7 +118,7 @@ class TokenPolicy:
         told = f"{self._seed} {self._briefing.task} {self._briefing.seed} {step}"
         return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8])
 
-    def _generation(self, before: Sequence[int], done: Completion) -> Generation:
+    def _generation(self, before: Sequence[int], done: SampledTokens) -> Generation:
         tokens = TokenTrace(
             np.array(before, np.int32),
             np.array(done.ids, np.int32),

@@ -44,6 +44,10 @@ class TrainingProgress:
     ) -> None:
         self._live.stop()
 
+    def note(self, text: str) -> None:
+        """Print a sentence about the run."""
+        self._console.print(text, markup=False, soft_wrap=True)
+
     def playing(self, what: str, done: int, planned: int) -> None:
         """Show how many episodes of an iteration or an evaluation are done."""
         self._live.update(self._line, description=what, completed=done, total=planned)

@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentgym.env.environment import Environment
-from agentgym.errors import SandboxError, SurfaceError, TaskError
+from agentgym.env.outcome import Ending, failed
+from agentgym.env.recording import record_end
+from agentgym.errors import AgentGymError, RecordError, UnsupportedError
 from agentgym.record.episode_rows import EpisodePlan
 from agentgym.record.store import RunStore
 from agentgym.records import Generation, Step
 from agentgym.rollout.run import EpisodeResult, run_episode
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.samples import EpisodeTokens, episode_tokens
+from agentgym.train.step_rewards import StepRewards
 from agentgym.train.trees import EpisodeTree, TreeConfig, play_tree
 
 POLICY: Final = "policy"
@@ -55,6 +58,8 @@ class Trajectory:
             equal digests are equal states.
         nodes: For each completion the node of its tree; empty if the group has no forks.
         leaf: The node in which it ends, -1 if the group has no forks.
+        step_rewards: For each completion the reward of its step, the score not included; empty if
+            steps have no rewards.
         length: Number of completions.
     """
 
@@ -63,6 +68,7 @@ class Trajectory:
     states: tuple[str, ...]
     nodes: tuple[int, ...] = ()
     leaf: int = -1
+    step_rewards: tuple[float, ...] = ()
 
     @property
     def length(self) -> int:
@@ -89,8 +95,8 @@ class Group:
 
     @property
     def teaches(self) -> bool:
-        """Whether two of its rewards differ."""
-        return len({trajectory.reward for trajectory in self.trajectories}) > 1
+        """Whether two of its rewards differ, those of steps included."""
+        return len({(each.reward, each.step_rewards) for each in self.trajectories}) > 1
 
     @property
     def oldest(self) -> int:
@@ -108,6 +114,7 @@ class Rollouts:
         jobs: Largest number of live episodes, or of live trees.
         tree: How episodes branch, None if they do not.
         store: Records the episodes, each in the group of its assignment.
+        step_rewards: Gives rewards to single steps; None: they have none.
 
     Attributes:
         episodes: How many have ended.
@@ -122,9 +129,10 @@ class Rollouts:
         jobs: int,
         tree: TreeConfig | None = None,
         store: RunStore | None = None,
+        step_rewards: StepRewards | None = None,
     ) -> None:
         self._environments, self._make_policy, self._tree = environments, make_policy, tree
-        self._store = store
+        self._store, self._step_rewards = store, step_rewards
         self._slots = asyncio.Semaphore(jobs)
         self.episodes, self.busy_s = 0, 0.0
 
@@ -161,7 +169,14 @@ class Rollouts:
             self.episodes += 1
         if not result.verdict.scored:
             return f"{result.verdict.status}: {result.error}"
-        return _trajectory(steps, result)
+        if self._step_rewards is None:
+            return _trajectory(steps, result)
+        instance = self._environments[assignment.task].task.instance(assignment.seed)
+        try:
+            values = await self._step_rewards.rewards(instance, steps, result.verdict)
+        except AgentGymError as error:
+            return f"step rewards: {error}"
+        return _trajectory(steps, result, values=values)
 
     async def _planned(self, assignment: Assignment, attempt: int) -> int | None:
         """Add an attempt to the record, if there is one, and return its id."""
@@ -171,40 +186,79 @@ class Rollouts:
         plan = EpisodePlan(assignment.task, assignment.seed, attempt, POLICY, group)
         return await store.threads.finish(store.add, plan)
 
+    async def _end(
+        self,
+        store: RunStore,
+        episode_id: int,
+        environment: Environment,
+        ending: Ending,
+        began_s: float,
+    ) -> None:
+        """Record the end of a tree's root that broke; its forks have their own ends."""
+        row = await store.threads.finish(store.episode, episode_id)
+        if row.state != "done":
+            name, spent_s = environment.provider.name, time.monotonic() - began_s
+            await store.threads.finish(record_end, store, row, name, ending, spent_s)
+
     async def _grow(self, assignment: Assignment, attempt: int) -> EpisodeTree | str:
         """Return the tree, or why it has none."""
         assert self._tree is not None
         async with self._slots:
             began_s, played, reason = time.monotonic(), None, ""
+            environment = self._environments[assignment.task]
+            episode_id = await self._planned(assignment, attempt)
+            record = None if self._store is None else (self._store, episode_id or 0)
             try:
                 played = await play_tree(
-                    self._environments[assignment.task],
+                    environment,
                     lambda name: self._make_policy(assignment, f"{attempt} {name}"),
                     assignment.seed,
                     self._tree,
+                    record=record,
                 )
-            except* (SandboxError, SurfaceError, TaskError) as errors:
-                reason = f"{type(errors.exceptions[0]).__name__}: {errors.exceptions[0]}"
+            except UnsupportedError:
+                raise
+            except Exception as error:  # It is missing data, as an episode of its own is.
+                first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+                if isinstance(first, RecordError):
+                    raise first from error
+                reason = f"{type(first).__name__}: {first}"
+                if record is not None:
+                    await self._end(*record, environment, failed(first), began_s)
             self.busy_s += time.monotonic() - began_s
         return reason if played is None else played
 
 
 def _trajectory(
-    steps: Sequence[Step], result: EpisodeResult, nodes: Sequence[int] = ()
+    steps: Sequence[Step],
+    result: EpisodeResult,
+    nodes: Sequence[int] = (),
+    values: Sequence[float] = (),
 ) -> Trajectory:
-    """Return an episode as a trainer sees it, given the node of each step and of its end."""
-    completions, at = list[Generation](), list[int]()
+    """Return an episode as a trainer sees it.
+
+    Args:
+        steps: Its steps.
+        result: How it ended.
+        nodes: The node of each step and of its end, if it is a path of a tree.
+        values: The reward of each step, if steps have rewards.
+    """
+    completions, at, rewards = list[Generation](), list[int](), list[float]()
     for number, step in enumerate(steps):
         generations = step.decision.generations or ()
         completions += generations
         at += [nodes[number]] * len(generations) if nodes else []
+        if values and generations:
+            # The last completion made the call; those before it were refused.
+            rewards += [0.0] * (len(generations) - 1) + [values[number]]
     refused = result.refused or ()
     completions += refused
     at += [nodes[-1]] * len(refused) if nodes else []
+    rewards += [0.0] * len(refused) if values else []
     tokens = episode_tokens(enumerate(completions))
     states = _states(steps, len(completions))
     leaf = nodes[-1] if nodes else -1
-    return Trajectory(result.verdict.score, tokens, states, tuple(at), leaf)
+    return Trajectory(result.verdict.score, tokens, states, tuple(at), leaf, tuple(rewards))
 
 
 def _joined(assignment: Assignment, trees: Sequence[EpisodeTree | str]) -> Group:

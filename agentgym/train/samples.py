@@ -7,8 +7,11 @@ earlier turn) a new sequence begins, and the break is counted: nothing is encode
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from agentgym.errors import RecordError
 from agentgym.records import Generation
@@ -52,13 +55,24 @@ class EpisodeTokens:
     breaks: int
     oldest: int | None
 
+    def completions(self) -> Iterator[list[int]]:
+        """Yield the tokens of each completion that the loss counts."""
+        for sequence in self.sequences:
+            numbered = zip(sequence.completions, sequence.ids, strict=True)
+            for number, tokens in itertools.groupby(numbered, key=lambda pair: pair[0]):
+                if number >= 0:
+                    yield [token for _, token in tokens]
 
-def episode_tokens(generations: Iterable[tuple[int, Generation]]) -> EpisodeTokens:
+
+def episode_tokens(
+    generations: Iterable[tuple[int, Generation]], *, unknown_logprobs: bool = False
+) -> EpisodeTokens:
     """Build the sequences of an episode.
 
     Args:
         generations: Each with its number, in the order they were sampled; rejected ones as well,
             because the policy sampled them.
+        unknown_logprobs: Whether log-probabilities may be unknown; they become NaN.
 
     Raises:
         RecordError: A generation lacks its tokens or log-probabilities.
@@ -67,7 +81,10 @@ def episode_tokens(generations: Iterable[tuple[int, Generation]]) -> EpisodeToke
     versions = []
     for number, generation in generations:
         tokens = generation.tokens
-        if tokens.prompt_ids is None or tokens.completion_ids is None or tokens.logprobs is None:
+        logprobs = tokens.logprobs
+        if logprobs is None and unknown_logprobs and tokens.completion_ids is not None:
+            logprobs = np.full(len(tokens.completion_ids), np.nan, np.float32)
+        if tokens.prompt_ids is None or tokens.completion_ids is None or logprobs is None:
             raise RecordError(
                 f"completion {number} has no token ids and log-probabilities to train on; "
                 "record with a policy that gives them"
@@ -82,7 +99,7 @@ def episode_tokens(generations: Iterable[tuple[int, Generation]]) -> EpisodeToke
         sequence.mask += mask
         sequence.logprobs += [
             logprob if counts else 0.0
-            for logprob, counts in zip(tokens.logprobs.tolist(), mask, strict=True)
+            for logprob, counts in zip(logprobs.tolist(), mask, strict=True)
         ]
         sequence.completions += [number if counts else -1 for counts in mask]
         if (generation.policy_version or "").isdecimal():

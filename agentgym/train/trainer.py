@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import torch
+from torch import nn
 
 from agentgym import plugins
 from agentgym.env.environment import Environment
@@ -23,13 +23,14 @@ from agentgym.errors import ConfigError, RecordError
 from agentgym.train.curriculum import Curriculum
 from agentgym.train.engine import RolloutEngine
 from agentgym.train.learner import Learner
-from agentgym.train.models.tiny import TinyShape, TinyTransformer
+from agentgym.train.loading import load_policy
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.progress import TrainingProgress
 from agentgym.train.rollouts import Assignment, Group, Rollouts
 from agentgym.train.sampling.sampler import Sampler
-from agentgym.train.templates.words import WordTemplate
-from agentgym.train.training_run import Metrics, TrainingRun
+from agentgym.train.step_rewards import StepRewards
+from agentgym.train.training_run import SAVED_POLICY, Metrics, TrainingRun
+from agentgym.train.warm_start import WarmStart, open_warm_start
 
 _EVALUATION = -1
 """Number of the groups that measure: they draw other tokens than those that are learnt from."""
@@ -50,28 +51,33 @@ class Trainer:
     ) -> None:
         self._config = config = run.config
         self._run, self._progress, self._environments = run, progress, environments
-        self._template = WordTemplate(config.policy.calls(), config.policy.words)
-        torch.manual_seed(config.seed)
-        policy = config.policy
-        size = (len(self._template.vocabulary), policy.width, policy.layers, policy.heads)
-        self._model = TinyTransformer(TinyShape(*size, policy.context))
+        self._loaded = load_policy(config.policy, seed=config.seed)
+        for note in self._loaded.notes:
+            progress.note(note)
+        self._template, self._model = self._loaded.template, self._loaded.module
         # Where rollouts go on while the policy learns, they sample from a copy of it.
-        self._sampled = copy.deepcopy(self._model) if config.rollouts.staleness else self._model
-        temperature = config.rollouts.temperature
-        self._learner = Learner(self._model, config.algorithm, temperature=temperature)
+        copied = copy.deepcopy(self._loaded.model) if config.rollouts.staleness else None
+        sampled = copied or self._loaded.model
+        assert isinstance(sampled, nn.Module)
+        self._sampled = sampled
+        self._learner = self._make_learner()
         self._sampler = Sampler(
-            self._sampled,
+            sampled,
             rows=config.rollouts.jobs,
             batch_invariant=config.policy.batch_invariant,
         )
         rollouts = config.rollouts
         tasks = [environment.task.id for environment in environments.values()]
         self._store = run.open_record(tasks) if rollouts.record else None
+        weights = config.algorithm.step_rewards
         self._rollouts = Rollouts(
             *(environments, self._policy),
             jobs=rollouts.jobs,
             tree=rollouts.tree,
             store=self._store,
+            step_rewards=StepRewards(weights)
+            if (weights := config.algorithm.step_rewards)
+            else None,
         )
         self._engine = self._make_engine()
         self.iteration = 0
@@ -97,13 +103,16 @@ class Trainer:
     async def train(self) -> list[Metrics]:
         """Train until the configured number of iterations; returns the figures of each.
 
-        Iteration 0 measures the policy before it has learnt.
+        Iteration 0 measures the policy before it has learnt, and holds the figures of learning
+        from data sets.
 
         Raises:
             RecordError: No episode of a batch has a score, or the run cannot be written.
         """
         if not self._run.history:
-            self._note({"iteration": 0, **await self._evaluate()})
+            warm_start = self._open_warm_start()
+            untrained = await self._evaluate()
+            self._note({"iteration": 0, **untrained, **await self._warm(warm_start)})
         while self.iteration < self._config.iterations:
             self._note(await self._iterate())
         return self._run.history
@@ -136,6 +145,7 @@ class Trainer:
         )
         played_s = time.monotonic()
         metrics: Metrics = {"iteration": number, **_figures(batch.played)}
+        metrics["drift"] = await asyncio.to_thread(self._drift, batch.played)
         metrics["groups"] = len(batch.groups)
         if batch.groups:
             oldest = min(group.oldest for group in batch.groups)
@@ -147,6 +157,7 @@ class Trainer:
         last = number == self._config.iterations
         if last or number % self._config.evaluation.every == 0:
             metrics |= await self._evaluate()
+            await asyncio.to_thread(self._loaded.save, self._run.folder / SAVED_POLICY)
         spent_s = learnt_s - began_s
         live_s = self._rollouts.busy_s - busy_s
         metrics |= {
@@ -169,6 +180,39 @@ class Trainer:
             self._sampled.load_state_dict(self._model.state_dict())
         return figures
 
+    def _open_warm_start(self) -> WarmStart | None:
+        """Read the data sets that the policy learns from first, without held-out instances."""
+        instances = {
+            id: environment.task.instance
+            for task, environment in self._environments.items()
+            if task in self._config.evaluated
+            for id in (task, environment.task.id)
+        }
+        seeds = self._config.evaluation.seeds
+        held_out = {id: [make(seed).params for seed in seeds] for id, make in instances.items()}
+
+        def is_held_out(task: str, seed: int) -> bool:
+            return task in instances and instances[task](seed).params in held_out[task]
+
+        return open_warm_start(self._config, self._template.vocabulary, is_held_out)
+
+    async def _warm(self, warm_start: WarmStart | None) -> Metrics:
+        """Learn from the data sets, and measure the policy again."""
+        if warm_start is None:
+            return {}
+        async with self._sampler.updating():
+            figures = await asyncio.to_thread(warm_start.learn, self._loaded.model)
+            self._sampled.load_state_dict(self._model.state_dict())
+        self._learner = self._make_learner()
+        measured = await self._evaluate()
+        return {**figures, "warm_pass_rate": measured["evaluation_pass_rate"]}
+
+    def _make_learner(self) -> Learner:
+        config = self._config
+        temperature, updates = config.rollouts.temperature, config.iterations
+        told = (self._loaded.model, config.algorithm)
+        return Learner(*told, temperature=temperature, updates=updates)
+
     async def _evaluate(self) -> Metrics:
         """Play the seeds that are not trained on, as the policy samples."""
         evaluation = self._config.evaluation
@@ -184,12 +228,18 @@ class Trainer:
         kept = ("reward", "pass_rate", "missing")
         return {f"evaluation_{name}": figures[name] for name in kept}
 
+    def _drift(self, groups: Sequence[Group]) -> float | None:
+        """Return the share of completions whose text, encoded anew, has other tokens."""
+        played = [each.tokens for group in groups for each in group.trajectories]
+        completions = [ids for tokens in played for ids in tokens.completions()]
+        return _mean([float(self._template.drifts(ids)) for ids in completions])
+
     def _policy(self, assignment: Assignment, attempt: str) -> TokenPolicy:
         told = f"{self._config.seed} {assignment.number} {attempt}"
         return TokenPolicy(
             self._sampler,
             self._template,
-            limit=1,
+            limit=self._loaded.completion_tokens,
             temperature=self._config.rollouts.temperature,
             seed=int.from_bytes(hashlib.sha256(told.encode()).digest()[:8]),
         )
@@ -244,7 +294,7 @@ async def open_trainer(run: TrainingRun, progress: TrainingProgress) -> AsyncIte
         AgentGymError: A task or the sandbox provider is unknown or broken.
     """
     async with AsyncExitStack() as closing:
-        provider = plugins.load("agentgym.sandboxes", run.config.sandbox)()
+        provider = plugins.make_provider(run.config.sandbox)
         closing.push_async_callback(provider.close)
         environments = {
             task: await closing.enter_async_context(Environment(load_built(task), provider))

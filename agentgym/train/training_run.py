@@ -25,6 +25,8 @@ Metrics = dict[str, float | int | None]
 _CONFIG: Final = "config.json"
 _METRICS: Final = "metrics.jsonl"
 _CHECKPOINT: Final = "checkpoint.pt"
+SAVED_POLICY: Final = "policy"
+"""Folder in which a model of transformers is saved as other programs read it."""
 
 
 class TrainingRun:
@@ -95,16 +97,27 @@ class TrainingRun:
         Raises:
             RecordError: It cannot be read.
         """
-        path = self.folder / _CHECKPOINT
         state: dict[str, Any] | None = None
-        if path.exists():
-            try:
-                state = torch.load(path, weights_only=True)
-                self.history = list(state["history"])
-            except Exception as error:
-                raise RecordError(f"{path}: no checkpoint of a training run: {error}") from error
+        if (self.folder / _CHECKPOINT).exists():
+            state = self.read_checkpoint(self.folder)
+            self.history = list(state["history"])
         lines = "".join(json.dumps(metrics) + "\n" for metrics in self.history)
         (self.folder / _METRICS).write_text(lines)
+        return state
+
+    @staticmethod
+    def read_checkpoint(folder: Path) -> dict[str, Any]:
+        """Return the checkpoint of a run.
+
+        Raises:
+            RecordError: It cannot be read.
+        """
+        path = folder / _CHECKPOINT
+        try:
+            state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+            list(state["history"])
+        except Exception as error:
+            raise RecordError(f"{path}: no checkpoint of a training run: {error}") from error
         return state
 
     def open_record(self, tasks: Sequence[str]) -> RunStore:

@@ -21,9 +21,11 @@ from pydantic import Field
 
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
-from agentgym.errors import PolicyError
+from agentgym.env.recording import EpisodeRecording
+from agentgym.errors import PolicyError, SandboxError, SurfaceError, UnsupportedError
 from agentgym.manifest import Manifest
 from agentgym.protocols import Agent
+from agentgym.record.store import RunStore
 from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step, ToolSpec
 from agentgym.rollout.policy import releasing
 from agentgym.rollout.reexecution import Reexecution
@@ -77,7 +79,8 @@ class EpisodeTree:
 
     Attributes:
         nodes: Each after its parent.
-        forks: Sandboxes that were forked.
+        forks: Sandboxes that were forked. A branch whose fork failed is left out; it is no failure
+            of the policy, and the others go on.
         alike: Sampled calls that were not followed, because a sibling makes the same.
     """
 
@@ -103,6 +106,8 @@ async def play_tree(
     make_policy: Callable[[str], Agent],
     seed: int,
     config: TreeConfig,
+    *,
+    record: tuple[RunStore, int] | None = None,
 ) -> EpisodeTree:
     """Play a tree.
 
@@ -112,12 +117,14 @@ async def play_tree(
             forks on its way).
         seed: Seed of the episodes.
         config: Where to branch, and how often.
+        record: A run and the id of a planned episode in it, which becomes the root; the forks
+            become episodes of the run, too. None: nothing is recorded.
 
     Raises:
         UnsupportedError: An episode of this environment cannot be forked.
         AgentGymError: The root episode cannot be started.
     """
-    return await _Player(environment, make_policy, seed, config).play()
+    return await _Player(environment, make_policy, seed, config).play(record)
 
 
 class _Player:
@@ -134,27 +141,40 @@ class _Player:
         self.forks = self.alike = 0
         self._branches = asyncio.TaskGroup()
         self._episodes: list[Episode] = []
+        self._unsupported: UnsupportedError | None = None
 
-    async def play(self) -> EpisodeTree:
+    async def play(self, record: tuple[RunStore, int] | None) -> EpisodeTree:
         episode = await self._environment.start(self._seed)
         self._episodes.append(episode)
         try:
+            if record is not None:
+                await EpisodeRecording.begin(*record, episode)
             async with self._branches:
                 self.begin(_Branch(self, episode, 0, "0", self.config.leaves), episode.first)
         finally:
             # Forks whose branch did not begin are open still.
             for each in self._episodes:
                 await each.close()
+        if self._unsupported is not None:
+            raise self._unsupported
         return EpisodeTree(tuple(self.nodes), self.forks, self.alike)
 
     def begin(self, branch: _Branch, observation: Observation) -> None:
         """Let a branch go on by itself."""
         self._branches.create_task(branch.play(observation))
 
-    async def fork(self, episode: Episode) -> Episode:
+    async def fork(self, episode: Episode) -> Episode | None:
+        """Return a fork; None if it cannot be made now, which is nothing that the policy did."""
+        try:
+            made = await episode.fork()
+        except UnsupportedError as error:
+            self._unsupported = error
+            return None
+        except (SandboxError, SurfaceError):
+            return None
         self.forks += 1
-        self._episodes.append(await episode.fork())
-        return self._episodes[-1]
+        self._episodes.append(made)
+        return made
 
     def child(self, parent: int) -> int:
         """Add a node, and return its index."""
@@ -191,7 +211,7 @@ class _Branch:
         self._briefed = False
         self._briefing: Briefing | None = None
         self._forks = 0
-        self._bookmarks: list[tuple[Episode, Observation]] = []
+        self._bookmarks: list[tuple[Episode | None, Observation]] = []
 
     async def play(self, observation: Observation) -> None:
         """Act until the episode is over."""
@@ -202,7 +222,8 @@ class _Branch:
         if result.verdict.scored and not result.verdict.outcome and self._leaves > 1:
             await self._restart()
         for episode, _ in self._bookmarks:
-            await episode.close()
+            if episode is not None:
+                await episode.close()
 
     async def start(self, briefing: Briefing) -> None:
         self._briefing = briefing
@@ -252,9 +273,12 @@ class _Branch:
                 if action in known:
                     player.alike += 1
                     await siblings.pop().close()
+                    continue
+                known += [action] if action else []
+                if (forked := await player.fork(self._episode)) is None:
+                    await siblings.pop().close()
                 else:
-                    known += [action] if action else []
-                    branch._episode = await player.fork(self._episode)
+                    branch._episode = forked
         except BaseException:
             for branch in siblings:
                 await branch.close()
@@ -298,15 +322,18 @@ class _Branch:
         at = min(next(failing, len(node.steps) - 1), len(self._bookmarks) - 1)
         if at < 0:
             return
+        episode, observation = self._bookmarks[at]
+        if episode is None:
+            return
         ended = player.child(self._node)
         player.nodes[ended].steps, node.steps = node.steps[at:], node.steps[:at]
         player.nodes[ended].result, node.result = node.result, None
         count = min(config.width, self._leaves) - 1
         share, more = divmod(self._leaves - 1, count)
-        episode, observation = self._bookmarks[at]
         for number in range(count):
+            if (forked := await player.fork(episode)) is None:
+                continue
             child, leaves = player.child(self._node), share + (number < more)
-            forked = await player.fork(episode)
             branch = _Branch(
                 *(player, forked, child, f"{self._name}.{number + 1}", leaves),
                 remark=config.reflection,

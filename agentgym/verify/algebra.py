@@ -42,7 +42,8 @@ def evaluate(
        chain, and is penalised once: the numbers are those of the rubric without these
        checkpoints.
     3. *Sequence.* In a ``sequence``, every child after the first that failed (or is in error)
-       fails as "not reached". Children that are not applicable are skipped.
+       fails as "not reached". Children that are not applicable are skipped, and so are groups
+       in which nothing applies.
     4. *Leaf.* A leaf has the result of its check. Its credit is the check's score; without a
        score it is 1 for a pass and 0 for a fail.
     5. *Milestone.* A leaf of ``every_step`` has the result that was latched while the agent
@@ -183,6 +184,9 @@ class _Judge:
             if self.result(other).status is not CheckStatus.PASS and not self._absent(other):
                 why = f"requires {other!r}, which did not pass"
                 return CheckResult(CheckStatus.NOT_APPLICABLE, why)
+        parts = [self.result(child.id) for child in checkpoint.children]
+        if parts and all(part.status is CheckStatus.NOT_APPLICABLE for part in parts):
+            return _NOTHING
         for other in place.earlier:
             stopper = self.result(other)
             if stopper.status in (CheckStatus.FAIL, CheckStatus.ERROR):
@@ -191,7 +195,7 @@ class _Judge:
                 )
         if checkpoint.kind is Kind.LEAF:
             return self._leaf(place)
-        return _combine(checkpoint.kind, [self.result(child.id) for child in checkpoint.children])
+        return _combine(checkpoint.kind, parts)
 
     def _ruled_out(self, place: PlacedCheckpoint) -> CheckResult | None:
         """Return the result of a checkpoint that its conditions exclude or break; else None."""

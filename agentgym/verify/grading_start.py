@@ -58,7 +58,9 @@ class GradingStart:
 
     async def verifier(self) -> Verifier:
         """Return the verifier as soon as the checks are bound; called once."""
-        verifier = await asyncio.wrap_future(self._begun)
+        # It was begun when the episode ended, and sealing the sandbox took longer.
+        done = self._begun.done()
+        verifier = self._begun.result() if done else await asyncio.wrap_future(self._begun)
         if not self._is_ahead:
             verifier = await in_thread(lambda: self._bound(verifier))
         self._let_others_ahead()

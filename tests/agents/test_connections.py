@@ -1,11 +1,12 @@
 """Many agents of one endpoint share its HTTP client, which the last of them closes."""
 
 import asyncio
+import ssl
 
 import numpy as np
 from chat_server import ChatServer, call, says
 
-from agentgym.chat import picture
+from agentgym.chat import connections, picture
 from agentgym.chat.connections import give_back, lend
 from agentgym.chat.endpoint import Address, Endpoint
 from agentgym.chat.picture import RecentPictures
@@ -34,6 +35,26 @@ def test_each_event_loop_has_clients_of_its_own():
         return client
 
     assert asyncio.run(lent()) is not asyncio.run(lent())
+
+
+def test_clients_of_all_loops_share_the_certificates_which_take_long_to_read(monkeypatch):
+    async def lent():
+        lend(URL, "key")
+        await give_back(URL, "key")
+
+    asyncio.run(lent())
+    read, real = [], ssl.SSLContext.load_verify_locations
+
+    def load(self, *where, **named):
+        read.append(where)
+        return real(self, *where, **named)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
+    asyncio.run(lent())
+    assert not read
+    connections._trusted.cache_clear()
+    asyncio.run(lent())
+    assert read
 
 
 async def test_an_endpoint_answers_after_another_one_of_its_address_is_closed():

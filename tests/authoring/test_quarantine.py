@@ -13,9 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from agentgym.authoring import quarantine as module
+from agentgym.authoring import quarantine_limits as limits
 from agentgym.authoring.quarantine import Quarantine
+from agentgym.authoring.scaffold import new_task
 from agentgym.cli.app import app
+from agentgym.records import Limits
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
+from agentgym.sandbox.control_group import ControlGroup
 
 PROBLEMS = BubblewrapProvider().problems()
 pytestmark = [
@@ -109,14 +113,78 @@ def test_what_comes_out_cannot_steer_the_terminal(tmp_path, monkeypatch):
     assert "\x1b" not in done.output and r"\x1b]0;title" in done.output
 
 
+EATER = """
+import ctypes, os, sys, time
+held = []
+if sys.argv[1] == "processes":
+    try:
+        for _ in range(400):
+            if os.fork() == 0:
+                time.sleep(60)
+            print("one")
+    except BlockingIOError:
+        print("no more")
+    os.kill(-1, 9)
+if sys.argv[1] == "memory":
+    for _ in range(20):
+        held.append(b"x" * (50 << 20))
+    print("had it")
+if sys.argv[1] == "disk":
+    open(sys.argv[2], "wb").write(b"x" * (8 << 20))
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("what", ["processes", "memory", "disk"])
+def test_python_of_a_task_exhausts_nothing_of_this_machine(tmp_path, monkeypatch, what):
+    monkeypatch.setattr(module, "_ENTRY", EATER)
+    monkeypatch.setattr(limits, "_PIDS", 100)
+    monkeypatch.setattr(limits, "_MEMORY_SHARE", (200 << 20) / _memory())
+    if what == "disk":
+        monkeypatch.setattr(limits, "_RESERVE_BYTES", 2**60)
+        monkeypatch.setattr(limits, "_RESERVE_SHARE", 1.0)
+    if what == "memory":
+        probe = ControlGroup.create(f"{os.getpid()}-a-probe", Limits())
+        if probe is None:
+            pytest.skip("no control groups here")
+        probe.remove()
+    heard = []
+    with Quarantine([tmp_path]) as quarantine:
+        code = quarantine.run([what, quarantine.report_path], lambda *line: heard.append(line))
+    said = [text for text, _ in heard]
+    if what == "processes":
+        assert "no more" in said and said.count("one") < 100
+    else:
+        assert code != 0 and "had it" not in said
+    if what == "disk":
+        assert said == ["it was ended, because the disk of this machine is almost full"]
+
+
+def test_a_judge_that_cannot_be_reached_is_refused(tmp_path):
+    folder = tmp_path / "suite" / "task"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text('id = "suite/task-v1"')
+    words = ["task", "check", "--untrusted", str(folder), "--judge", "openai:m"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code != 0
+    assert "has no network" in str(done.exception) + done.output
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 @pytest.mark.slow
-def test_a_sound_task_is_found_sound_from_inside(tmp_path):
-    source = Path(__file__).resolve().parents[2] / "tasks/terminal/git-repair"
-    folder = tmp_path / "terminal" / "git-repair"
-    shutil.copytree(source, folder)
+@pytest.mark.parametrize("name", ["example", pytest.param("git-repair", marks=pytest.mark.full)])
+def test_a_sound_task_is_found_sound_from_inside(name, tmp_path):
+    if name == "example":
+        folder = new_task("terminal/example", env="terminal", template=True, root=tmp_path)
+    else:
+        folder = tmp_path / "terminal" / name
+        shutil.copytree(Path(__file__).resolve().parents[2] / "tasks/terminal" / name, folder)
     report = tmp_path / "report.json"
     words = ["task", "check", "--untrusted", str(folder), "--seeds", "1", "--json", str(report)]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert json.loads(report.read_text())["sound"] is True
-    assert os.listdir(folder.parent) == ["git-repair"] and sys.executable
+    assert os.listdir(folder.parent) == [name] and sys.executable

@@ -12,6 +12,7 @@ from foreign_folder import MANIFEST, harbor, reward
 
 from agentgym.authoring.check import check_task
 from agentgym.authoring.probes import PROBES, cheating
+from agentgym.authoring.redteam import load_cheats
 from agentgym.authoring.stage import open_stage
 from agentgym.eval.requirements import build_images_of
 from agentgym.task.load import load_folder
@@ -82,6 +83,14 @@ def test_a_check_says_which_foreign_task_is_unsound(cli: Cli, tmp_path):
 
 def test_tests_that_wait_at_a_pipe_do_not_keep_a_check_waiting(tmp_path, monkeypatch):
     monkeypatch.setattr(cheating, "_TESTS_S", 1.0)
+    teams = []
+
+    def only_pipes(initial):
+        found = load_cheats(initial)
+        teams.extend(team for team in found if any("pipe" in cheat.name for cheat in team))
+        return teams
+
+    monkeypatch.setattr(cheating, "load_cheats", only_pipes)
     named = "Write hello into /app/hello.txt.\n"
     manifest = MANIFEST.replace("timeout_sec = 60.0", "timeout_sec = 900.0")
     files = {"tests/test.sh": reward(EXACT), "instruction.md": named, "task.toml": manifest}
@@ -99,7 +108,8 @@ def test_tests_that_wait_at_a_pipe_do_not_keep_a_check_waiting(tmp_path, monkeyp
 
     began_s = time.monotonic()
     report = asyncio.run(checked())
-    assert report.sound and report.episodes > 5, report
+    assert teams, "no cheat leaves a pipe"
+    assert report.sound and report.episodes > len(teams), report
     assert time.monotonic() - began_s < 400, "the tests had the whole of their 900 s"
 
 

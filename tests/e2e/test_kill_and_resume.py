@@ -141,7 +141,7 @@ def run(tmp_path, catalogue):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_killed_at_random_moments_it_loses_at_most_the_step_in_flight(run, seed):
     rng = random.Random(seed)
     in_flight = []

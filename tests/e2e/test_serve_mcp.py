@@ -53,7 +53,7 @@ def only_episode(out):
 
 async def test_a_client_plays_an_episode_and_the_run_grows(folder, tmp_path, cli):
     out = tmp_path / "run"
-    async with Client(stdio_client(served(folder, out, "--tell"))) as client:
+    async with Client(stdio_client(served(folder, out, "--tell", "score"))) as client:
         assert client.instructions.startswith("Write hello into /root/word.")
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert names == ["bash", "read_file", "write_file", "edit_file", "submit", "give_up"]
@@ -131,7 +131,7 @@ def vanish_in_a_call(client, url):
 
 def test_our_own_environment_around_our_own_server(folder, tmp_path):
     out = tmp_path / "run"
-    parameters = served(folder, out, "--tell")
+    parameters = served(folder, out, "--tell", "score")
     variables = [f"{name}={value}" for name, value in parameters.env.items()]
     command = shlex.join(["env", *variables, parameters.command, *parameters.args])
     env = agentgym.make(mcp=command)

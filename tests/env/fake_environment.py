@@ -66,6 +66,7 @@ class FakeEpisode:
         self.first = Observation(f"Submit {params['word']}.", data={"cwd": "/root", "step": 0})
         self.steps = []
         self.closed = 0
+        self.over, self.waited_s = False, 0.0
 
     async def step(self, decision):
         try:
@@ -96,6 +97,10 @@ class FakeEpisode:
         if action.tool == "fill":
             return Observation(arguments["character"] * arguments["times"], data=data)
         return Observation("submitted", data=data)
+
+    async def finish(self):
+        self.over = True
+        return Verdict("scored", False, 0.25)
 
     async def close(self):
         self.closed += 1

@@ -25,7 +25,11 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(params=KINDS)
+# A process that is spawned shares even less than one of a fork server.
+SELDOM = {"async-forkserver": pytest.mark.full}
+
+
+@pytest.fixture(params=[pytest.param(kind, marks=SELDOM.get(kind, ())) for kind in KINDS])
 def envs(request):
     made = KINDS[request.param]([make_fake] * 3)
     yield made

@@ -1,11 +1,20 @@
 """The first observation holds the views of the surfaces below the instruction."""
 
+import gc
+import pickle
+import shutil
+import weakref
+from contextlib import closing
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from agentgym.env.environment import Environment
 from agentgym.env.gym import GymEnv
-from agentgym.errors import SurfaceError
+from agentgym.env.recording import EpisodeRecording
+from agentgym.errors import RecordError, SurfaceError
+from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Observation, ObservationLimits, ToolSpec
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.task.adhoc import lay_down
@@ -116,3 +125,42 @@ def test_the_gymnasium_space_follows_the_limits_of_the_kind(environment):
         assert observation in env.observation_space
         assert observation["image"].shape == (1_200, 1_600, 3)
         assert np.zeros((1_201, 1_600, 3), np.uint8) not in env.observation_space["image"]
+
+
+async def test_older_pictures_of_a_recorded_episode_are_on_disk_only(
+    environment, tmp_path, monkeypatch
+):
+    shown = []
+
+    async def call(self, action):
+        picture = np.full((8, 8, 3), len(shown), np.uint8)
+        shown.append(weakref.ref(picture))
+        return Observation("looked", picture, {"n": 1})
+
+    monkeypatch.setattr(Screen, "call", call)
+    plan = EpisodePlan(environment.task.id, 0, 0, "noop")
+    async with environment:
+        with closing(RunStore.create(tmp_path / "run", {}, [plan])) as store:
+            episode = await environment.start(0)
+            EpisodeRecording(store, 1, episode, has_player=False)
+            for _ in range(6):
+                await episode.step(Action("look"))
+            gc.collect()
+            assert [picture() is None for picture in shown] == [True] * 2 + [False] * 4
+            child = await episode.fork()
+            await episode.close()
+            await child.close()
+    for steps in (episode.steps, child.steps):
+        assert [step.observation.image.tolist() for step in steps] == [
+            np.full((8, 8, 3), n).tolist() for n in range(6)
+        ]
+    old = episode.steps[0].observation
+    sent = pickle.loads(pickle.dumps(old))
+    changed = replace(old, text="seen")
+    shutil.rmtree(tmp_path / "run" / "blobs")
+    with pytest.raises(RecordError, match="cannot be read"):
+        _ = old.image
+    for kept in (sent, changed):
+        assert kept.image.tolist() == np.zeros((8, 8, 3)).tolist()
+        assert (kept.data, kept.effect) == (old.data, old.effect)
+    assert (sent.text, changed.text) == ("looked", "seen")

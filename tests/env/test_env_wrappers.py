@@ -76,6 +76,7 @@ def test_wrapped_environments_pass_the_checker_and_can_be_made_again():
     again.close()
 
 
+@pytest.mark.full  # tests/e2e trains on a real sandbox in every test run
 def test_ppo_learns_the_call_that_wins(tmp_path, monkeypatch):
     # The trainer logs to the temporary folder, and leaves it there.
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -7,11 +7,10 @@ from contextlib import closing
 
 import pytest
 from gymnasium.vector import SyncVectorEnv
-from shop_task import write_shop
 
 import agentgym
 import agentgym.vector
-from agentgym.env import gym_recording, registration
+from agentgym.env import gym_recording
 from agentgym.env.portal import portal
 from agentgym.errors import ConfigError, RecordError, SandboxDiedError, TaskError, VerifierError
 from agentgym.eval.plan import resume_run
@@ -28,15 +27,7 @@ TASK = "demo/refund-v1"
 SUBMIT = {"tool": "submit", "arguments": {}}
 
 
-@pytest.fixture(autouse=True)
-def shop(tmp_path, monkeypatch):
-    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
-    monkeypatch.delenv("AGENTGYM_USER", raising=False)
-    monkeypatch.delenv("AGENTGYM_JUDGE", raising=False)
-    write_shop(tmp_path)
-    registration.shared_provider.cache_clear()
-    yield
-    registration.shared_provider.cache_clear()
+pytestmark = pytest.mark.usefixtures("shop_catalogue")
 
 
 @pytest.fixture

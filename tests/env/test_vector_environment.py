@@ -254,17 +254,44 @@ def test_a_lane_that_hangs_ends_alone(made, monkeypatch):
     envs = made(environment, timeout_s=0.6, autoreset_mode="Disabled")
     _, infos = envs.reset(seed=0)
     assert infos["status"].tolist() == [None, None, "error:sandbox"]
-    observations, _, _, truncated, infos = envs.step([say("a"), say("break"), say("b")])
+    observations, rewards, _, truncated, infos = envs.step([say("a"), say("break"), say("b")])
     assert truncated.tolist() == [False, True, True]
-    assert infos["status"].tolist() == [None, "error:sandbox", "error:sandbox"]
-    assert "did not end within 0.6 s" in infos["error"][1]
+    # The agent decides how long a call takes, so its episode is judged.
+    assert infos["status"].tolist() == [None, "scored", "error:sandbox"]
+    assert rewards.tolist() == [0.0, 0.25, 0.0]
+    assert "a step did not end within 0.6 s" in observations["text"][1]
     assert observations["text"][0] == "a"
-    # The start that came too late is not left open either.
-    asyncio.run(asyncio.wait_for(until_closed(environment.begun[1:]), 20))
+    # The start that came too late is not left open.
+    assert len(environment.begun) == 3
+    asyncio.run(asyncio.wait_for(until_closed(environment.begun[2:]), 20))
+
+
+@pytest.mark.parametrize("slow", ["judgement", "user", "sandbox"])
+def test_a_lane_that_hangs_without_the_agent_is_unscored(made, monkeypatch, slow):
+    class Slow(BreakingEpisode):
+        async def step(self, decision):
+            try:
+                return await super().step(decision)
+            finally:
+                self.waited_s += float(slow == "user")
+                self.over = slow == "judgement"
+
+        async def finish(self):
+            await asyncio.sleep(3600)
+
+    monkeypatch.setattr(lanes, "GRACE_S", 0.2)
+    monkeypatch.setattr(lanes, "JUDGING_S", 0.2)
+    environment = BreakingEnvironment(4, {"break": "hang"})
+    environment.episode_type = Slow
+    envs = made(environment, timeout_s=0.3, autoreset_mode="Disabled")
+    envs.reset(seed=0)
+    _, rewards, _, truncated, infos = envs.step([say("a"), say("break"), say("b")])
+    assert truncated.tolist() == [False, True, False] and rewards[1] == 0.0
+    assert infos["status"][1] == "error:sandbox" and not infos["scored"][1]
 
 
 async def until_closed(episodes):
-    while [episode.closed for episode in episodes] != [1, 1]:
+    while any(episode.closed != 1 for episode in episodes):
         await asyncio.sleep(0.01)
 
 

@@ -140,6 +140,17 @@ async def test_what_breaks_the_tests_and_not_those_of_an_untouched_sandbox_is_a_
     assert (await play(folder, [])).score == 0.5
 
 
+async def test_failing_where_only_passing_leaves_a_reward_is_a_fail(play, tmp_path):
+    said = "set -e; grep -q hello /app/hello.txt; echo 1 > /logs/verifier/reward.txt"
+    folder = harbor(tmp_path / "hello", **{"tests/test.sh": reward(said)})
+    verdict = await play(folder)
+    assert (verdict.status, verdict.score) == ("scored", 0.0)
+    assert (await play(folder, None)).score == 1.0
+    unsolved = harbor(tmp_path / "unsolved", **{"tests/test.sh": reward(said)})
+    shutil.rmtree(unsolved / "solution")
+    assert (await play(unsolved)).status == "error:verifier"
+
+
 async def test_a_reward_from_before_the_tests_counts_for_nothing(play, tmp_path):
     folder = harbor(tmp_path / "hello", **{"tests/test.sh": reward("true")})
     forged = "mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt"
@@ -185,7 +196,8 @@ async def test_steps_follow_one_another_in_one_sandbox(play, tmp_path):
             "steps/one/solution/solve.sh": "touch one\n",
             "steps/two/instruction.md": "second\n",
             "steps/two/workdir/setup.sh": "cp one copied\n",
-            "steps/two/tests/test.sh": reward(check.format("two")),
+            # It leaves a reward only if it passes, and needs what the first step made.
+            "steps/two/tests/test.sh": reward(check.format("two").partition(" || ")[0]),
             "steps/two/solution/solve.sh": "mv copied two\n",
         },
     )
@@ -219,6 +231,7 @@ command = "cp /app/secret /logs/artifacts/collected"
     folder = harbor(tmp_path / "hello", **files)
     work = (
         "mkdir -p out /srv/log; echo done > out/result; echo kept > secret; "
+        "ln -s /nowhere out/link; "
         "touch /srv/log/lines /srv/log/x.tmp; echo evil > /usr/local/bin/cat; "
         "chmod +x /usr/local/bin/cat"
     )

@@ -5,6 +5,7 @@ from foreign_folder import MANIFEST, classic, harbor, reward
 
 from agentgym import catalogue
 from agentgym.errors import NotFoundError, TaskError
+from agentgym.formats.harbor.manifest import PASSED, read_harbor
 from agentgym.task.load import find_task
 from agentgym.task.reference_actions import oracle
 
@@ -47,6 +48,23 @@ def test_a_newer_task_is_read_whole(tmp_path):
     assert rules.healthcheck.command == "test -f /ready"
     assert rules.verifier is not None and not rules.verifier_has_tests
     assert [hook.command for hook in rules.collect] == ["true"]
+
+
+def test_variables_of_this_machine_are_given_only_if_the_user_names_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_SECRET_KEY", "sk-1")
+    monkeypatch.delenv(PASSED, raising=False)
+    asks = MANIFEST + '[solution.env]\nKEY = "${MY_SECRET_KEY}"\nOTHER = "${MY_SECRET_KEY:-none}"\n'
+    folder = harbor(tmp_path / "hello", **{"task.toml": asks})
+    with pytest.raises(TaskError, match=f"may not use it; add it to {PASSED}"):
+        read_harbor(folder)
+    harbor(folder, **{"task.toml": asks.replace('KEY = "${MY_SECRET_KEY}"', "")})
+    assert read_harbor(folder)[1].solution_env == {"OTHER": "none"}
+    monkeypatch.setenv(PASSED, "OTHER_THING,MY_*")
+    harbor(folder, **{"task.toml": asks})
+    assert read_harbor(folder)[1].solution_env == {"KEY": "sk-1", "OTHER": "sk-1"}
+    monkeypatch.delenv("MY_SECRET_KEY")
+    with pytest.raises(TaskError, match="which is not set"):
+        read_harbor(folder)
 
 
 def test_what_looks_like_a_slot_is_text_there(tmp_path):

@@ -157,6 +157,20 @@ def test_a_folded_log_is_short_again(run):
     assert log.stat().st_size < LOG_BYTES
 
 
+def test_a_transaction_inside_another_is_committed_with_it_or_not_at_all(run):
+    with pytest.raises(KeyError), run.transaction():
+        begin(run)
+        with run.transaction():
+            run.setups.note(1, "ab" * 32)
+        raise KeyError
+    assert (run.episode(1).state, run.setups.find(1)) == ("planned", "")
+    with run.transaction():
+        begin(run)
+        with run.transaction():
+            run.setups.note(1, "ab" * 32)
+    assert (run.episode(1).state, run.setups.find(1)) == ("running", "ab" * 32)
+
+
 def test_a_resumed_episode_keeps_its_steps(run):
     begin(run).step(make_step(0))
     begin(run).step(make_step(1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import inspect
 import json
 import os
@@ -40,10 +41,21 @@ async def test_an_attack_is_held(attack, provider, recipe):
 
 
 @pytest.fixture(scope="module")
-def unprivileged():
-    """What came of every attack on sandboxes of an ordinary user, by name."""
+def unprivileged(session_folder):
+    """What came of every attack on sandboxes of an ordinary user, by name; tried once a session."""
     if os.geteuid() != 0:
         pytest.skip("already run as an ordinary user by test_an_attack_is_held")
+    lines = session_folder / "unprivileged-attacks.jsonl"
+    with (session_folder / "unprivileged-attacks.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not lines.exists():
+            lines.write_text(attacked_as_an_ordinary_user())
+    told = [json.loads(line) for line in lines.read_text().splitlines()]
+    return {line["attack"]: Outcome(line["attempts"]) for line in told}
+
+
+def attacked_as_an_ordinary_user():
+    """Run `python -m agentgym.testing.attacks` and return what it printed, a line an attack."""
     home = Path(f"/var/tmp/agentgym-attacks-{os.getpid()}")
     home.mkdir()
     os.chown(home, launch.sandbox_owner(), launch.sandbox_owner())
@@ -66,9 +78,8 @@ def unprivileged():
         )
     finally:
         subprocess.run(["rm", "-rf", str(home)], check=True)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(lines) == len(ATTACKS), done.stderr[-3000:]
-    return {line["attack"]: Outcome(line["attempts"]) for line in lines}
+    assert len(done.stdout.splitlines()) == len(ATTACKS), done.stderr[-3000:]
+    return done.stdout
 
 
 @every(ATTACKS)

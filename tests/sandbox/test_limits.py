@@ -2,12 +2,15 @@
 
 import asyncio
 import os
+import socket
+import tempfile
 
 import limit_checks
 import pytest
 
 from agentgym.errors import SandboxError
 from agentgym.records import Limits
+from agentgym.sandbox import layer_size
 from agentgym.sandbox.control_group import (
     ControlGroup,
     kills,
@@ -15,7 +18,10 @@ from agentgym.sandbox.control_group import (
     remove_abandoned_groups,
     remove_groups_of,
 )
-from agentgym.sandbox.watch import DiskWatch
+from agentgym.sandbox.layer_size import ENTRY_BYTES, UNKNOWN_BYTES, size
+from agentgym.sandbox.removal import remove
+from agentgym.sandbox.unlinked import sends_descriptors
+from agentgym.sandbox.watch import DiskWatch, Written
 
 AS_SOMEBODY = """
 import asyncio, sys
@@ -62,7 +68,7 @@ async def test_a_sandbox_is_measured_when_the_disk_gets_fuller(tmp_path):
         measured.append(True)
         return 3 * 2**20
 
-    overrun = asyncio.ensure_future(DiskWatch(str(tmp_path)).overrun(2**20, written))
+    overrun = asyncio.ensure_future(DiskWatch(str(tmp_path)).overrun(2**20, Written(written)))
     await asyncio.sleep(0)
     assert not measured
     async with asyncio.timeout(20):
@@ -80,7 +86,9 @@ async def test_the_largest_sandbox_ends_before_the_disk_is_full(tmp_path, monkey
     sizes = {"small": 10 * mb, "honest": 90 * mb, "filler": 900 * mb}
     disk = DiskWatch(str(tmp_path))
     ends = {
-        name: asyncio.ensure_future(disk.overrun(4_000 * mb, lambda name=name: sizes[name]))
+        name: asyncio.ensure_future(
+            disk.overrun(4_000 * mb, Written(lambda name=name: sizes[name]))
+        )
         for name in sizes
     }
     await asyncio.sleep(0.1)
@@ -96,6 +104,82 @@ async def test_the_largest_sandbox_ends_before_the_disk_is_full(tmp_path, monkey
     await asyncio.sleep(0.2)
     assert not ends["small"].done(), "no guest wrote that"
     ends["small"].cancel()
+
+
+async def test_a_guest_that_frees_its_files_in_time_has_no_other_one_ended(tmp_path, monkeypatch):
+    mb, filled = 2**20, 1
+    looks = 0
+
+    def space(disk):
+        nonlocal looks
+        looks += 1
+        return 100 * mb if filled and looks > 2 else 4_000 * mb
+
+    def attackers():
+        # It is empty while it is measured, and full again later.
+        nonlocal filled
+        filled = 0
+        return 0
+
+    monkeypatch.setattr(DiskWatch, "_space", space)
+    disk = DiskWatch(str(tmp_path))
+    ends = [
+        asyncio.ensure_future(disk.overrun(4_000 * mb, Written(written)))
+        for written in (attackers, lambda: 90 * mb)
+    ]
+    for _ in range(5):
+        await asyncio.sleep(0.08)
+        filled = 1
+    assert looks > 5 and not any(end.done() for end in ends)
+    for end in ends:
+        end.cancel()
+
+
+async def test_a_guest_whose_files_cannot_be_measured_ends_before_honest_ones(
+    tmp_path, monkeypatch
+):
+    mb, space = 2**20, 4_000 * 2**20
+    monkeypatch.setattr(DiskWatch, "_space", lambda disk: space)
+    disk = DiskWatch(str(tmp_path))
+    honest = asyncio.ensure_future(disk.overrun(4_000 * mb, Written(lambda: 90 * mb)))
+    hiding = asyncio.ensure_future(disk.overrun(4_000 * mb, Written(lambda: 0, lambda: True)))
+    await asyncio.sleep(0.1)
+    space = 200 * mb
+    reason = await asyncio.wait_for(hiding, 20)
+    assert reason.startswith("it sent descriptors of files that cannot be measured")
+    assert not honest.done()
+    honest.cancel()
+
+
+def test_descriptors_in_a_message_are_found():
+    ours, theirs = socket.socketpair()
+    with ours, theirs, tempfile.TemporaryFile() as file:
+        assert not sends_descriptors(os.getpid())
+        socket.send_fds(ours, [b"x"], [file.fileno()])
+        assert sends_descriptors(os.getpid())
+
+
+def test_files_are_measured_below_any_path(tmp_path):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("d" * 250, dir_fd=folder)
+        inner = os.open("d" * 250, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    file = os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=folder)
+    os.write(file, bytes(3 * 2**20))
+    os.close(file)
+    os.close(folder)
+    assert size(str(tmp_path)) == 3 * 2**20 + 20 * ENTRY_BYTES
+    remove(str(tmp_path / ("d" * 250)))
+
+
+def test_folders_beyond_all_measure_count_as_more_than_any_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(layer_size, "_LONGEST_PATH", 20)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert size(str(tmp_path)) == 2 * ENTRY_BYTES
+    (tmp_path / "a" / "b" / ("c" * 20)).mkdir()
+    assert size(str(tmp_path)) == UNKNOWN_BYTES
 
 
 # --- control groups, on a tree of plain files -------------------------------------------------

@@ -3,7 +3,8 @@
 import httpx
 import pytest
 
-from agentgym.session.admission import MAX_BODY, Admission, new_token
+from agentgym.session.accounts import new_token
+from agentgym.session.admission import MAX_BODY, Admission
 
 
 async def echo(scope, receive, send):

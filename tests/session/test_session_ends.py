@@ -114,17 +114,26 @@ async def test_what_a_broken_check_says_is_not_for_the_caller(store):
     assert "ZeroDivisionError" in store.episode(1).error
 
 
-async def test_a_record_that_cannot_be_written_ends_the_episode(store, monkeypatch):
+@pytest.mark.parametrize(
+    ("where", "trouble", "told"),
+    [
+        ("recorder.Recorder.step", RecordError("no space left"), "error:record: no space left"),
+        ("store.RunStore.begin", OSError(28, "No space left"), "error:engine: OSError: [Errno 28]"),
+    ],
+)
+async def test_a_record_that_cannot_be_written_ends_the_episode(
+    store, monkeypatch, where, trouble, told
+):
     config = config_of(store)
     session = SessionServer(config).open("test")
-    id = (await session.reset()).episode
 
-    def full(*_):
-        raise RecordError("no space left")
+    def full(*_, **__):
+        raise trouble
 
-    monkeypatch.setattr("agentgym.record.recorder.Recorder.step", full)
-    answer = await session.step(id, ADD)
-    assert (answer.code, answer.message) == (FailureCode.UNSCORED, "error:record: no space left")
+    monkeypatch.setattr(f"agentgym.record.{where}", full)
+    first = await session.reset()
+    answer = await session.step(first.episode, ADD)
+    assert answer.code is FailureCode.UNSCORED and answer.message.startswith(told)
     (environment,) = config.environments.values()
     assert environment.episodes[0].closed and session.live == 0
 

@@ -102,6 +102,22 @@ async def test_every_http_session_is_an_episode(store):
     assert store.episode(3).error == "the server was stopped"
 
 
+async def test_a_refused_end_of_a_session_ends_no_episode(store):
+    async with _served(adapter_of(store)) as url, _by_hand(url) as post:
+        await post("tools/call", {"name": "add", "arguments": {"n": 1}})
+        async with httpx.AsyncClient(headers=post.headers) as client:
+            for refused in (
+                await client.delete(url.replace("/mcp", "/other")),
+                await client.delete(url, headers={"host": "elsewhere.example"}),
+            ):
+                assert refused.status_code >= 400
+            second = await post("tools/call", {"name": "add", "arguments": {"n": 1}})
+            assert second.json()["result"]["structuredContent"] == {"number": 2}
+            assert (await client.delete(url)).status_code == 200
+        await recorded(store)
+    assert len(store.episodes()) == 1 and len(store.steps(1)) == 2
+
+
 async def test_http_without_a_session_is_refused(store):
     async with (
         _served(adapter_of(store)) as url,
@@ -130,6 +146,7 @@ async def _by_hand(url):
             return await client.post(url, content=content, headers=headers)
 
         headers["mcp-session-id"] = (await post("initialize", hello)).headers["mcp-session-id"]
+        post.headers = headers
         yield post
 
 

@@ -1,39 +1,44 @@
 """An MCP server with state, odd names and bad manners: what a client has to put up with.
 
+Tests start it many times and the official SDK takes most of a second to import, so this program
+writes its messages itself, as the specification of 2026-07-28 has them. `odd_http_server` serves
+the same tools with the SDK.
+
 Run over stdio; ``odd_server.py stubborn`` outlives the end of its input and SIGTERM, other words
 are names of further tools.
 """
 
-import asyncio
 import base64
-import io
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+import zlib
 
-from mcp import MCPError, types
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-from PIL import Image
-
-_FILE = io.BytesIO()
-Image.frombytes("RGB", (2, 1), bytes([255, 0, 0, 0, 0, 255])).save(_FILE, "PNG")
-PIXELS = _FILE.getvalue()
 NO_ARGUMENTS = {"type": "object", "properties": {}}
-TEXT = types.TextContent
+INSTRUCTIONS = "Mind the gaps."
+PAGE = 7
 count = 0
 
 
+class Refused(Exception):
+    """A request is answered with an error of the protocol."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
 def tool(name, schema=NO_ARGUMENTS, **more):
-    return types.Tool(name=name, description=f"Does {name}.", input_schema=schema, **more)
+    return {"name": name, "description": f"Does {name}.", "inputSchema": schema, **more}
 
 
 TOOLS = [
-    tool("count", annotations=types.ToolAnnotations(read_only_hint=False)),
-    tool("look", annotations=types.ToolAnnotations(read_only_hint=True)),
+    tool("count", annotations={"readOnlyHint": False}),
+    tool("look", annotations={"readOnlyHint": True}),
     tool("fail"),
     tool("refuse"),
     tool("crash"),
@@ -42,8 +47,8 @@ TOOLS = [
     tool("broken_picture"),
     tool("resources"),
     tool("talk", {"type": "object", "properties": {"size": {"type": "integer", "maximum": 10**6}}}),
-    tool("promise", output_schema={"type": "object", "required": ["kept"]}),
-    tool("structure", output_schema={"type": "object", "properties": {"n": {"type": "integer"}}}),
+    tool("promise", outputSchema={"type": "object", "required": ["kept"]}),
+    tool("structure", outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}}),
     tool("surroundings"),
     tool("leave_a_child"),
     tool("anything", {"type": "object"}),
@@ -63,31 +68,31 @@ TOOLS = [
 ]
 
 
-async def call(context, params):
+def call(name, arguments):
+    """Return the result of a call; None if it never ends."""
     global count
-    name, arguments = params.name, params.arguments or {}
     if name == "count":
         count += 1
         return said(str(count))
     if name == "fail":
-        return types.CallToolResult(content=[TEXT(type="text", text="it failed")], is_error=True)
+        return {**said("it failed"), "isError": True}
     if name == "refuse":
-        raise MCPError(code=-32602, message="refused by the protocol")
+        raise Refused(-32602, "refused by the protocol")
     if name == "crash":
         print("about to crash", file=sys.stderr, flush=True)
         os._exit(3)
     if name == "hang":
-        await asyncio.sleep(600)
+        return None
     if name == "picture":
-        return types.CallToolResult(content=[TEXT(type="text", text="see:"), picture(PIXELS)])
+        return {"content": [*said("see:")["content"], picture(png())]}
     if name == "broken_picture":
-        return types.CallToolResult(content=[picture(b"no picture")])
+        return {"content": [picture(b"no picture")]}
     if name == "resources":
-        return types.CallToolResult(content=resources())
+        return {"content": resources()}
     if name == "talk":
         return said("t\0" + "x" * arguments.get("size", 0))
     if name in ("promise", "structure"):
-        return types.CallToolResult(content=[], structured_content={"n": 7})
+        return {"content": [], "structuredContent": {"n": 7}}
     if name == "surroundings":
         return said(
             json.dumps({"cwd": os.getcwd(), "files": os.listdir(), "env": dict(os.environ)})
@@ -99,54 +104,86 @@ async def call(context, params):
 
 
 def said(text):
-    return types.CallToolResult(content=[TEXT(type="text", text=text)])
+    return {"content": [{"type": "text", "text": text}]}
 
 
 def picture(data):
-    text = base64.b64encode(data).decode()
-    return types.ImageContent(type="image", data=text, mime_type="image/png")
+    return {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"}
+
+
+def png():
+    """Return a picture of two pixels, red and blue."""
+    header = struct.pack(">IIBBBBB", 2, 1, 8, 2, 0, 0, 0)
+    pixels = zlib.compress(bytes([0, 255, 0, 0, 0, 0, 255]))
+    found = b"\x89PNG\r\n\x1a\n"
+    for kind, data in ((b"IHDR", header), (b"IDAT", pixels), (b"IEND", b"")):
+        found += struct.pack(">I", len(data)) + kind + data
+        found += struct.pack(">I", zlib.crc32(kind + data))
+    return found
 
 
 def resources():
-    text = types.TextResourceContents(uri="note://1", text="the note", mime_type="text/plain")
-    blob = types.BlobResourceContents(uri="blob://1", blob="AAAA")
+    text = {"uri": "note://1", "text": "the note", "mimeType": "text/plain"}
     return [
-        types.ResourceLink(type="resource_link", name="n", uri="note://2", description="a link"),
-        types.EmbeddedResource(type="resource", resource=text),
-        types.EmbeddedResource(type="resource", resource=blob),
-        types.AudioContent(type="audio", data="AAAA", mime_type="audio/wav"),
+        {"type": "resource_link", "name": "n", "uri": "note://2", "description": "a link"},
+        {"type": "resource", "resource": text},
+        {"type": "resource", "resource": {"uri": "blob://1", "blob": "AAAA"}},
+        {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
     ]
 
 
-async def list_tools(context, params):
-    """Tell the tools in pages of seven."""
-    start = int(params.cursor) if params and params.cursor else 0
-    after = start + 7
-    cursor = str(after) if after < len(TOOLS) else None
-    return types.ListToolsResult(tools=TOOLS[start:after], next_cursor=cursor)
+def page(cursor):
+    """Tell the tools in pages."""
+    start = int(cursor or 0)
+    after = start + PAGE
+    rest = {"nextCursor": str(after)} if after < len(TOOLS) else {}
+    return {"tools": TOOLS[start:after], **rest}
 
 
-def odd_server():
-    return Server(
-        "odd",
-        version="1",
-        instructions="Mind the gaps.",
-        on_list_tools=list_tools,
-        on_call_tool=call,
-    )
+# --- over stdio ------------------------------------------------------------------------------
 
 
-async def main():
-    async with stdio_server() as streams:
-        server = odd_server()
-        await server.run(*streams, server.create_initialization_options())
+def main():
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        assert request["jsonrpc"] == "2.0", request
+        if "id" not in request:
+            continue  # a notification
+        reply = {"jsonrpc": "2.0", "id": request["id"]}
+        try:
+            result = answer(request["method"], request.get("params") or {})
+        except Refused as refused:
+            reply["error"] = {"code": refused.code, "message": str(refused)}
+        else:
+            if result is None:
+                continue
+            me = {"io.modelcontextprotocol/serverInfo": {"name": "odd", "version": "1"}}
+            reply["result"] = {"resultType": "complete", "_meta": me, **result}
+        sys.stdout.buffer.write(json.dumps(reply).encode() + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def answer(method, params):
+    if method == "server/discover":
+        return {
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {"listChanged": False}},
+            "instructions": INSTRUCTIONS,
+            "cacheScope": "private",
+            "ttlMs": 0,
+        }
+    if method == "tools/list":
+        return {**page(params.get("cursor")), "cacheScope": "private", "ttlMs": 0}
+    if method == "tools/call":
+        return call(params["name"], params.get("arguments") or {})
+    raise Refused(-32601, f"no method {method}")
 
 
 if __name__ == "__main__":
     if "stubborn" in sys.argv:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        asyncio.run(main())
+        main()
         time.sleep(600)
     else:
         TOOLS += [tool(name) for name in sys.argv[1:]]
-        asyncio.run(main())
+        main()

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from odd_server import TOOLS, odd_server
+from odd_http_server import odd_http_server
+from odd_server import TOOLS
 
 from agentgym.errors import ActionError, ConfigError, SurfaceError, UnsupportedError
 from agentgym.protocols import Site
@@ -50,7 +51,7 @@ def call(surface):
 
 @pytest.fixture(scope="module")
 def url():
-    with serve_http(odd_server().streamable_http_app()) as url:
+    with serve_http(odd_http_server().streamable_http_app()) as url:
         yield f"{url}/mcp"
 
 
@@ -369,7 +370,7 @@ def test_nobody_at_the_url():
 
 
 async def test_an_http_server_that_goes_away():
-    with serve_http(odd_server().streamable_http_app()) as url:
+    with serve_http(odd_http_server().streamable_http_app()) as url:
         kind = McpKind(SurfaceConfig(options={"url": f"{url}/mcp", "call_s": 5.0}))
         surface = await kind.attach(SITE)
         await surface.call(Action("look"))

@@ -16,6 +16,7 @@ import pytest
 from memory_provider import MemoryProvider, MemorySandbox
 from task_folder import TASK_TOML, write_task
 
+from agentgym.env.environment import Environment
 from agentgym.errors import (
     ConfigError,
     GuestFileError,
@@ -249,6 +250,24 @@ async def test_half_of_a_prepared_state_is_rebuilt(
     assert second.gold == first.gold
     layers = [zoo.layers[prepared.snapshot.layers[0]] for prepared in (first, second)]
     assert layers[0] == layers[1]
+
+
+async def test_an_environment_reads_a_setup_once_and_runs_it_again_if_its_result_is_gone(
+    instance: Instance, cache: Path
+) -> None:
+    zoo = Zoo()
+    other = replace(instance, params={**instance.params, "count": 9})
+    async with Environment(instance.task, zoo) as environment:
+        first = await environment.prepare_instance(instance)
+        shutil.rmtree(cache / "gold")
+        assert await environment.prepare_instance(instance) == first
+        assert zoo.setups == 1
+        zoo.kept.clear()
+        assert (await environment.prepare_instance(instance)).gold == first.gold
+        assert zoo.setups == 2
+        assert (await environment.prepare_instance(other)).key != first.key
+        again = await environment.prepare_instance(instance)
+    assert (again.key, again.gold, zoo.setups) == (first.key, first.gold, 3)
 
 
 async def test_a_task_without_setup_gets_a_snapshot_of_the_base(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The suite `terminal`: every task is sound, in real sandboxes."""
 
 import pytest
-from suite_checks import check_form, check_slots, check_soundness, folders_of
+from suite_checks import check_form, check_slots, check_soundness, folders_of, left_out
 
 from agentgym import plugins
 from agentgym.eval.requirements import missing_commands
@@ -25,6 +25,10 @@ async def test_it_is_sound(task_id, stage, full, note):
     if missing := missing_commands([find_task(task_id)]):
         pytest.skip(f"{missing[0].command} is not installed; run: {missing[0].install}")
     await check_soundness(FOLDERS[task_id], stage, full=full, note=note)
+
+
+async def test_every_property_is_examined_on_tasks_that_did_not_change():
+    assert not left_out(FOLDERS)
 
 
 async def test_the_suite_has_thirty_tasks_ten_begin_in_a_conflict_and_half_are_templates():

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from suite_checks import check_form, check_slots, check_soundness, folders_of
+from suite_checks import check_form, check_slots, check_soundness, folders_of, left_out
 
 from agentgym import plugins
 from agentgym.env.resolved_task import resolve_task
@@ -36,6 +36,10 @@ async def test_it_is_sound(task_id, stage, full, note):
     if resolve_task(find_task(task_id)).spec.sandbox is not None and PROBLEMS:
         pytest.skip(f"bubblewrap cannot run: {PROBLEMS}")
     await check_soundness(FOLDERS[task_id], stage, full=full, note=note)
+
+
+async def test_every_property_is_examined_on_tasks_that_did_not_change():
+    assert not left_out(FOLDERS)
 
 
 async def test_the_suite_has_forty_tasks_of_every_category_and_a_quarter_are_templates():

@@ -50,6 +50,24 @@ def test_what_was_known_fades_as_the_policy_changes():
     assert min(chosen(curriculum).values()) > 30
 
 
+def test_an_instance_never_tried_counts_as_hard_as_its_task():
+    curriculum = Curriculum(
+        {"fair": range(100), "hard": range(100)}, difficulty=Difficulty.THOMPSON
+    )
+    assert curriculum.success_rate("hard", 99) == 0.5
+    curriculum.learn(KNOWN)
+    assert curriculum.success_rate("hard", 99) < 0.05
+    assert curriculum.success_rate("fair", 99) == pytest.approx(0.5)
+    assert chosen(curriculum)["fair"] > 170
+
+
+def test_part_of_the_credit_is_something_to_learn_from():
+    curriculum = Curriculum(INSTANCES, difficulty=Difficulty.THOMPSON)
+    curriculum.learn([*KNOWN[::2], group("fair", 0, [0.4, 0.6] * 20)])
+    assert curriculum.success_rate("fair", 0) == pytest.approx(0.5)
+    assert chosen(curriculum)["fair"] > 180
+
+
 def test_groups_of_one_sided_instances_are_larger():
     curriculum = Curriculum(INSTANCES, sizes=(4, 16))
     curriculum.learn(KNOWN)

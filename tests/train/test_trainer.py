@@ -210,6 +210,32 @@ def test_recorded_episodes_hold_their_groups_and_tokens_and_replay(small, tmp_pa
     assert "policy" in told.output
 
 
+def test_a_trained_policy_plays_as_an_agent(whole, tmp_path):
+    folder = whole[0]
+    for number in range(2):  # Its draws are repeated.
+        agent = f"checkpoint:{folder}?temperature=0.5"
+        told = ["--agent", agent, "--trials", "4", "--sandbox", "none", "--out"]
+        done = CliRunner().invoke(app, ["eval", "demo/refund-v1", *told, f"{tmp_path}/{number}"])
+        assert done.exit_code == 0, done.output + done.stderr
+    played = []
+    for number in range(2):
+        store = RunStore.open(tmp_path / str(number))
+        try:
+            rows = store.episodes()
+            steps = [store.steps(row.id) for row in rows]
+        finally:
+            store.close()
+        assert all(row.verdict.scored for row in rows)
+        played.append(
+            [
+                (row.plan.seed, [step.action for step in each])
+                for row, each in zip(rows, steps, strict=True)
+            ]
+        )
+    assert played[0] == played[1]
+    assert any(actions for _, actions in played[0])
+
+
 def test_a_folder_that_holds_a_run_is_not_written_over(small, whole):
     with pytest.raises(RecordError, match=r"holds a training run; go on with --resume"):
         TrainingRun.create(whole[0], small())
@@ -236,6 +262,7 @@ def test_a_policy_is_not_measured_on_what_it_is_trained_on(small, tmp_path):
         train(run)
 
 
+@pytest.mark.slow
 def test_it_learns_what_holds_for_other_instances_and_nothing_from_shuffled_rewards(
     small, tmp_path
 ):
@@ -268,9 +295,10 @@ def test_it_learns_what_holds_for_other_instances_and_nothing_from_shuffled_rewa
 
 def test_the_page_names_every_figure_and_its_configuration_loads(whole, tmp_path):
     page = (Path(__file__).parents[2] / "docs/training.md").read_text()
-    (block,) = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
-    (tmp_path / "page.toml").write_text(block)
+    block, stages = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "page.toml").write_text(block + stages)
     config = load_config(tmp_path / "page.toml")
+    assert config.supervised.data == str(tmp_path / "sft.npz")
     assert config.tasks == (str(tmp_path / "tiny-terminal/two-level"),)
     figures = {name for metrics in whole[1] for name in metrics}
     plain = {"iteration", "episodes", "tokens", "play_s", "learn_s", "evaluation_missing"}

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import closing
 
 import numpy as np
 import pytest
 from shop_task import write_shop
+from typer.testing import CliRunner
 
+from agentgym.cli.app import app
 from agentgym.env.environment import Environment
+from agentgym.env.episode import Episode
 from agentgym.env.opening import load_built
-from agentgym.errors import PolicyError
+from agentgym.errors import PolicyError, SandboxError, UnsupportedError
+from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision, Generation, TokenTrace
 from agentgym.sandbox.absent import NoSandboxProvider
 from agentgym.train.batches import build_batch
 from agentgym.train.config import Advantage
+from agentgym.train.datasets.native import PAIRS, read_tokens
 from agentgym.train.rollouts import Assignment, Rollouts
 from agentgym.train.trees import BranchAt, TreeConfig, play_tree, surprise
 
@@ -187,6 +193,34 @@ def test_a_policy_that_fails_is_a_leaf_that_is_judged(shop):
     assert all(result.verdict.scored for result in results)
 
 
+@pytest.mark.parametrize("at", [BranchAt.STEPS, BranchAt.FAILURE])
+def test_a_fork_that_fails_is_no_failure_of_the_policy(shop, monkeypatch, at):
+    made = []
+    fork = Episode.fork
+
+    async def failing(episode):
+        made.append(episode)
+        if len(made) % 2:
+            raise SandboxError("no space left on this machine")
+        return await fork(episode)
+
+    monkeypatch.setattr(Episode, "fork", failing)
+    tree = grown(TreeConfig(leaves=8, width=3, at=at))
+    results = [tree.nodes[leaf].result for leaf in tree.leaves]
+    assert results and len(made) > 1
+    assert {(result.verdict.status, result.error) for result in results} == {("scored", "")}
+    assert set(tree.leaves) == set(range(len(tree.nodes))) - {node.parent for node in tree.nodes}
+
+
+def test_episodes_that_cannot_be_forked_stop_the_training(shop, monkeypatch):
+    async def refusing(episode):
+        raise UnsupportedError("its server cannot be forked")
+
+    monkeypatch.setattr(Episode, "fork", refusing)
+    with pytest.raises(UnsupportedError, match="its server cannot be forked"):
+        grown(TreeConfig(leaves=4, width=2, at=BranchAt.STEPS))
+
+
 def test_what_leaves_share_is_trained_once_with_the_value_of_its_fork(shop):
     async def play():
         provider = NoSandboxProvider()
@@ -225,6 +259,91 @@ def test_what_leaves_share_is_trained_once_with_the_value_of_its_fork(shop):
     ]
     first = batch.advantages[batch.mask][0]
     assert first == pytest.approx(values[0] - values[1], abs=1e-5)
+
+
+@pytest.mark.parametrize("at", [BranchAt.STEPS, BranchAt.FAILURE])
+def test_a_recorded_tree_holds_every_leaf_and_every_step_once(shop, tmp_path, at):
+    plan = EpisodePlan("demo/refund-v1", 0, 0, "policy", "g")
+    config = TreeConfig(leaves=8, width=2, at=at)
+
+    async def play(store):
+        provider = NoSandboxProvider()
+        async with Environment(load_built("demo/refund-v1"), provider) as environment:
+            told = (environment, Drawing, 0, config)
+            tree = await play_tree(*told, record=(store, 1))
+            assert repr(leaves(await play_tree(*told))) == repr(leaves(tree))
+        await provider.close()
+        return tree
+
+    def leaves(tree):
+        found = [(tree.nodes[n].result.verdict.score, repr(actions(tree, n))) for n in tree.leaves]
+        return sorted(found)
+
+    with closing(RunStore.create(tmp_path / "run", {}, [plan])) as store:
+        tree = asyncio.run(play(store))
+        rows = [row for row in store.episodes() if row.verdict.scored]
+        recorded = [
+            (row.verdict.score, repr([step.action for step in store.steps(row.id)])) for row in rows
+        ]
+        (held,) = store._database.rows("SELECT COUNT(*) AS n FROM steps")
+        assert all(row.plan.group == "g" for row in rows)
+    assert sorted(recorded) == leaves(tree) and len(recorded) > 2
+    assert held["n"] == sum(len(node.steps) for node in tree.nodes)
+
+
+def test_a_tree_that_breaks_is_recorded_as_an_episode_without_a_score(shop, tmp_path):
+    async def play(store):
+        provider = NoSandboxProvider()
+        async with Environment(load_built("demo/refund-v1"), provider) as environment:
+
+            async def broken(seed):
+                raise SandboxError("no room")
+
+            environment.start = broken
+            tree = TreeConfig(leaves=2, width=2, at=BranchAt.STEPS)
+            told = ({"demo/refund-v1": environment}, lambda _, name: Drawing(name))
+            rollouts = Rollouts(*told, jobs=1, tree=tree, store=store)
+            group = await rollouts.group(Assignment(0, "demo/refund-v1", 0, 1))
+            del environment.start
+        await provider.close()
+        return group
+
+    with closing(RunStore.create(tmp_path / "run", {}, [])) as store:
+        group = asyncio.run(play(store))
+        (row,) = store.episodes()
+    assert group.missing == ("SandboxError: no room",)
+    assert (row.verdict.status, row.error) == ("error:sandbox", "no room")
+
+
+def test_recorded_trees_become_preference_pairs_with_their_tokens(shop, tmp_path):
+    async def play(store):
+        provider = NoSandboxProvider()
+        async with Environment(load_built("demo/refund-v1"), provider) as environment:
+            rollouts = Rollouts(
+                {"demo/refund-v1": environment},
+                lambda _, name: Drawing(name, (1, 2, 0, 1, 2)),
+                jobs=4,
+                tree=TreeConfig(leaves=8, width=3, at=BranchAt.STEPS),
+                store=store,
+            )
+            make = environment.task.instance
+            seed = next(n for n in range(99) if make(n).params["case"]["order"] == 17)
+            group = await rollouts.group(Assignment(0, "demo/refund-v1", seed, 2))
+        await provider.close()
+        return group
+
+    with closing(RunStore.create(tmp_path / "run", {}, [])) as store:
+        group = asyncio.run(play(store))
+        scores = [row.verdict.score for row in store.episodes() if row.verdict.scored]
+    assert sorted(scores) == sorted(each.reward for each in group.trajectories)
+    assert len(set(scores)) > 1
+    told = ["pairs", str(tmp_path / "run"), "--form", "native", "--out", str(tmp_path / "p.npz")]
+    done = CliRunner().invoke(app, ["dataset", *told])
+    assert done.exit_code == 0, done.output
+    for pair in read_tokens(tmp_path / "p.npz", PAIRS).episodes:
+        chosen, rejected = pair.tokens.sequences
+        assert chosen.ids[:-1] == rejected.ids[:-1] and chosen.ids[-1] != rejected.ids[-1]
+        assert pair.origin["margin"] > 0
 
 
 def test_surprise_is_the_mean_negative_log_probability():

@@ -140,6 +140,8 @@ def _settled(
             return None
         if any(known[r].status is not PASS for r in needed):
             return Known(NA)
+        if node.children and all(known[c.id].status is NA for c in node.children):
+            return Known(NA)
         stopped = [known[r] for r in before if known[r].status in (FAIL, ERROR)]
         if stopped:
             return Known(FAIL, mine=stopped[0].mine)

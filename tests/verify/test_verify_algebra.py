@@ -191,6 +191,18 @@ def test_what_was_built_on_a_failure_counts_as_if_it_were_not_there(data: st.Dat
     assert numbers(evaluate(replace(rubric, checkpoints=left), found)) == numbers(verdict)
 
 
+def test_a_group_in_which_nothing_applies_is_not_said_to_be_out_of_reach() -> None:
+    first, second = Checkpoint("first"), Checkpoint("second", requires=("first",))
+    halves = Checkpoint("halves", kind=Kind.WEIGHTED, children=(first, Checkpoint("third")))
+    built = Checkpoint("built", kind=Kind.ALL, children=(second,))
+    rubric = Rubric((Checkpoint("in order", kind=Kind.SEQUENCE, children=(halves, built)),))
+    found = {"first": CheckResult(FAIL), "second": CheckResult(PASS), "third": CheckResult(PASS)}
+    verdict = evaluate(rubric, found)
+    assert {r.id: r.status for r in verdict.checkpoints}["built"] is NA
+    # The failure is penalised once.
+    assert verdict.score == pytest.approx(0.5)
+
+
 @many
 @given(st.lists(st.tuples(st.floats(0.1, 10), st.booleans()), min_size=1, max_size=8))
 def test_a_failed_prerequisite_costs_its_own_weight_and_no_more(

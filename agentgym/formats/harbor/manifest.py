@@ -6,6 +6,7 @@ are refused by name.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import tomllib
@@ -26,6 +27,9 @@ from agentgym.formats.sandboxed.rules import (
 )
 from agentgym.manifest import read_text, show_path
 from agentgym.records import TaskSandbox
+
+PASSED = "AGENTGYM_TASK_VARIABLES"
+"""Variable with the names, or globs, of the host's variables that foreign tasks may use."""
 
 _SIZES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
 _NETWORKS = {"public": "open", "no-network": "none", "allowlist": "allowlist"}
@@ -298,12 +302,20 @@ _MAIN = (None, "", "main")
 
 
 def _resolved(env: Mapping[str, str], path: Path) -> dict[str, str]:
-    """Replace ``${NAME}`` and ``${NAME:-default}`` by the host's variables."""
+    """Replace ``${NAME}`` and ``${NAME:-default}`` by the host's variables that may be used.
+
+    Raises:
+        TaskError: A variable without a default is not set, or the task may not use it.
+    """
+    allowed = os.environ.get(PASSED, "").replace(",", " ").split()
 
     def value(found: re.Match[str]) -> str:
-        given = os.environ.get(found[1], found[2])
+        may = any(fnmatch.fnmatchcase(found[1], pattern) for pattern in allowed)
+        given = os.environ.get(found[1], found[2]) if may else found[2]
         if given is None:
-            raise TaskError(f"{show_path(path)}: needs the variable {found[1]}, which is not set")
+            # Its value would be in the sandbox, with the task's network.
+            hint = "which is not set" if may else f"and may not use it; add it to {PASSED}"
+            raise TaskError(f"{show_path(path)}: needs the variable {found[1]}, {hint}")
         return given
 
     return {name: _TEMPLATE.sub(value, text) for name, text in env.items()}

@@ -31,7 +31,9 @@ def pack(tree: FileTree, artifacts: Sequence[Artifact]) -> bytes:
                 for member in archive:
                     inner = f"/{member.name}".removeprefix(artifact.source).lstrip("/")
                     if not any(fnmatch.fnmatchcase(inner, glob) for glob in artifact.exclude):
-                        into.addfile(member, archive.extractfile(member))
+                        # A link has no content, and its target may be absent.
+                        file = archive.extractfile(member) if member.isfile() else None
+                        into.addfile(member, file)
     return packed.getvalue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import NoReturn
 
@@ -11,6 +12,7 @@ from agentgym.errors import (
     SandboxDiedError,
     SandboxEndedError,
     SandboxError,
+    TaskError,
     UnsupportedError,
     VerifierError,
 )
@@ -25,6 +27,7 @@ from agentgym.formats.sandboxed.rules import (
     SandboxRules,
     Stage,
 )
+from agentgym.formats.sandboxed.solution import solve, stage_actions
 from agentgym.formats.sandboxed.tests import VerifierTarget, run_tests
 from agentgym.formats.sandboxed.toolkit import find_toolkit
 from agentgym.formats.sandboxed.verdict import broken, verdict_of
@@ -40,14 +43,19 @@ class SandboxEpisode:
     Args:
         rules: Rules of the task.
         context: The parts of the engine.
+        sound: Numbers of the stages whose tests are known to work without an agent. The episodes
+            of a task share it.
     """
 
-    def __init__(self, rules: SandboxRules, context: EpisodeContext) -> None:
+    def __init__(
+        self, rules: SandboxRules, context: EpisodeContext, sound: set[int] | None = None
+    ) -> None:
         stages = tuple(
             replace(stage, test_timeout_s=min(stage.test_timeout_s, context.tests_s))
             for stage in rules.stages
         )
         self._rules, self._context = replace(rules, stages=stages), context
+        self._sound = set() if sound is None else sound
         self._halted = False
         self._outcomes: list[Outcome] = []
         self._broken: VerifierError | None = None
@@ -64,14 +72,16 @@ class SandboxEpisode:
         Raises:
             SandboxError: The sandbox does not become healthy.
         """
+        await self._prepare(sandbox)
+        await self._enter(sandbox, self._stage)
+        return ""
+
+    async def _prepare(self, sandbox: Sandbox) -> None:
         for folder in (AGENT_LOGS, VERIFIER_LOGS, ARTIFACTS):
             await sandbox.write_file(f"{folder}/.keep", b"")
         await wait_for_health(sandbox, self._rules.healthcheck)
-        await self._enter(sandbox)
-        return ""
 
-    async def _enter(self, sandbox: Sandbox) -> None:
-        stage = self._stage
+    async def _enter(self, sandbox: Sandbox, stage: Stage) -> None:
         if stage.workdir_files is not None:
             await sandbox.upload(stage.workdir_files, self._context.recipe.workdir)
             if (stage.workdir_files / "setup.sh").is_file():
@@ -98,7 +108,7 @@ class SandboxEpisode:
         if self._broken or (stage.min_reward is not None and outcome.reward < stage.min_reward):
             return None
         try:
-            await self._enter(sandbox)
+            await self._enter(sandbox, self._stage)
         except SandboxDiedError:
             raise
         except SandboxError as error:
@@ -143,54 +153,94 @@ class SandboxEpisode:
     async def _tested(self, sandbox: Sandbox) -> Outcome:
         """Run the tests on the state that the agent left.
 
-        If the tests break, they run once more in an untouched sandbox. If they work there, the
-        agent's changes broke them, and they count as failed.
+        If the tests break, they run again without an agent: in an untouched sandbox, then on the
+        work of the reference solution, because some tests leave a reward only if they pass. If
+        they work in one of them, what the agent left broke them, and they count as failed.
 
         Raises:
             SandboxDiedError: The sandbox died.
         """
         try:
-            return await self._tests_of(sandbox)
+            return await self._tests_of(sandbox, self._stage)
         except SandboxDiedError:
             raise
         except (VerifierError, SandboxError) as error:
             fault = error
-        try:
-            await self._tests_of_untouched()
-        except (VerifierError, SandboxError):
-            self._broken = VerifierError(str(fault))
-            return Outcome(0.0, message=str(fault))
-        return Outcome(0.0, message=f"the tests broke on what the agent left: {fault}")
+        if await self._works_without_agent():
+            return Outcome(0.0, message=f"the tests broke on what the agent left: {fault}")
+        self._broken = VerifierError(str(fault))
+        return Outcome(0.0, message=str(fault))
+
+    async def _works_without_agent(self) -> bool:
+        """Return whether the tests of the present stage work where no agent has acted."""
+        number = len(self._outcomes)
+        for tests in (self._tests_of_untouched, self._tests_of_solved):
+            if number in self._sound:
+                break
+            with contextlib.suppress(VerifierError, SandboxError, TaskError):
+                await tests()
+                self._sound.add(number)
+        return number in self._sound
 
     async def _tests_of_untouched(self) -> None:
+        async with self._untouched() as sandbox:
+            await self._enter(sandbox, self._stage)
+            await self._tests_of(sandbox, self._stage)
+
+    async def _tests_of_solved(self) -> None:
+        """Play the reference solution up to the present stage, and run its tests.
+
+        Raises:
+            VerifierError: The tests break on it as well, or the task has no solution.
+            SandboxError: The sandbox broke.
+            TaskError: The solution cannot be read.
+        """
+        *earlier, last = self._rules.stages[: len(self._outcomes) + 1]
+        async with self._untouched() as sandbox:
+            for stage in earlier:
+                await self._solve(sandbox, stage)
+                with contextlib.suppress(VerifierError):
+                    await self._tests_of(sandbox, stage)
+            await self._solve(sandbox, last)
+            await self._tests_of(sandbox, last)
+
+    async def _solve(self, sandbox: Sandbox, stage: Stage) -> None:
+        await self._enter(sandbox, stage)
+        actions = await to_thread(stage_actions, stage, self._rules)
+        if not actions:
+            raise VerifierError("the task has no reference solution")
+        await solve(sandbox, actions, stage.agent_timeout_s)
+
+    @contextlib.asynccontextmanager
+    async def _untouched(self) -> AsyncIterator[Sandbox]:
         sandbox = await self._context.untouched()
         try:
-            for folder in (AGENT_LOGS, VERIFIER_LOGS, ARTIFACTS):
-                await sandbox.write_file(f"{folder}/.keep", b"")
-            await self._enter(sandbox)
-            await self._tests_of(sandbox)
+            await self._prepare(sandbox)
+            yield sandbox
         finally:
             await sandbox.close()
 
-    async def _tests_of(self, sandbox: Sandbox) -> Outcome:
+    async def _tests_of(self, sandbox: Sandbox, stage: Stage) -> Outcome:
         for hook in self._rules.collect:
             with contextlib.suppress(SandboxEndedError):
                 shell = ["/bin/bash", "-c", hook.command]
                 await sandbox.exec(shell, timeout_s=hook.timeout_s)
         if self._rules.verifier is None:
-            return await self._run(sandbox, self._context.recipe, separate=False)
-        return await self._tested_apart(sandbox)
+            return await self._run(sandbox, stage, self._context.recipe, separate=False)
+        return await self._tested_apart(sandbox, stage)
 
-    async def _run(self, sandbox: Sandbox, recipe: Recipe, *, separate: bool) -> Outcome:
+    async def _run(
+        self, sandbox: Sandbox, stage: Stage, recipe: Recipe, *, separate: bool
+    ) -> Outcome:
         # The agent may run as another user than the image's, but the tests do not.
         computer = replace(self._rules.verifier or self._rules.sandbox, user="")
         plan = await to_thread(sandbox_plan, computer, Sources())
         toolkit = await to_thread(find_toolkit, requirements_of(self._rules), plan)
         user = self._rules.verifier_user or sandbox_recipe(computer, recipe.name).user
         target = VerifierTarget(sandbox, recipe.env, user, separate)
-        return await run_tests(target, self._rules, self._stage, toolkit)
+        return await run_tests(target, self._rules, stage, toolkit)
 
-    async def _tested_apart(self, sandbox: Sandbox) -> Outcome:
+    async def _tested_apart(self, sandbox: Sandbox, stage: Stage) -> Outcome:
         """Run the tests in a sandbox without the agent, on the artifacts alone."""
         assert self._rules.verifier is not None
         after = await sandbox.seal()
@@ -204,6 +254,6 @@ class SandboxEpisode:
         try:
             await apart.write_file(f"{ARTIFACTS}/.keep", b"")
             await unpack(packed, apart)
-            return await self._run(apart, recipe, separate=True)
+            return await self._run(apart, stage, recipe, separate=True)
         finally:
             await apart.close()

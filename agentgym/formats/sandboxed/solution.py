@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentgym.errors import TaskError
 from agentgym.formats.sandboxed.rules import SOLUTION, SandboxRules, Stage
 from agentgym.formats.sandboxed.yaml_file import read_yaml
 from agentgym.manifest import show_path
+from agentgym.protocols import Sandbox
 from agentgym.records import Action
 
 _CALL_S = 600.0
@@ -30,12 +31,41 @@ def reference_actions(rules: SandboxRules) -> tuple[Action, ...]:
     """
     if any(stage.solution is None for stage in rules.stages):
         return ()
-    return tuple(action for stage in rules.stages for action in _stage(stage, rules))
+    stages = ((*stage_actions(stage, rules), _SUBMIT) for stage in rules.stages)
+    return tuple(action for actions in stages for action in actions)
 
 
-def _stage(stage: Stage, rules: SandboxRules) -> Iterator[Action]:
-    solution = stage.solution
-    assert solution is not None
+def stage_actions(stage: Stage, rules: SandboxRules) -> tuple[Action, ...]:
+    """Return the actions of the solution of one stage; empty if the stage has no solution.
+
+    Raises:
+        TaskError: The solution cannot be read.
+    """
+    return () if stage.solution is None else tuple(_stage(stage, stage.solution, rules))
+
+
+async def solve(sandbox: Sandbox, actions: Sequence[Action], timeout_s: float) -> None:
+    """Execute the actions of a stage's solution in a sandbox, without a surface.
+
+    Args:
+        sandbox: A sandbox in which no agent acts.
+        actions: Result of `stage_actions`.
+        timeout_s: Longest time of its commands in seconds; whatever they did until then remains.
+
+    Raises:
+        SandboxError: The sandbox broke.
+    """
+    commands = []
+    for action in actions:
+        given = {name: str(value) for name, value in action.arguments.items()}
+        if action.tool == "write_file":
+            await sandbox.write_file(given["path"], given["content"].encode())
+        else:
+            commands.append(given["command"])
+    await sandbox.exec(["/bin/bash", "-c", "\n".join(commands)], timeout_s=timeout_s)
+
+
+def _stage(stage: Stage, solution: Path, rules: SandboxRules) -> Iterator[Action]:
     if solution.suffix == ".yaml":
         yield from _commands(solution, stage.agent_timeout_s)
     else:
@@ -55,7 +85,6 @@ def _stage(stage: Stage, rules: SandboxRules) -> Iterator[Action]:
         # A background job: `wait` is called again if the job takes longer than one call.
         start = f"{exports}chmod +x {marked}\nbash {script} < /dev/null &\nwait $!"
         yield from _waiting(start, stage.agent_timeout_s)
-    yield _SUBMIT
 
 
 def _waiting(start: str, timeout_s: float) -> Iterator[Action]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,17 @@ class SandboxTaskRules:
 
     Attributes:
         rules: What the format's reader has found in the folder.
+        sound: Numbers of the stages whose tests are known to work without an agent.
     """
 
     rules: SandboxRules
+    sound: set[int] = field(default_factory=set, compare=False, repr=False)
 
     def open_episode(self, context: EpisodeContext) -> EpisodeRules:
         """Return the rules of an episode that is about to begin."""
         from agentgym.formats.sandboxed.episode import SandboxEpisode
 
-        return SandboxEpisode(self.rules, context)
+        return SandboxEpisode(self.rules, context, self.sound)
 
     def reference_actions(self) -> Sequence[Action]:
         """Return the actions of the solution, with each `submit`; empty without a solution."""

@@ -47,7 +47,7 @@ def main() -> int:
         for name in arguments.attack:
             if name not in known:
                 raise NotFoundError("attack", name, known, "without a name all are run")
-        provider = plugins.load("agentgym.sandboxes", arguments.provider)()
+        provider = plugins.make_provider(arguments.provider)
         recipe = load_recipe(arguments.recipe)
         return asyncio.run(_run(provider, recipe, arguments.attack, arguments.json))
     except AgentGymError as error:

@@ -149,6 +149,17 @@ def _store_deleted_files(megabytes: int) -> None:
     time.sleep(_WATCHED_S)
 
 
+def _store_deep_files(megabytes: int) -> None:
+    os.chdir("/srv")
+    for _ in range(20):
+        os.mkdir("d" * 250)
+        os.chdir("d" * 250)
+    for index in range(megabytes):
+        with open(str(index), "wb") as file:
+            file.write(b"x" * _MB)
+    time.sleep(_WATCHED_S)
+
+
 def _store_empty_files(megabytes: int) -> None:
     for index in range(megabytes * 256):
         os.mknod(f"/srv/{index}")

@@ -88,9 +88,9 @@ async def descriptors(provider: SandboxProvider, recipe: Recipe) -> Outcome:
 
 @attack("rlimit of each file; the host's watch over what was written")
 async def disk(provider: SandboxProvider, recipe: Recipe) -> Outcome:
-    """Fill the disk: one file, many files, files without a name, names without a file."""
+    """Fill the disk: one file, many, deep ones, files without a name, names without a file."""
     small = replace(recipe, limits=replace(recipe.limits, disk_mb=_DISK_MB))
     attempts: dict[str, str] = {}
-    for kind in ("one_file", "many_files", "deleted_files", "empty_files"):
+    for kind in ("one_file", "many_files", "deep_files", "deleted_files", "empty_files"):
         attempts |= await _try(provider, small, devour.disk, kind, str(4 * _DISK_MB))
     return Outcome({**attempts, "others": await _is_well(provider, recipe)})

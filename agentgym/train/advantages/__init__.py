@@ -2,7 +2,7 @@
 
 from agentgym.train.advantages.groups import dr_grpo, grpo, mc_grpo, rloo
 from agentgym.train.advantages.hierarchy import hgpo
-from agentgym.train.advantages.shaping import potential_rewards, returns
+from agentgym.train.advantages.shaping import potential_rewards, process_grpo, returns
 from agentgym.train.advantages.steps import gigpo, gigpo_step
 from agentgym.train.advantages.trees import Tree, fork_relative, step_values
 
@@ -16,6 +16,7 @@ __all__ = [
     "hgpo",
     "mc_grpo",
     "potential_rewards",
+    "process_grpo",
     "returns",
     "rloo",
     "step_values",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from agentgym.train.advantages.groups import EPSILON, grpo
+
 
 def returns(rewards: Tensor, trajectories: Tensor, *, gamma: float = 1.0) -> Tensor:
     """Return the discounted sum of rewards from each step to the end of its trajectory.
@@ -64,6 +66,31 @@ def potential_rewards(
     for index, trajectory in reversed(list(enumerate(trajectories.tolist()))):
         following[index], after[trajectory] = after.get(trajectory, 0.0), following[index]
     return rewards + gamma * rewards.new_tensor(following) - potentials
+
+
+def process_grpo(
+    step_rewards: Tensor, trajectories: Tensor, groups: Tensor, *, epsilon: float = EPSILON
+) -> Tensor:
+    """Return the sum of normalised rewards from each step to the end of its trajectory.
+
+    Each reward r becomes ``(r - mean) / (std + epsilon)`` over all steps of its group.
+
+    Source: Shao et al. 2024, "DeepSeekMath", section 4.1.3 (GRPO, process supervision).
+
+    Args:
+        step_rewards: ``float[N]``, the reward of each step, that of the last step with the
+            episode's own; the steps of a trajectory in their order.
+        trajectories: ``int64[N]``, the trajectory of each step.
+        groups: ``int64[N]``, the group of the trajectory of each step.
+        epsilon: Is added to the standard deviation.
+
+    Returns:
+        ``float[N]``; 0 throughout a group whose steps all have the same reward.
+
+    Raises:
+        ValueError: The shapes differ, or a reward is not finite.
+    """
+    return returns(grpo(step_rewards, groups, epsilon=epsilon), trajectories)
 
 
 def _checked(values: Tensor, trajectories: Tensor, gamma: float) -> None:

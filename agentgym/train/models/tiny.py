@@ -93,6 +93,7 @@ class TinyTransformer(nn.Module):
 
     def forward(self, ids: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
         """Return ``float32[B, T, V]``; see `agentgym.protocols.training.CausalModel`."""
+        ids, positions, segments = (each.to(self._device) for each in (ids, positions, segments))
         mine = segments[:, None, :, None] == segments[:, None, None, :]
         earlier = positions[:, None, :, None] >= positions[:, None, None, :]
         hidden, turn = self.embedding(ids), _rotation(positions, self.shape)

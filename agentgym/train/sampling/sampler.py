@@ -85,6 +85,7 @@ class Sampler:
         self._held: dict[int, Dialogue | None] = dict.fromkeys(range(rows))
         self._waiting: list[_Request] = []
         self._running: list[_Request] = []
+        self._arrived = False
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="agentgym-sampler")
         self._loop: asyncio.Task[None] | None = None
         self._updating = asyncio.Lock()
@@ -125,6 +126,7 @@ class Sampler:
                 *(random.Random(seed), done),
             )
             self._waiting.append(request)
+            self._arrived = True
             self._idle.clear()
             if self._loop is None or self._loop.done():
                 self._loop = asyncio.create_task(self._run())
@@ -162,9 +164,9 @@ class Sampler:
             while self._waiting or self._running:
                 self._admit()
                 batch = list(self._running)
-                tokens = await loop.run_in_executor(self._worker, self._advance, batch)
-                for request, (token, logprob) in zip(batch, tokens, strict=True):
-                    self._take(request, token, logprob)
+                await loop.run_in_executor(self._worker, self._advance, batch)
+                for request in batch:
+                    self._settle(request)
         except BaseException as error:
             for request in (*self._waiting, *self._running):
                 if not request.done.done():
@@ -176,6 +178,7 @@ class Sampler:
 
     def _admit(self) -> None:
         """Let waiting requests join the batch as far as there are rows."""
+        self._arrived = False
         self._waiting = [request for request in self._waiting if not request.done.done()]
         while self._waiting and self._place(self._waiting[0].dialogue):
             request = self._waiting.pop(0)
@@ -205,7 +208,21 @@ class Sampler:
         self._held[dialogue.row] = dialogue
         return True
 
-    def _advance(self, batch: Sequence[_Request]) -> list[tuple[int, float]]:
+    def _advance(self, batch: Sequence[_Request]) -> None:
+        """Sample tokens until a completion ends or a request arrives; in the worker's thread.
+
+        The event loop, which other episodes keep busy, is not asked after each token.
+        """
+        while True:
+            for request, (token, logprob) in zip(batch, self._step(batch), strict=True):
+                request.dialogue.ids.append(token)
+                request.sampled.append(token)
+                request.logprobs.append(logprob)
+            changed = any(self._ending(each) or each.done.done() for each in batch)
+            if changed or self._arrived or not batch:
+                return
+
+    def _step(self, batch: Sequence[_Request]) -> list[tuple[int, float]]:
         """Read what each dialogue has unread, and draw its next token."""
         unread = [request.dialogue.ids[self._cache.length(_row(request)) :] for request in batch]
         found: dict[int, tuple[int, float]] = {}
@@ -226,21 +243,21 @@ class Sampler:
         more = [index for index, ids in enumerate(unread) if len(ids) > 1]
         return [part for part in (one, more) if part]
 
-    def _take(self, request: _Request, token: int, logprob: float) -> None:
-        """Add a token to its dialogue, and end the completion if that was the last."""
-        if request.done.done():  # Its caller was cancelled.
+    def _settle(self, request: _Request) -> None:
+        """End a completion whose last token was sampled, or whose caller was cancelled."""
+        if request.done.done():
             self._running.remove(request)
             self._release(request.dialogue)
-            return
-        request.dialogue.ids.append(token)
-        request.sampled.append(token)
-        request.logprobs.append(logprob)
-        if token in request.stop_ids:
-            self._finish(request, "stop")
-        elif len(request.sampled) == request.limit:
-            self._finish(request, "length")
-        elif len(request.dialogue.ids) == self._model.context:
-            self._finish(request, "context")
+        elif reason := self._ending(request):
+            self._finish(request, reason)
+
+    def _ending(self, request: _Request) -> str:
+        """Return why a completion ends with its last token; empty if it goes on."""
+        if request.sampled[-1] in request.stop_ids:
+            return "stop"
+        if len(request.sampled) == request.limit:
+            return "length"
+        return "context" if len(request.dialogue.ids) == self._model.context else ""
 
     def _finish(self, request: _Request, reason: str) -> None:
         if request in self._running:

@@ -70,5 +70,22 @@ class WordTemplate:
             raise ValueError(f"{self.vocabulary[word]!r} is no action")
         return self._calls[word]
 
+    def drifts(self, completion: Sequence[int]) -> bool:
+        """Return False: a word is one token, and a token one word."""
+        return False
+
+    def encode(self, action: Action) -> list[int]:
+        """Return the word of a call; a `submit` without an answer may also be the end mark.
+
+        Raises:
+            ValueError: No word makes this call.
+        """
+        for word, call in self._calls.items():
+            if call == action:
+                return [word]
+        if action == Action("submit"):
+            return [_END]
+        raise ValueError(f"no word of the vocabulary makes the call {action.tool}")
+
     def _read(self, text: str) -> list[int]:
         return [self._ids.get(word.lower(), _UNKNOWN) for word in _WORD.findall(text)]

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 from agentgym.errors import ConfigError, VerifierError
 from agentgym.records import CheckStatus, StepGrade, Trajectory
+from agentgym.verify.steps.registry import no_argument
 
 
 def shaping(before: float, after: float, gamma: float) -> float:
@@ -116,3 +117,36 @@ class ProgressGrader:
             told = f"Φ {phi[k]:.3f} → {phi[k + 1]:.3f}" + (f": {', '.join(ids)}" if ids else "")
             grades.append(StepGrade(k, status, label, told, value))
         return grades
+
+
+class MilestoneGrader:
+    """Grades each step that reached a milestone with the weights of those that it reached.
+
+    `value` is their share of all milestones, so the values of an episode add up to 1 at most. Law 3
+    of the module applies: as a reward, it pays for reaching.
+    """
+
+    name = "milestones"
+    version = "1"
+
+    def __init__(self, argument: str = "") -> None:
+        no_argument(self.name, argument)
+
+    async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
+        """Grade the steps that reached a milestone.
+
+        Raises:
+            VerifierError: The milestones that held are not known.
+        """
+        weights = {milestone.id: milestone.weight for milestone in trajectory.milestones}
+        return [
+            StepGrade(
+                step,
+                CheckStatus.PASS,
+                "milestone",
+                ", ".join(ids),
+                math.fsum(weights[id] for id in ids),
+            )
+            for step, ids in sorted(latched(trajectory).items())
+            if 0 <= step < len(trajectory.steps)
+        ]

@@ -97,4 +97,5 @@ def _soft(what: int, value: int) -> None:
 
 
 def _pages(field: int) -> int:
-    return int(Path("/proc/self/statm").read_text().split()[field]) * resource.getpagesize()
+    with open("/proc/self/statm", "rb", buffering=0) as file:
+        return int(file.read().split()[field]) * resource.getpagesize()

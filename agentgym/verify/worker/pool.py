@@ -145,6 +145,11 @@ class WorkerPool:
         self._server: ForkServer | None = None
         self._idle: list[Worker] = []
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether a worker is idle."""
+        return bool(self._idle)
+
     def warm(self) -> None:
         """Start the fork server and a worker, unless they exist; return at once."""
         with self._lock:

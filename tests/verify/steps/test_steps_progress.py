@@ -7,7 +7,7 @@ import pytest
 from agentgym.errors import VerifierError
 from agentgym.records import CheckpointResult, CheckStatus, Milestone, Phase, Verdict
 from agentgym.testing.step_grader import step, trajectory
-from agentgym.verify.steps.progress import ProgressGrader, potentials
+from agentgym.verify.steps.progress import MilestoneGrader, ProgressGrader, potentials
 
 
 def episode(count, reached, weights=None, missing=()):
@@ -94,3 +94,14 @@ async def test_a_milestone_in_error_is_an_error():
     shown = replace(shown, verdict=replace(shown.verdict, checkpoints=(broken,)))
     with pytest.raises(VerifierError, match="'a' is in error: ZeroDivisionError"):
         await values(shown)
+
+
+async def test_a_bonus_pays_each_milestone_at_the_step_that_reached_it():
+    shown = episode(4, {"a": 0, "b": 2, "c": None, "d": 2, "e": -1})
+    grades = await MilestoneGrader().grade(shown)
+    assert [(grade.step, grade.value) for grade in grades] == [(0, 0.2), (2, 0.4)]
+    assert [grade.message for grade in grades] == ["a", "b, d"]
+    assert all(grade.status is CheckStatus.PASS for grade in grades)
+    assert await MilestoneGrader().grade(episode(2, {"a": None})) == []
+    with pytest.raises(VerifierError, match="does not know milestone 'b'"):
+        await MilestoneGrader().grade(episode(2, {"a": 0, "b": 1}, missing=("b",)))

@@ -1,0 +1,177 @@
+"""Measures an environment server: steps a second over WebSocket, and the memory of its process.
+
+OpenEnv's server (``openenv-core``) is measured beside it, with an equal environment and the same
+load, if the variable AGENTGYM_OPENENV names the Python of an environment in which it is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from agentgym.bench.load import Player, frame_of, steps_per_s
+from agentgym.bench.series import Figure, Figures
+
+VARIABLE: Final = "AGENTGYM_OPENENV"
+"""Environment variable with the Python of an environment that has ``openenv-core``."""
+
+_SESSIONS: Final = 4
+_START_S: Final = 120.0
+
+_OPENENV: Final = """
+import socket, sys
+import uvicorn
+from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
+
+class Add(Action):
+    n: int
+
+class Seen(Observation):
+    text: str = ""
+
+class Echo(Environment):
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self):
+        super().__init__()
+        self.total, self._state = 0, State()
+
+    def reset(self, seed=None, episode_id=None, **options):
+        self.total = 0
+        return Seen(text="begin", reward=0.0, done=False)
+
+    def step(self, action, timeout_s=None, **options):
+        self.total += action.n
+        return Seen(text=f"it is {self.total}", reward=0.0, done=False)
+
+    async def step_async(self, action, timeout_s=None, **options):
+        return self.step(action)  # Without a thread, so that it is as fast as it can be.
+
+    @property
+    def state(self):
+        return self._state
+
+listening = socket.socket()
+listening.bind(("127.0.0.1", 0))
+listening.listen(64)
+print("ws://127.0.0.1:%d" % listening.getsockname()[1], flush=True)
+app = create_fastapi_app(Echo, Add, Seen, max_concurrent_envs=64)
+uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listening])
+"""
+
+
+def figures_of_servers() -> tuple[Figure, ...]:
+    """Return what is measured; the figures of OpenEnv only if it is installed."""
+    own = (
+        Figure("server.steps_per_s", f"agentgym serve, {_SESSIONS} sessions", "/s"),
+        Figure("server.memory_mb", "  memory of its process", "MB"),
+    )
+    if not os.environ.get(VARIABLE):
+        return own
+    return (
+        *own,
+        Figure("openenv.steps_per_s", f"OpenEnv's server, {_SESSIONS} sessions", "/s"),
+        Figure("openenv.memory_mb", "  memory of its process", "MB"),
+        Figure("server.gain", "steps a second over OpenEnv's", "x", 1.5, at_least=True),
+        Figure("server.memory_ratio", "memory over OpenEnv's", "x", 0.5),
+    )
+
+
+def measure_servers(figures: Figures, rounds: int, steps: int) -> None:
+    """Measure the servers in turn.
+
+    Args:
+        figures: The figures of `figures_of_servers`.
+        rounds: How often.
+        steps: Steps of each session in a round.
+    """
+    with ExitStack() as stack:
+        own = stack.enter_context(_served([sys.executable, "-m", "agentgym.bench.echo"]))
+        servers: list[tuple[str, _Server]] = [("server", own)]
+        openenv = os.environ.get(VARIABLE)
+        if openenv:
+            served = stack.enter_context(_served([openenv, "-c", _OPENENV]))
+            servers.append(("openenv", served))
+        for turn in range(rounds + 1):  # The first one is to warm up.
+            for name, server in servers:
+                play = _play_own if name == "server" else _play_openenv
+                rate = play(server.url, steps)
+                if turn:
+                    figures[f"{name}.steps_per_s"].samples.append(rate)
+                    figures[f"{name}.memory_mb"].samples.append(server.memory_mb)
+    if openenv:
+        figures.ratio("server.gain", "server.steps_per_s", "openenv.steps_per_s")
+        figures.ratio("server.memory_ratio", "server.memory_mb", "openenv.memory_mb")
+
+
+class _Server:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+        self.url, self._process = url, process
+
+    @property
+    def memory_mb(self) -> float:
+        """Resident memory of its process."""
+        pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGESIZE") / 1e6
+
+
+@contextmanager
+def _served(command: Sequence[str]) -> Iterator[_Server]:
+    """Start a server that prints its address; it ends with the block."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        if not url:
+            raise RuntimeError(f"{command[0]} ended before it served: {process.wait(_START_S)}")
+        yield _Server(process, url)
+    finally:
+        process.terminate()
+        process.wait(_START_S)
+        for end in (process.stdin, process.stdout):
+            if end is not None:
+                end.close()
+
+
+def _play_own(url: str, steps: int) -> float:
+    hello: dict[str, Any] = {"type": "hello", "version": 1, "name": "bench"}
+
+    def begin(player: Player) -> list[bytes]:
+        player.ask(hello)
+        episode = player.ask({"type": "reset", "call": 1, "seed": 0})["episode"]
+        step = {"type": "step", "episode": episode}
+        add = {"action": {"tool": "add", "arguments": {"n": 1}}}
+        return [frame_of({**step, "call": call, **add}) for call in range(2, steps + 2)]
+
+    return _play(f"{url}/v1/session", begin, {"type": "leave", "call": steps + 2})
+
+
+def _play_openenv(url: str, steps: int) -> float:
+    def begin(player: Player) -> list[bytes]:
+        player.ask({"type": "reset", "data": {"seed": 0}})
+        return [frame_of({"type": "step", "data": {"n": 1}})] * steps
+
+    return _play(f"{url}/ws", begin, None)
+
+
+def _play(url: str, begin: Callable[[Player], list[bytes]], leave: dict[str, Any] | None) -> float:
+    """Return the steps a second of all sessions."""
+    with ExitStack() as stack:
+        players = []
+        for _ in range(_SESSIONS):
+            players.append(Player(url))
+            stack.callback(players[-1].close)
+        frames = [begin(player) for player in players]
+        rate = steps_per_s(players, frames)
+        for player in players:
+            if leave is not None:
+                player.ask(leave)
+        return rate

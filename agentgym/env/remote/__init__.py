@@ -1,0 +1,1 @@
+"""Environments on another machine: the wire protocol of ``agentgym serve``, and its client."""

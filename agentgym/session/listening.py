@@ -1,0 +1,183 @@
+"""Listens for HTTP and WebSocket connections with uvicorn, and bounds what strangers cost."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from agentgym.errors import ConfigError
+from agentgym.installation import missing_extra
+from agentgym.session.app import EnvironmentApp
+from agentgym.session.bounds import ServerBounds
+
+try:
+    import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+except ImportError as error:
+    raise missing_extra("uvicorn or websockets", "server") from error
+
+CONNECTIONS: Final = 1_024
+"""Largest number of connections: clients without a token can open them too, and each costs a
+descriptor that an episode may need."""
+
+_SILENT_S: Final = 10.0
+"""Time in seconds within which a new connection has to send its first request."""
+
+_WAITING: Final = 8
+"""Messages of a connection that wait before its socket is not read any more."""
+
+_PARTING_S: Final = 2
+"""Longest time in seconds that connections stay open when the server ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate for TLS.
+
+    Attributes:
+        chain: PEM file with the certificate and its chain.
+        key: PEM file with its key.
+    """
+
+    chain: Path
+    key: Path
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Args:
+        host: Address or name of an interface of this machine.
+        port: TCP port; 0 for a free one.
+
+    Raises:
+        ConfigError: The address is not one of this machine, or the port is taken.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(128)
+        except OSError:
+            listening.close()
+            raise
+    except OSError as error:
+        told = f"{host} port {port}: {error.strerror}"
+        raise ConfigError(f"{told}; choose others with --host and --port") from error
+    return listening
+
+
+def address_of(listening: socket.socket, *, tls: bool) -> str:
+    """Return the address that clients use, as ``ws://HOST:PORT``."""
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    return f"{'wss' if tls else 'ws'}://{shown}:{port}"
+
+
+async def serve(
+    app: EnvironmentApp,
+    listening: socket.socket,
+    ending: asyncio.Event,
+    bounds: ServerBounds,
+    certificate: Certificate | None = None,
+) -> None:
+    """Serve until an event; then every episode is recorded and every connection closed.
+
+    Args:
+        app: The application.
+        listening: Socket from `listen`; its owner closes it.
+        ending: Event that ends the server.
+        bounds: The bounds of connections.
+        certificate: Certificate for TLS.
+    """
+    tls: dict[str, Any] = {}
+    if certificate is not None:
+        tls = {"ssl_certfile": certificate.chain, "ssl_keyfile": certificate.key}
+    server = _Server(
+        uvicorn.Config(
+            app,
+            http=_Http,
+            ws=_WebSocket,
+            backlog=64,  # this many are accepted before the first can be closed
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            ws_max_size=bounds.message_bytes,
+            ws_ping_interval=bounds.ping_s,
+            ws_ping_timeout=bounds.ping_s,
+            ws_per_message_deflate=False,
+            server_header=False,
+            timeout_graceful_shutdown=_PARTING_S,
+            **tls,
+        )
+    )
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    waiting = asyncio.create_task(ending.wait())
+    try:
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        await app.stop()
+    finally:
+        server.should_exit = True
+        waiting.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+class _Http(H11Protocol):
+    """A connection that is closed if there are too many, or if no request comes."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept or close it."""
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS:
+            transport.abort()
+        else:
+            self.loop.call_later(_SILENT_S, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        if self.cycle is None and self.transport.get_protocol() is self:
+            self.transport.abort()
+
+
+class _WebSocket(WebSocketsSansIOProtocol):
+    """A connection whose end does not wait for a client that takes nothing any more."""
+
+    def send_receive_event_to_app(self) -> None:
+        """Hand a message on; only several that wait stop the reading of the socket.
+
+        uvicorn stops it after each message, which takes two system calls.
+        """
+        goes_on = not self.read_paused and self.queue.qsize() < _WAITING
+        self.read_paused |= goes_on
+        super().send_receive_event_to_app()
+        self.read_paused &= not goes_on
+
+    async def run_asgi(self) -> None:
+        """Run the application, and end the connection when it has ended."""
+        await super().run_asgi()
+        self.loop.call_later(_PARTING_S, self.transport.abort)
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to its caller, because running episodes are recorded first."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Do nothing: the caller handles signals."""
+        yield

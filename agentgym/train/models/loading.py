@@ -1,0 +1,216 @@
+"""Loads and saves models of Hugging Face transformers with their tokenizers.
+
+A folder has the format of `save_pretrained`: safetensors, a configuration, the tokenizer with its
+chat template. Other programs read what is saved here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from agentgym.errors import ConfigError
+from agentgym.train.models.examine import can_continue, can_pack
+from agentgym.train.models.huggingface import HuggingFaceModel
+from agentgym.train.policies import HuggingFacePolicy
+
+_SMALLEST: Final = 16
+"""Tokens of the smallest context that a model can be tried with."""
+_RECURRENT: Final = ("mamba", "linear", "recurrent", "conv", "ssm", "rwkv")
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A model with its tokenizer.
+
+    Attributes:
+        model: The model.
+        tokenizer: A tokenizer of transformers.
+        stop_ids: Tokens that end a completion, by the model's own configuration.
+    """
+
+    model: HuggingFaceModel
+    tokenizer: Any
+    stop_ids: tuple[int, ...]
+
+
+def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
+    """Load a model and its tokenizer, and find out how it can be used.
+
+    Raises:
+        ConfigError: It cannot be loaded, does not fit the device, or is of a kind that cannot be
+            sampled with a cache of keys and values.
+    """
+    from transformers import AutoModelForCausalLM
+
+    device = find_device(policy.device)
+    dtype = find_dtype(policy.dtype, device)
+    chosen = {} if policy.attention == "auto" else {"attn_implementation": policy.attention}
+    tokenizer = load_tokenizer(policy.path)
+    try:
+        with _without_bars():
+            inner = AutoModelForCausalLM.from_pretrained(policy.path, dtype=dtype, **chosen)
+    except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
+        raise ConfigError(f"policy.path: {_unusable(policy.path, error)}") from error
+    _refuse_recurrent(inner.config, policy.path)
+    context = _context(inner.config, policy)
+    try:
+        anew = policy.gradient_checkpointing
+        model = HuggingFaceModel(inner.to(device), context=context, gradient_checkpointing=anew)
+    except ValueError as error:
+        raise ConfigError(f"policy.gradient_checkpointing: {policy.path}: {error}") from error
+    _examine(model, policy.path)
+    ends = getattr(inner.generation_config, "eos_token_id", None)
+    stop_ids = ends if isinstance(ends, list) else [ends]
+    return Pretrained(model, tokenizer, tuple(each for each in stop_ids if each is not None))
+
+
+def load_tokenizer(path: str) -> Any:
+    """Return the tokenizer of a model.
+
+    Raises:
+        ConfigError: It cannot be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(path)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise ConfigError(f"policy.path: {_unusable(path, error)}") from error
+
+
+def save_pretrained(folder: Path, loaded: Pretrained) -> None:
+    """Write a model and its tokenizer; a kill leaves the old or the new folder, or neither.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    part, old = folder.with_name(f"{folder.name}.part"), folder.with_name(f"{folder.name}.old")
+    for stale in (part, old):
+        shutil.rmtree(stale, ignore_errors=True)
+    with _without_bars():
+        loaded.model.inner.save_pretrained(part)
+    loaded.tokenizer.save_pretrained(part)
+    if folder.exists():
+        os.replace(folder, old)
+    os.replace(part, folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep transformers from drawing progress bars over those of a run."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def find_device(name: str) -> torch.device:
+    """Return the device with a name; ``auto`` is the first GPU, or the CPU.
+
+    Raises:
+        ConfigError: This machine does not have it.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    found = torch.cuda.device_count()
+    if device.type == "cuda" and (device.index or 0) >= found:
+        raise ConfigError(
+            f"policy.device: {name!r} is not here: torch {torch.__version__} sees {found} CUDA "
+            'devices; use "auto" or "cpu", or install a build of torch for this GPU'
+        )
+    return device
+
+
+def find_dtype(name: str, device: torch.device) -> torch.dtype:
+    """Return the type of numbers with a name; ``auto`` is bfloat16 on a GPU that has it.
+
+    Raises:
+        ConfigError: The device has no bfloat16.
+    """
+    has = device.type != "cuda" or torch.cuda.is_bf16_supported()
+    if name == "auto":
+        return torch.bfloat16 if device.type == "cuda" and has else torch.float32
+    if name == "bfloat16" and not has:
+        raise ConfigError(f'policy.dtype: {device} has no bfloat16; use "float32" or "auto"')
+    return torch.bfloat16 if name == "bfloat16" else torch.float32
+
+
+def _context(config: Any, policy: HuggingFacePolicy) -> int:
+    """Return the context, which stays within the positions and the attention window of a model.
+
+    Within its window, sliding attention is full attention, which a row of a cache computes.
+
+    Raises:
+        ConfigError: The model has fewer positions, or a smaller window.
+    """
+    text = config.get_text_config()
+    bounds = {"positions": getattr(text, "max_position_embeddings", None)}
+    kinds = getattr(text, "layer_types", None)
+    if kinds is None or any("sliding" in kind for kind in kinds):
+        used = getattr(text, "use_sliding_window", True)
+        bounds["tokens in its attention window"] = (
+            text.sliding_window if used and hasattr(text, "sliding_window") else None
+        )
+    if kinds is None or any("chunked" in kind for kind in kinds):
+        bounds["tokens in its attention chunk"] = getattr(text, "attention_chunk_size", None)
+    for what, bound in bounds.items():
+        if bound is not None and policy.context > bound:
+            raise ConfigError(
+                f"policy.context: {policy.context} tokens do not fit {policy.path}, which has "
+                f"{bound} {what}; use context = {bound} or less"
+            )
+    if policy.context < _SMALLEST:
+        raise ConfigError(f"policy.context: expected at least {_SMALLEST}, got {policy.context}")
+    return policy.context
+
+
+def _refuse_recurrent(config: Any, path: str) -> None:
+    text = config.get_text_config()
+    kinds = [str(kind) for kind in getattr(text, "layer_types", None) or (text.model_type,)]
+    if found := [kind for kind in kinds if any(word in kind for word in _RECURRENT)]:
+        raise ConfigError(
+            f"policy.path: {path} has layers of the kind {found[0]!r}, which keep a state instead "
+            "of keys and values; choose a model whose layers are all attention"
+        )
+
+
+def _examine(model: HuggingFaceModel, path: str) -> None:
+    """Find out whether rows can be packed, and that the model can be sampled.
+
+    Raises:
+        ConfigError: Texts that are read piece by piece come out otherwise than at once.
+    """
+    try:
+        model.packed = can_pack(model)
+        told = "reads another text piece by piece than at once" if not can_continue(model) else ""
+    except (ValueError, TypeError, RuntimeError, IndexError, AttributeError) as error:
+        told = f"cannot be sampled with a cache of keys and values: {error}"
+    if told:
+        raise ConfigError(
+            f"policy.path: {path} ({type(model.inner).__name__}) {told}; choose another model"
+        )
+
+
+def _unusable(path: str, error: Exception) -> str:
+    where = Path(path)
+    told = f"{path!r} cannot be loaded: {error}"
+    if where.is_dir() and not (where / "config.json").is_file():
+        return f"{path!r} has no config.json; expected a folder that save_pretrained wrote"
+    if not where.is_dir() and (where.is_absolute() or path.startswith(".")):
+        return f"there is no folder {path!r}; name one that save_pretrained wrote, or a hub model"
+    return told

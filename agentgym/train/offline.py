@@ -1,0 +1,226 @@
+"""Learning from data sets before any episode is played: supervised fine-tuning and DPO.
+
+- Supervised: the mean negative log-probability of the trained tokens, ``-sum_t w_t log pi(a_t |
+  s_t)``, with the weights of `agentgym.train.losses.token_weights`; behaviour cloning (Pomerleau
+  1991).
+- Preferences: `agentgym.train.losses.dpo` with the policy before this stage as the reference.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import torch
+from torch import Tensor
+
+from agentgym.errors import ConfigError
+from agentgym.protocols.training import CausalModel
+from agentgym.train.datasets.encoding import vocabulary_digest
+from agentgym.train.datasets.native import PAIRS, SEQUENCES, TokenEpisode, TokenSet, read_tokens
+from agentgym.train.losses import Weighting, dpo, token_weights
+from agentgym.train.optimizer import Optimizer
+from agentgym.train.packing import pack
+from agentgym.train.samples import TokenSequence
+from agentgym.train.stages import PreferenceConfig, SupervisedConfig
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 64
+"""Episodes or pairs that are computed at once without gradients."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The limits within which sequences are computed.
+
+    Attributes:
+        context: Largest number of tokens of a sequence.
+        row_tokens: Tokens of a packed row.
+        temperature: The temperature at which the policy samples.
+        gradient_norm: Largest norm of a gradient.
+    """
+
+    context: int
+    row_tokens: int
+    temperature: float = 1.0
+    gradient_norm: float = 1.0
+
+
+def load_data(
+    path: str, vocabulary: Sequence[str] | None, bounds: Bounds, *, pairs: bool
+) -> TokenSet:
+    """Read a data set and check that a policy can learn from it.
+
+    Args:
+        path: The file.
+        vocabulary: The text of each token of the policy, None if it is not known.
+        bounds: The limits on sequences.
+        pairs: Whether it holds preference pairs.
+
+    Raises:
+        RecordError: It is missing or damaged.
+        ConfigError: It was made for another vocabulary, or a sequence is too long.
+    """
+    data = read_tokens(Path(path), PAIRS if pairs else SEQUENCES)
+    known = "" if vocabulary is None else vocabulary_digest(vocabulary)
+    if data.vocabulary and data.vocabulary != known:
+        raise ConfigError(
+            f"{path}: its calls were encoded by another vocabulary; make it again with the "
+            "--template of this configuration"
+        )
+    longest = min(bounds.context, bounds.row_tokens)
+    for episode in data.episodes:
+        for sequence in episode.tokens.sequences:
+            if len(sequence.ids) > longest:
+                raise ConfigError(
+                    f"{path}: a sequence has {len(sequence.ids)} tokens, but policy.context and "
+                    f"algorithm.row_tokens allow {longest}"
+                )
+            if vocabulary is not None and max(sequence.ids) >= len(vocabulary):
+                raise ConfigError(
+                    f"{path}: token {max(sequence.ids)} is not in the policy's vocabulary of "
+                    f"{len(vocabulary)} tokens"
+                )
+    return data
+
+
+def fit_supervised(
+    model: CausalModel,
+    episodes: Sequence[TokenEpisode],
+    config: SupervisedConfig,
+    bounds: Bounds,
+    *,
+    seed: int,
+) -> dict[str, float]:
+    """Raise the probability of recorded completions.
+
+    Args:
+        model: The policy; a `torch.nn.Module`.
+        episodes: Recorded episodes; at least one.
+        config: How to learn.
+        bounds: The limits on sequences.
+        seed: Seed of the order.
+
+    Returns:
+        ``supervised_nll_before`` and ``supervised_nll``, nats a token over all episodes.
+    """
+    optimizer = Optimizer(model.parameters(), config.learning_rate)
+    before = _mean_nll(model, episodes, config.weighting, bounds)
+    for epoch in range(config.epochs):
+        for chosen in _batches(episodes, config.batch, f"{seed} supervised {epoch}"):
+            loss = _nll(model, chosen, config.weighting, bounds)
+            optimizer.backward(loss)
+            optimizer.step(bounds.gradient_norm)
+    after = _mean_nll(model, episodes, config.weighting, bounds)
+    return {"supervised_nll_before": round(before, 6), "supervised_nll": round(after, 6)}
+
+
+def fit_preferences(
+    model: CausalModel,
+    pairs: Sequence[TokenEpisode],
+    config: PreferenceConfig,
+    bounds: Bounds,
+    *,
+    seed: int,
+) -> dict[str, float]:
+    """Prefer the chosen completion of each pair to the rejected one.
+
+    Args:
+        model: The policy, which is also the reference as it is now.
+        pairs: Pairs; each has two sequences, the chosen one first. At least one.
+        config: How to learn.
+        bounds: The limits on sequences.
+        seed: Seed of the order.
+
+    Returns:
+        ``preference_loss``, ``preference_margin`` (the mean difference of implicit rewards of the
+        recorded pairs, 0 before) and ``preference_accuracy`` (the share with a margin above 0).
+    """
+    draws = random.Random(f"{seed} preferences shuffled")
+    swapped = [config.shuffle and draws.random() < 0.5 for _ in pairs]
+    reference = _all_pair_logprobs(model, pairs, bounds)
+    optimizer = Optimizer(model.parameters(), config.learning_rate)
+    for epoch in range(config.epochs):
+        order = range(len(pairs))
+        for chosen in _batches(order, config.batch, f"{seed} preferences {epoch}"):
+            own = _pair_logprobs(model, [pairs[index] for index in chosen], bounds)
+            held = reference[chosen]
+            turned = torch.tensor([swapped[index] for index in chosen])[:, None]
+            own, held = (torch.where(turned, each.flip(1), each) for each in (own, held))
+            told = (*own.unbind(1), *held.unbind(1))
+            loss = dpo(*told, beta=config.beta, smoothing=config.smoothing)
+            optimizer.backward(loss.values.mean())
+            optimizer.step(bounds.gradient_norm)
+    own = _all_pair_logprobs(model, pairs, bounds)
+    last = dpo(*own.unbind(1), *reference.unbind(1), beta=config.beta, smoothing=config.smoothing)
+    return {
+        "preference_loss": round(float(last.values.mean()), 6),
+        "preference_margin": round(float(last.margins.mean()), 6),
+        "preference_accuracy": round(float((last.margins > 0).float().mean()), 6),
+    }
+
+
+def token_logprobs(
+    model: CausalModel, sequences: Sequence[TokenSequence], bounds: Bounds
+) -> Tensor:
+    """Return the log-probability of each token, sequence by sequence: ``float32[N]``.
+
+    The first token of a sequence has 0: nothing comes before it.
+    """
+    packed = pack([sequence.ids for sequence in sequences], bounds.row_tokens)
+    logits = packed.unpacked(model(packed.ids, packed.positions, packed.segments)).float()
+    logprobs = (logits / bounds.temperature).log_softmax(-1)
+    ids, segments = packed.unpacked(packed.ids), packed.unpacked(packed.segments)
+    own = logprobs[:-1].gather(-1, ids[1:, None].to(logprobs.device))[:, 0].cpu()
+    own = torch.where(segments[1:] == segments[:-1], own, 0.0)
+    return torch.cat([own.new_zeros(1), own])
+
+
+def _nll(
+    model: CausalModel, episodes: Sequence[TokenEpisode], weighting: Weighting, bounds: Bounds
+) -> Tensor:
+    sequences = [one for episode in episodes for one in episode.tokens.sequences]
+    owners = [n for n, each in enumerate(episodes) for _ in each.tokens.sequences]
+    lengths = torch.tensor([len(sequence.ids) for sequence in sequences])
+    mask = torch.tensor([counts for sequence in sequences for counts in sequence.mask])
+    weights = token_weights(mask, torch.tensor(owners).repeat_interleave(lengths), weighting)
+    return -(weights * token_logprobs(model, sequences, bounds)).sum()
+
+
+@torch.no_grad()
+def _mean_nll(
+    model: CausalModel, episodes: Sequence[TokenEpisode], weighting: Weighting, bounds: Bounds
+) -> float:
+    """Return the loss over all episodes, a bounded number at a time."""
+    parts = [episodes[n : n + _AT_ONCE] for n in range(0, len(episodes), _AT_ONCE)]
+    losses = [float(_nll(model, part, weighting, bounds)) * len(part) for part in parts]
+    return sum(losses) / len(episodes)
+
+
+@torch.no_grad()
+def _all_pair_logprobs(model: CausalModel, pairs: Sequence[TokenEpisode], bounds: Bounds) -> Tensor:
+    """Return the log-probabilities of all pairs, a bounded number at a time: ``float32[P, 2]``."""
+    parts = [pairs[n : n + _AT_ONCE] for n in range(0, len(pairs), _AT_ONCE)]
+    return torch.cat([_pair_logprobs(model, part, bounds) for part in parts])
+
+
+def _pair_logprobs(model: CausalModel, pairs: Sequence[TokenEpisode], bounds: Bounds) -> Tensor:
+    """Return the log-probabilities of both completions of each pair: ``float32[P, 2]``."""
+    sequences = [one for pair in pairs for one in pair.tokens.sequences]
+    lengths = torch.tensor([len(sequence.ids) for sequence in sequences])
+    mask = torch.tensor([counts for sequence in sequences for counts in sequence.mask])
+    values = torch.where(mask, token_logprobs(model, sequences, bounds), 0.0)
+    owners = torch.arange(len(sequences)).repeat_interleave(lengths)
+    return values.new_zeros(len(sequences)).index_add(0, owners, values).view(-1, 2)
+
+
+def _batches(items: Sequence[T], size: int, seed: str) -> Iterator[list[Any]]:
+    """Yield all items in a drawn order, some at a time."""
+    order = list(items)
+    random.Random(seed).shuffle(order)
+    for first in range(0, len(order), size):
+        yield order[first : first + size]

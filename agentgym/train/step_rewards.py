@@ -1,0 +1,69 @@
+"""Rewards of single steps, given by step graders, beside the score of the episode.
+
+`milestones` pays for each milestone of the rubric when it is reached. `progress` turns them into
+rewards that cannot change which policy is best (Ng, Harada and Russell 1999); since they cancel in
+returns without a discount, they only help an advantage that discounts or that learns values. Other
+graders can be given a weight, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from agentgym.errors import VerifierError
+from agentgym.records import CheckStatus, Step, StepGrade, Trajectory, Verdict
+from agentgym.rollout.grading import with_task
+from agentgym.task.model import Instance
+from agentgym.verify.steps import registry
+from agentgym.verify.steps.grading import grade_steps
+
+_BAD_STEP: Final = -1.0
+
+
+class StepRewards:
+    """See the module.
+
+    Args:
+        weights: Weight of the values of each grader, by its spec such as ``"progress:0.99"``.
+
+    Raises:
+        AgentGymError: No step grader has that name, or it refuses its argument.
+    """
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self._graders = {spec: (registry.create(spec), weight) for spec, weight in weights.items()}
+
+    async def rewards(
+        self, instance: Instance, steps: Sequence[Step], verdict: Verdict
+    ) -> list[float]:
+        """Return the reward of each step of an episode, its score not included.
+
+        A bad step counts -1, another one the value of its grade, 0 without a value.
+
+        Args:
+            instance: What was played.
+            steps: All steps of the episode.
+            verdict: Its verdict.
+
+        Raises:
+            AgentGymError: The task is broken, or a grader could not judge the episode.
+        """
+        plain = Trajectory(instance.task.id, instance.instruction, tuple(steps), verdict=verdict)
+        trajectory = with_task(plain, instance.task, instance.params)
+        found = [0.0] * len(steps)
+        for spec, (grader, weight) in self._graders.items():
+            grading = await grade_steps(spec, grader, trajectory)
+            if grading.error:
+                raise VerifierError(f"step grader {spec}: {grading.error}")
+            for grade in grading.grades:
+                found[grade.step] += weight * _value(spec, grade)
+        return found
+
+
+def _value(spec: str, grade: StepGrade) -> float:
+    if grade.status is CheckStatus.ERROR:
+        raise VerifierError(f"step grader {spec}: step {grade.step}: {grade.message}")
+    if grade.status is CheckStatus.FAIL:
+        return _BAD_STEP
+    return grade.value or 0.0
