@@ -1,8 +1,8 @@
 """Speech acts: what a clause of a conversation does when it asserts nothing about the matter.
 
 It may ask, understand or regret, tell what its writer looks at, refuse, or repeat the reader. Each
-act has an opening by which it is found, and limits on its words. A clause that is none of them is a
-claim. The term is Austin's ("How to Do Things with Words", 1962).
+act has an opening by which it is found, and limits on its words. Every other clause is a claim.
+The term is Austin's ("How to Do Things with Words", 1962).
 """
 
 from __future__ import annotations
@@ -98,6 +98,10 @@ class Speaker:
                 matter = self._matter(clause)
                 denied = any(token.text in NEGATIONS for token in matter)
                 act = "understands" * (not denied and self.heard.repeats(matter))
+            is_topic = _text(clause).startswith(("as for", "as to"))
+            says_reply = any(token in self.replied for token in unit.tokens)
+            if act == "supposes" and says_reply and not is_topic:
+                act = ""  # a condition would be one of the reply
             if act and (not only or act in only):
                 found.add(act)
                 for token in clause:
@@ -125,7 +129,7 @@ class Speaker:
                 return f"says {left[0].text!r} beside a question: {unit.text[:_SHOWN]!r}"
         for token in unit.tokens:
             if token.stem in words().credentials:
-                return f"asks for {token.text!r}, which nobody may: {unit.text[:_SHOWN]!r}"
+                return f"asks for {token.text!r}, which no message may: {unit.text[:_SHOWN]!r}"
         most = 1 + (len(unit.tokens) >= _LONG)
         for part in parts if len(open_parts) > 1 else []:
             left = _content([token for token in part if not token.taken])

@@ -1,4 +1,4 @@
-"""What the reader of a message has said before: words, figures, statements and wishes.
+"""The earlier words of a message's reader: figures, statements and wishes.
 
 A statement has a verb that asserts ("my ticket is late"). Every other part of a sentence may be a
 wish: a question, an order, a fragment.
@@ -74,7 +74,7 @@ class Said:
 
 
 class Heard:
-    """What the reader has said, oldest first.
+    """The words of the reader, oldest first.
 
     Args:
         opening: What it said or wrote before the conversation.

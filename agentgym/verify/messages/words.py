@@ -39,7 +39,7 @@ class Words:
         small_talk: Words about feelings and the talk itself, with no weight of their own.
         refusing: Words of refusals.
         adding: Words by which a fragment says more than its words did: "the other one, too".
-        credentials: Things that nobody may ask for.
+        credentials: Secrets such as passwords; a message must not ask for them.
         weighty: Words that carry a claim, `verdicts` included.
         verdicts: Words that judge what the reader has said.
         commitments: Phrases by the name of their set.
