@@ -63,8 +63,10 @@ def slow_first(items, workers):
 
     pytest-xdist (`worksteal`) hands out equal shares of what is left, one after the other.
     """
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    rest = [item for item in items if not item.get_closest_marker("slow")]
+    # The tests of a module that is slow as a whole may wait for one image: they stay together.
+    alone = [any(mark.name == "slow" for mark in item.own_markers) for item in items]
+    slow = [item for item, is_slow in zip(items, alone, strict=True) if is_slow]
+    rest = [item for item, is_slow in zip(items, alone, strict=True) if not is_slow]
     ordered = []
     for number in range(workers):
         share = (len(items) - len(ordered)) // (workers - number)

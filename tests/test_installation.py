@@ -249,6 +249,7 @@ def _wheel(project: Path) -> Path:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(1200)  # an index may be slow, and packages are built
 def test_the_wheel_carries_the_licence(project):
     with zipfile.ZipFile(_wheel(project)) as wheel:
         (info,) = {name.split("/")[0] for name in wheel.namelist() if ".dist-info/" in name}
@@ -257,6 +258,7 @@ def test_the_wheel_carries_the_licence(project):
 
 
 @pytest.mark.full
+@pytest.mark.timeout(1200)  # an index may be slow, and packages are built
 @pytest.mark.parametrize("kind", ["editable", "wheel", "git", "index"])
 def test_the_printed_line_brings_the_extra(kind, tmp_path, fresh, project, server):
     shutil.copytree(fresh, tmp_path / "venv", symlinks=True, copy_function=os.link)

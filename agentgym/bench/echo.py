@@ -1,11 +1,12 @@
 """An environment that costs nothing, served as ``agentgym serve`` serves: for the bench of servers.
 
-Run as a program it serves until its standard input ends, and prints its address first.
+Run as a program it prints its address and serves until SIGTERM.
 """
 
 from __future__ import annotations
 
 import asyncio
+import signal
 import tempfile
 import time
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from agentgym.session.accounts import Accounts
 from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.config import SessionConfig
-from agentgym.session.listening import address_of, listen, serve
+from agentgym.session.listening import address_of, listen, serve, spare_collections
 from agentgym.session.server import SessionServer
 
 TASK: Final = "bench/echo-v1"
@@ -101,7 +102,7 @@ async def _serve() -> None:
         )
         app = EnvironmentApp(SessionServer(config), Accounts(()), terms)
         ending = asyncio.Event()
-        asyncio.get_running_loop().add_reader(0, ending.set)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.set)
         with listen("127.0.0.1", 0) as listening:
             print(address_of(listening, tls=False), flush=True)
             await serve(app, listening, ending, terms)
@@ -109,4 +110,5 @@ async def _serve() -> None:
 
 
 if __name__ == "__main__":
+    spare_collections()
     asyncio.run(_serve())

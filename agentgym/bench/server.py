@@ -125,8 +125,7 @@ class _Server:
 @contextmanager
 def _served(command: Sequence[str]) -> Iterator[_Server]:
     """Start a server that prints its address; it ends with the block."""
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
@@ -136,9 +135,8 @@ def _served(command: Sequence[str]) -> Iterator[_Server]:
     finally:
         process.terminate()
         process.wait(_START_S)
-        for end in (process.stdin, process.stdout):
-            if end is not None:
-                end.close()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _play_own(url: str, steps: int) -> float:

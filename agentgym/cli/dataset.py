@@ -7,12 +7,30 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentgym.cli.dataset_options import (
+    AgentNames,
+    Drop,
+    Faults,
+    FormOption,
+    Forms,
+    Grader,
+    Limit,
+    MinScore,
+    Out,
+    Patches,
+    PictureOption,
+    Pictures,
+    Runs,
+    Seed,
+    Spans,
+    Tasks,
+    Template,
+)
 from agentgym.cli.vouching import TaskOption
 from agentgym.errors import ConfigError
 
@@ -24,113 +42,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Make data sets for offline training of recorded runs.", no_args_is_help=True
 )
-
-
-class Forms(StrEnum):
-    """Values of --form (those of `agentgym.train.datasets.supervised.Form`, which loads late)."""
-
-    MESSAGES = "messages"
-    TRL = "trl"
-    TRL_TOKENS = "trl-tokens"
-    NATIVE = "native"
-
-
-class Faults(StrEnum):
-    """Values of --drop (those of `agentgym.train.datasets.faults.StepFault`)."""
-
-    ERROR = "error"
-    NO_EFFECT = "no-effect"
-    REPEATED = "repeated"
-    REJECTED = "rejected"
-    BAD_GRADE = "bad-grade"
-    NOTHING = "nothing"
-
-
-class Pictures(StrEnum):
-    """Values of --pictures."""
-
-    FILES = "files"
-    REFUSE = "refuse"
-
-
-class Spans(StrEnum):
-    """Values of --span (those of `agentgym.train.datasets.pairs.Span`)."""
-
-    REPLY = "reply"
-    REST = "rest"
-
-
-class Patches(StrEnum):
-    """Values of --patch (those of `agentgym.train.datasets.semi_online.Patch`)."""
-
-    THOUGHT_FREE = "thought-free"
-    EXPERT = "expert"
-
-
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")]
-Tasks = Annotated[
-    list[str] | None,
-    typer.Option("--tasks", metavar="PATTERN", help="Suites or globs of task ids; repeatable."),
-]
-AgentNames = Annotated[
-    list[str] | None,
-    typer.Option("--agents", metavar="PATTERN", help="Globs of recorded agents; repeatable."),
-]
-MinScore = Annotated[
-    float | None,
-    typer.Option(
-        "--min-score",
-        min=0.0,
-        max=1.0,
-        help="Smallest score of an episode. Default: only episodes that passed.",
-    ),
-]
-Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, help="Largest number of examples. Default: all.")
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        min=0,
-        help="Shuffle the episodes. Default: the order of the runs and their plans.",
-    ),
-]
-FormOption = Annotated[
-    Forms,
-    typer.Option(
-        "--form",
-        help="messages: OpenAI's fine-tuning lines; trl: conversational prompt and completion; "
-        "trl-tokens: input_ids with assistant_masks; native: arrays of token ids (.npz).",
-    ),
-]
-Template = Annotated[
-    Path | None,
-    typer.Option(
-        "--template",
-        metavar="CONFIG",
-        help="A training configuration whose template encodes the calls, for runs without token "
-        "ids.",
-    ),
-]
-Drop = Annotated[
-    list[Faults] | None,
-    typer.Option(
-        "--drop",
-        help="Steps that are read and not trained; repeatable. Default: error, repeated, rejected.",
-    ),
-]
-Grader = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--grader", "-g", help="A recorded step grader for --drop bad-grade. Default: all."
-    ),
-]
-PictureOption = Annotated[
-    Pictures,
-    typer.Option("--pictures", help="Write pictures as files, or refuse episodes with one."),
-]
 
 
 @app.command(

@@ -63,7 +63,7 @@ def serve_tasks(
     """
     from agentgym.eval.serving import open_run
     from agentgym.eval.serving_environments import EnvironmentServing, serve_environments
-    from agentgym.session.listening import listen
+    from agentgym.session.listening import listen, spare_collections
 
     say, certificate = printer(), _certificate(access)
     accounts = _accounts(access, quota, say)
@@ -73,6 +73,7 @@ def serve_tasks(
         stack.callback(store.close)
         say(f"recording into {store.folder}; afterwards: agentgym report {store.folder}")
         serving = EnvironmentServing(listening, accounts, terms, bounds, certificate)
+        spare_collections()
         asyncio.run(serve_environments(store, serving, say))
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from agentgym.errors import VerifierError
 from agentgym.records import CheckStatus, Step, StepGrade, Trajectory, Verdict
 from agentgym.rollout.grading import with_task
 from agentgym.task.model import Instance
@@ -24,6 +23,9 @@ _BAD_STEP: Final = -1.0
 class StepRewards:
     """See the module.
 
+    A grader that cannot judge an episode, or one of its steps, adds nothing there: a policy must
+    not be able to leave the data by text that a grader chokes on.
+
     Args:
         weights: Weight of the values of each grader, by its spec such as ``"progress:0.99"``.
 
@@ -32,6 +34,7 @@ class StepRewards:
     """
 
     def __init__(self, weights: Mapping[str, float]) -> None:
+        self._failures = 0
         self._graders = {spec: (registry.create(spec), weight) for spec, weight in weights.items()}
 
     async def rewards(
@@ -47,23 +50,26 @@ class StepRewards:
             verdict: Its verdict.
 
         Raises:
-            AgentGymError: The task is broken, or a grader could not judge the episode.
+            AgentGymError: The task is broken.
         """
         plain = Trajectory(instance.task.id, instance.instruction, tuple(steps), verdict=verdict)
         trajectory = with_task(plain, instance.task, instance.params)
         found = [0.0] * len(steps)
         for spec, (grader, weight) in self._graders.items():
             grading = await grade_steps(spec, grader, trajectory)
-            if grading.error:
-                raise VerifierError(f"step grader {spec}: {grading.error}")
+            self._failures += bool(grading.error)
             for grade in grading.grades:
-                found[grade.step] += weight * _value(spec, grade)
+                self._failures += grade.status is CheckStatus.ERROR
+                found[grade.step] += weight * _value(grade)
         return found
 
+    def take_failures(self) -> int:
+        """Return how often a grader could not judge since the last time."""
+        failures, self._failures = self._failures, 0
+        return failures
 
-def _value(spec: str, grade: StepGrade) -> float:
-    if grade.status is CheckStatus.ERROR:
-        raise VerifierError(f"step grader {spec}: step {grade.step}: {grade.message}")
+
+def _value(grade: StepGrade) -> float:
     if grade.status is CheckStatus.FAIL:
         return _BAD_STEP
-    return grade.value or 0.0
+    return 0.0 if grade.status is CheckStatus.ERROR else grade.value or 0.0

@@ -70,14 +70,13 @@ class Trainer:
         tasks = [environment.task.id for environment in environments.values()]
         self._store = run.open_record(tasks) if rollouts.record else None
         weights = config.algorithm.step_rewards
+        self._step_rewards = StepRewards(weights) if weights else None
         self._rollouts = Rollouts(
             *(environments, self._policy),
             jobs=rollouts.jobs,
             tree=rollouts.tree,
             store=self._store,
-            step_rewards=StepRewards(weights)
-            if (weights := config.algorithm.step_rewards)
-            else None,
+            step_rewards=self._step_rewards,
         )
         self._engine = self._make_engine()
         self.iteration = 0
@@ -147,6 +146,8 @@ class Trainer:
         metrics: Metrics = {"iteration": number, **_figures(batch.played)}
         metrics["drift"] = await asyncio.to_thread(self._drift, batch.played)
         metrics["groups"] = len(batch.groups)
+        if self._step_rewards is not None:
+            metrics["grader_failures"] = self._step_rewards.take_failures()
         if batch.groups:
             oldest = min(group.oldest for group in batch.groups)
             metrics["staleness"] = self._engine.version - oldest

@@ -106,7 +106,8 @@ async def test_a_message_sent_again_gets_its_answer_from_memory(server):
 @pytest.mark.parametrize("token", ["", "wrong", TOKEN + "x", TOKEN[:-1], "\xe9"])
 async def test_without_the_token_nothing_is_accepted(server, token):
     with pytest.raises(InvalidStatus) as caught:
-        await dial(server, token)
+        async with dial(server, token):
+            pass
     assert caught.value.response.status_code == 401
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from shop_task import write_shop
 
-from agentgym.errors import NotFoundError, VerifierError
+from agentgym.errors import NotFoundError
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
 from agentgym.task.load import find_task
 from agentgym.testing.step_grader import step
@@ -144,10 +144,13 @@ async def test_a_bad_step_costs_its_weight(config):
     assert found[0] == -0.5
 
 
-async def test_a_grader_that_cannot_judge_gives_no_zero(config):
+async def test_a_grader_that_cannot_judge_adds_nothing_and_is_counted(config):
     instance = find_task(config.tasks[0]).instance(3)
-    with pytest.raises(VerifierError, match="step grader milestones: .*does not know milestone"):
-        await StepRewards({"milestones": 1.0}).rewards(instance, [step(0)], judged({}))
+    steps = [step(0, "orders_refund", order="five")]
+    giving = StepRewards({"milestones": 1.0, "validity": 1.0})
+    # The verdict knows no milestone of the rubric.
+    assert await giving.rewards(instance, steps, judged({})) == [-1.0]
+    assert (giving.take_failures(), giving.take_failures()) == (1, 0)
     with pytest.raises(NotFoundError, match="no step grader named 'milestone'; did you mean"):
         StepRewards({"milestone": 1.0})
 

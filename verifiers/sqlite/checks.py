@@ -19,6 +19,7 @@ from agentgym import CheckResult, Evidence, GuestFileError, VerifierError
 from agentgym.verify.subprocess_reader import ask
 from agentgym.verify.values import Bounds, Comparison, brief, result
 
+_READS = re.compile(r"(SELECT|WITH|VALUES)\b", re.IGNORECASE)
 _READER = Path(__file__).with_name("reader.py")
 _DATABASE_BYTES = 64 * 2**20
 _MAGIC = b"SQLite format 3\0"
@@ -171,7 +172,7 @@ def lacks(evidence: Evidence, path: str, text: str) -> CheckResult:
 
 def _check_sql(sql: object) -> None:
     """Refuse text that is not a single reading statement."""
-    if not isinstance(sql, str) or not re.match(r"\s*(SELECT|WITH|VALUES)\b", sql, re.IGNORECASE):
+    if not isinstance(sql, str) or not _READS.match(sql.lstrip()):
         raise VerifierError(f"sql: expected a SELECT, got {sql!r}")
     with closing(sqlite3.connect(":memory:")) as database:
         try:

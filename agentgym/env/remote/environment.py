@@ -147,6 +147,7 @@ class RemoteEpisode:
         steps: The steps taken so far.
         instance: Its ``seed`` and ``params``.
         over: Whether it is over.
+        waited_s: 0.0: the server counts the time that the user took, and not the client.
     """
 
     environment: RemoteEnvironment
@@ -157,7 +158,7 @@ class RemoteEpisode:
 
     def __post_init__(self) -> None:
         facts = self._reply.facts or {}
-        self.id, self.over = self._reply.episode, False
+        self.id, self.over, self.waited_s = self._reply.episode, False, 0.0
         self.instance = SimpleNamespace(
             seed=facts.get("seed"), params=facts.get("params", {}), instruction=self.first.text
         )

@@ -307,6 +307,28 @@ def test_models_that_cannot_be_sampled_are_refused(tmp_path, kind, why):
         load_policy(policy(small_models.save(tmp_path / "m", kind)), seed=0)
 
 
+@pytest.mark.parametrize("attention", [1.0, 1e-6])
+def test_a_model_whose_sequences_see_each_other_is_found_out(attention):
+    """With faint attention the logits hardly differ; the slope tells."""
+    from agentgym.train.models.examine import can_pack
+    from agentgym.train.models.huggingface import HuggingFaceModel
+
+    model = HuggingFaceModel(small_models.make_model("llama", scale=5), context=CONTEXT)
+    with torch.no_grad():
+        for layer in model.inner.model.layers:
+            layer.self_attn.o_proj.weight.mul_(attention)
+    assert can_pack(model)
+    forward = model.inner.forward
+
+    @functools.wraps(forward)
+    def seeing(**inputs):
+        given = inputs.get("input_ids", inputs.get("inputs_embeds"))
+        return forward(**inputs, attention_mask=torch.ones(given.shape[:2]))
+
+    model.inner.forward = seeing
+    assert not can_pack(model)
+
+
 def test_a_window_that_is_kept_to_is_full_attention(tmp_path):
     folder = small_models.save(tmp_path / "m", "mistral", scale=5)
     model = load_policy(policy(folder, context=32), seed=0).model
