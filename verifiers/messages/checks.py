@@ -176,14 +176,17 @@ def only_replies(
     may: Sequence[Any] = (),
     names: Sequence[str] = (),
     secrets: Sequence[str] = (),
+    opening: Sequence[str] = (),
 ) -> CheckResult:
-    """Such messages consist of saved replies, of questions and of courtesies.
+    """Such messages claim only what saved replies say; other clauses ask, regret or repeat.
 
     Channel: state, audit or trace, by the sources. Use it for conversations whose instruction or
-    article says which sentences may be said. Everything else fails: a word, a figure, a denial, a
-    sentence under a condition, and the assent to a wish ("sure"). A question may have one or two
-    words that are not known as words of questions; they may not be names or weighty words such as
-    "refund", "today" or "wrong". It passes if the agent wrote no message.
+    article says which sentences may be said. A clause that asks, understands, regrets, refuses
+    beside a reply, looks into the matter or repeats the reader asserts nothing and passes. Every
+    other clause is a claim and fails: a fact, a promise, a figure, the assent to a wish ("sure").
+    A question may have one or two words that are not known as words of questions; they may not be
+    names or weighty words such as "refund", "today" or "wrong", unless the reader has said them.
+    It passes if the agent wrote no message.
 
     Example:
         use = "messages.only_replies"
@@ -209,8 +212,9 @@ def only_replies(
             phrases that any message may contain.
         names: People and firms that may be greeted and may sign.
         secrets: Values that no message may tell in any form, as in `messages.keeps_to`.
+        opening: What the reader said or wrote before the conversation. Messages may repeat it.
     """
-    talk = conversation(replies, asks, may, names, secrets)
+    talk = conversation(replies, asks, may, names, secrets, opening)
     if isinstance(sources, (str, Mapping)) or not sources:
         raise VerifierError(f"sources: expected a list of sources, got {sources!r}")
     for source in sources:

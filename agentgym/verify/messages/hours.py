@@ -40,7 +40,7 @@ _CLOCK: Final = re.compile(
 )
 _DOTTED: Final = re.compile(
     rf"(?:(?<=at )|(?<=from )|(?<=to )|(?<=until ))(?P<hour>\d{{1,2}})[.h](?P<minute>[0-5]\d)"
-    rf"(?:h\b)?{_HALF}(?![\d.%])"
+    rf"(?:h\b)?{_HALF}(?!\.?\d|%)"
 )
 _FRENCH: Final = re.compile(r"(?<![\w.:])(?P<hour>\d{1,2}) ?h(?P<minute>[0-5]\d)?\b")
 _MILITARY: Final = re.compile(

@@ -5,6 +5,7 @@ Help desks call them saved replies or macros.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ from typing import Any, Final
 from agentgym.errors import NotFoundError, VerifierError
 from agentgym.records import Step
 from agentgym.verify.calls import CallLike, call_like, step_succeeded
+from agentgym.verify.messages.heard import Heard
 from agentgym.verify.messages.plain import MOST_CHARS
-from agentgym.verify.messages.units import NEGATIONS, Token, Unit, read_message
+from agentgym.verify.messages.units import NEGATIONS, Token, Unit, read_message, stem
 from agentgym.verify.messages.wanted import Part, spelling
 from agentgym.verify.messages.words import words
 
@@ -22,6 +24,8 @@ _SLOT: Final = re.compile(r"\(([^()]{1,600})\)")
 _FIELDS: Final = ("say", "after", "before")
 _SENDERS: Final = frozenset(("i", "we"))
 _MOST_BETWEEN: Final = 4
+_NOUNS: Final = {"email": "address", "phone": "number"}
+"""The noun that an address or a number of the reader stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class Reply:
 
     def ends(self, tokens: Sequence[Token], start: int) -> set[int]:
         """Return every end that the reply can have if it begins at a token."""
+        if () in self.slots[0] and tokens[start].text == "do":  # "don't tell anybody" orders
+            return set()
         ends = {start}
         for runs in self.slots:
             ends = {
@@ -64,13 +70,45 @@ class Reply:
         return ends - {start}
 
 
-def take_replies(unit: Unit, replies: Sequence[Reply]) -> list[Reply]:
+def take_replies(unit: Unit, replies: Sequence[Reply], heard: Heard | None = None) -> list[Reply]:
     """Account for the tokens of a sentence that belong to replies; return the replies found.
 
     Of all ways to divide the sentence into replies it takes the one that covers most tokens, and
     of two such ways the one with the earlier replies of the list.
+
+    Args:
+        unit: The sentence.
+        replies: The replies to look for.
+        heard: What the reader has said; its ids, numbers and addresses may stand beside their noun
+            ("ticket 77") or in its place.
     """
     tokens = unit.left
+    said, taken = _best(tokens, replies)
+    if heard is not None and any(heard.tells(token) for token in tokens):
+        others, some = _best([one for token in tokens for one in _named(token, heard)], replies)
+        start = {id(one) for one in some}
+        beside: list[Token] = []
+        for before, token in itertools.pairwise([None, *tokens]):
+            is_beside = before is None or before in beside
+            if token is not None and (id(token) in start or (heard.tells(token) and is_beside)):
+                beside.append(token)
+        if others and len(beside) > len(taken):
+            said, taken = others, beside
+    for token in taken:
+        token.taken = True
+    return said
+
+
+def _named(token: Token, heard: Heard) -> list[Token]:
+    """Return what stands for a token where the reader's addresses are told by their noun."""
+    if not heard.tells(token) or token.figure is None:
+        return [token]
+    noun = next((_NOUNS[kind] for kind in sorted(token.figure.kinds()) if kind in _NOUNS), "")
+    return [Token(noun, stem(noun), None, token.segment)] if noun else []
+
+
+def _best(tokens: Sequence[Token], replies: Sequence[Reply]) -> tuple[list[Reply], list[Token]]:
+    """Return the replies that cover most tokens, and these tokens."""
     best: list[tuple[int, Reply | None, int]] = [(0, None, len(tokens))] * (len(tokens) + 1)
     for place in reversed(range(len(tokens))):
         best[place] = (best[place + 1][0], None, place + 1)
@@ -80,15 +118,15 @@ def take_replies(unit: Unit, replies: Sequence[Reply]) -> list[Reply]:
                 if covered > best[place][0]:
                     best[place] = (covered, one, end)
     said: list[Reply] = []
+    taken: list[Token] = []
     place = 0
     while place < len(tokens):
         _, found, end = best[place]
         if found is not None:
             said.append(found)
-            for token in tokens[place:end]:
-                token.taken = True
+            taken += tokens[place:end]
         place = end
-    return said
+    return said, taken
 
 
 def replied(text: str, replies: Sequence[Reply]) -> list[Reply]:

@@ -28,13 +28,21 @@ _ABBREVIATED: Final = re.compile(
     r"(?:^|\s|\()(?:mr|mrs|ms|dr|prof|st|no|nr|inv|e\.g|i\.e|approx|ca|resp|incl|vs|a\.m|p\.m"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|[a-z]|\d{1,2})\.$"
 )
-_BEGINS: Final = re.compile(r"(?:the|i|we|it|our|your|this|that|please)\b|[^a-z0-9#(]")
+_BEGINS: Final = re.compile(
+    r"(?:the|i|we|it|our|your|this|that|please|do|does|did|is|are|can|could|would|will|may"
+    r"|shall|should|what|which|who|when|where|why"
+    r"|how|has|have|sorry|thanks|thank|my|if|there|you|yes)\b|[^a-z0-9#(]"
+)
 """The start of a sentence behind an abbreviation: "at 3 p.m. The next", but not "Mr. Ito"."""
 _POINT: Final = re.compile(r"^(?:-|\(?(?:\d{1,2}|[a-z])[.)])\s+(?=\S)")
 _SEGMENT: Final = re.compile(r"[,:;()!?\"\n]|\.(?=\s|$)|\s-+\s|\.{2,}")
 _FULL: Final = {
     "can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not",
     "i'm": "i am", "let's": "let us", "ain't": "is not", "cant": "can not", "wont": "will not",
+    "mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "thu": "thursday",
+    "thur": "thursday", "thurs": "thursday", "fri": "friday",
+    "whats": "what is", "bout": "about", "u": "you", "ur": "your", "im": "i am", "ive": "i have",
+    "youre": "you are", "thats": "that is", "couldnt": "could not", "havent": "have not",
     "dont": "do not", "doesnt": "does not", "didnt": "did not", "isnt": "is not",
 }  # fmt: skip
 _CONTRACTED: Final = frozenset(("it", "that", "he", "she", "there", "here", "what", "who", "where"))
@@ -66,7 +74,8 @@ _ASKING: Final = re.compile(
     r"|(?:tell|give|send) (?:me|us)|let (?:me|us) (?:know|have)|provide (?:me|us|your|the)"
     r"|(?:is|are) (?:still |also )?(?:required|needed|necessary)"
     r"|(?:i|we) (?:will |would |shall |do )?(?:also |still |only |just |first |then )*(?:"
-    r"(?:need|require|want|like) (?:the|your|a few|an|some|you to|from you|both|two|three|one|more)"
+    r"(?:need|require|want|like) (?:the|your|a few|an|some|you to|from you|both|two|three"
+    r"|one|more)"
     r"|(?:need|require|want|like|have|must) (?:to )?(?:know|have|ask|check|verify|confirm|see|hear"
     r"|make))"
     r"|asking (?:you )?(?:for|to)|ask (?:you )?(?:for|to)"
@@ -176,7 +185,7 @@ def read_message(text: str) -> Message:
                 message.units.append(unit)
                 message.figures += [t.figure for t in unit.tokens if t.figure is not None]
         if not point:
-            asking = _asks(line) and line.endswith((":", "-", "?", ","))
+            asking = _asks(line) and (line[-1:].isalnum() or line.endswith((":", "-", "?", ",")))
     return message
 
 

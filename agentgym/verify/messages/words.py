@@ -35,8 +35,13 @@ class Words:
         filling: Words inside saved replies, `light` ones included.
         polite: Words that thank, regret and understand.
         polite_beside: Words that may stand with them.
-        eased: Those of `polite` with which words of questions may stand, too.
-        weighty: Words that carry a claim.
+        asking: Words of questions.
+        small_talk: Words about feelings and the talk itself, with no weight of their own.
+        refusing: Words of refusals.
+        adding: Words by which a fragment says more than its words did: "the other one, too".
+        credentials: Secrets such as passwords; a message must not ask for them.
+        weighty: Words that carry a claim, `verdicts` included.
+        verdicts: Words that judge what the reader has said.
         commitments: Phrases by the name of their set.
         deeds: Verbs of deeds that an agent may claim.
         told: The verbs among `deeds` that tell a person something.
@@ -56,8 +61,13 @@ class Words:
     filling: frozenset[str]
     polite: frozenset[str]
     polite_beside: frozenset[str]
-    eased: frozenset[str]
+    asking: frozenset[str]
+    small_talk: frozenset[str]
+    refusing: frozenset[str]
+    adding: frozenset[str]
+    credentials: frozenset[str]
     weighty: frozenset[str]
+    verdicts: frozenset[str]
     commitments: Mapping[str, Sequence[str]]
     deeds: frozenset[str]
     told: frozenset[str]
@@ -87,8 +97,13 @@ def words() -> Words:
         stems(talk["filling"]) | stems(lists["light"].split()),
         stems(talk["polite"]),
         stems(talk["polite_beside"]),
-        stems(talk["eased"]),
-        stems(talk["weighty"]),
+        stems(talk["asking"]),
+        stems(talk["small_talk"]),
+        stems(talk["refusing"]),
+        stems(talk["adding"]),
+        stems(talk["credentials"]),
+        stems(talk["weighty"]) | stems(talk["verdicts"]),
+        stems(talk["verdicts"]),
         lists["commitments"],
         stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
         stems(lists["deeds"]["told"].split()),

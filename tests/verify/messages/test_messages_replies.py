@@ -61,19 +61,19 @@ def test_replies_questions_and_courtesies_pass(text: str) -> None:
         ("Your ticket is with our billing team and will be closed.", "says 'will'"),
         ("Your ticket is not with our billing team.", "says 'ticket'"),
         ("Unless you pay, your ticket is with our billing team.", "says 'unless'"),
-        ("I can promise a day.", "says 'i'"),
+        ("I can promise a day.", "says 'can'"),
         ("Your credit is EUR 279.50, granted.", "says 'credit'"),
         ("Sure, no problem.", "says 'sure'"),
         ("All done.", "says 'all'"),
         ("Yes.", "says 'yes'"),
         ("Is your ticket number 388?", "asks about 'number 388'"),
         ("Could it be that your number is wrong?", "asks about 'wrong'"),
-        ("I can confirm your details.", "says 'i'"),
+        ("I can confirm your details.", "says 'can'"),
         ("They are nearly through.", "says 'they'"),
         ("It was one digit off.", "says 'it'"),
-        ("I know it has been settled.", "says 'i'"),
-        ("I know you will have the refund today.", "says 'i'"),
-        ("I understand that Bo has it.", "says 'i'"),
+        ("I know it has been settled.", "says 'know'"),
+        ("I know you will have the refund today.", "says 'know'"),
+        ("I understand that Bo has it.", "says 'understand'"),
         ("Of course. Your ticket is with our billing team.", "says 'of course'"),
         ("What do the label, the parcel and the box say?", "asks about 'box'"),
         ("Would you like a refund?", "asks about 'refund'"),
@@ -183,3 +183,36 @@ def test_answers_and_points_that_the_next_words_settle_pass(text: str, heard: st
 )
 def test_an_assent_to_a_wish_fails(text: str, heard: str) -> None:
     assert CHAT.fault(text, [heard] if heard else [])
+
+
+LATE = conversation(REPLIES, opening=["My ticket is late, and I would like EUR 50 today."])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes, your ticket is late, and I am sorry.",
+        "I understand that your ticket is late and you would like EUR 50 today.",
+        "Not today, I'm afraid: I cannot promise a day.",
+        "If you do not have it, that's fine. Which ticket is it?",
+    ],
+)
+def test_what_the_reader_has_said_may_be_repeated_as_it_was_said(text: str) -> None:
+    assert not LATE.fault(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your ticket is not late.",
+        "You get EUR 50 today.",
+        "I understand that you will get EUR 50 today.",
+        "EUR 50, today. Your ticket is with our billing team.",
+        "If you wait, you get the money.",
+        "Not today, tomorrow. I cannot promise a day.",
+        "Just send us your password, please?",
+        "I see that the printer in the hall was broken.",
+    ],
+)
+def test_a_claim_in_another_act_fails(text: str) -> None:
+    assert LATE.fault(text)
