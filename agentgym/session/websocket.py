@@ -164,15 +164,23 @@ class _Connection:
         self._send, self._serving = send, asyncio.current_task()
         # One at a time: each waits until the client has taken what was sent before.
         self._sending = asyncio.Lock()
-        self._answering: set[asyncio.Task[None]] = set()
+        self._answering: dict[asyncio.Task[None], int] = {}
+        """The messages that are being answered, with the bytes of their text and answer."""
 
     async def take(self, text: str | bytes) -> None:
         """Begin to answer a message; waits while too many are being answered."""
-        while len(self._answering) >= self._bounds.in_flight:
+        while self._answering and self._is_full(len(text)):
             await asyncio.wait(self._answering, return_when=asyncio.FIRST_COMPLETED)
         task = asyncio.create_task(self._answer(text))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        self._answering[task] = len(text)
+        task.add_done_callback(self._answering.pop)
+
+    def _is_full(self, more: int) -> bool:
+        # A message takes much more memory than its text.
+        return (
+            len(self._answering) >= self._bounds.in_flight
+            or sum(self._answering.values()) + more > 2 * self._bounds.message_bytes
+        )
 
     async def _answer(self, text: str | bytes) -> None:
         began_s = time.perf_counter()
@@ -194,6 +202,9 @@ class _Connection:
         if self.closed:
             return
         frame = wire.pack(message, picture)
+        task = asyncio.current_task()
+        if task in self._answering:
+            self._answering[task] += len(frame)
         self._metrics.sent_bytes += len(frame)
         key = "text" if isinstance(frame, str) else "bytes"
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agentgym.agents import registry
@@ -25,3 +27,31 @@ def test_what_is_no_policy_is_refused(tmp_path, spec, why):
         (tmp_path / name / "config.json").write_text(text)
     with pytest.raises(ConfigError, match=why):
         registry.create(spec.format(tmp_path))
+
+
+def test_a_folder_of_a_model_runs_no_code_of_its_own(tmp_path, monkeypatch):
+    loading = pytest.importorskip("agentgym.train.models.loading")
+    from agentgym.train.policies import HuggingFacePolicy, PolicyKind
+
+    ran = tmp_path / "ran"
+    about = {
+        "model_type": "strange",
+        "auto_map": {
+            "AutoConfig": "strange.Config",
+            "AutoModelForCausalLM": "strange.Model",
+            "AutoTokenizer": ["strange.Tokenizer", None],
+        },
+    }
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(about))
+    (tmp_path / "strange.py").write_text(f"open({str(ran)!r}, 'w')")
+    monkeypatch.setattr("builtins.input", lambda *asked: "y")
+    policy = HuggingFacePolicy(kind=PolicyKind.HUGGINGFACE, path=str(tmp_path), device="cpu")
+    monkeypatch.setattr(loading, "load_tokenizer", lambda path: None)
+    with pytest.raises(ConfigError, match="policy.path"):
+        loading.load_pretrained(policy)
+    monkeypatch.undo()
+    monkeypatch.setattr("builtins.input", lambda *asked: "y")
+    with pytest.raises(ConfigError, match="policy.path"):
+        loading.load_tokenizer(str(tmp_path))
+    assert not ran.exists()
