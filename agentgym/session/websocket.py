@@ -38,6 +38,10 @@ SLOW: Final = 1008
 """Close code: the client was too slow to say hello."""
 
 
+UNSENT_BYTES: Final = 32 * 2**20
+"""Size of the answers that wait for their client before its connection is not read any more."""
+
+
 class WebSocketSessions:
     """The WebSocket connections of one server.
 
@@ -165,7 +169,8 @@ class _Connection:
         # One at a time: each waits until the client has taken what was sent before.
         self._sending = asyncio.Lock()
         self._answering: dict[asyncio.Task[None], int] = {}
-        """The messages that are being answered, with the bytes of their text and answer."""
+        """The messages that are being answered, with the lengths of their texts."""
+        self._unsent_bytes = 0
 
     async def take(self, text: str | bytes) -> None:
         """Begin to answer a message; waits while too many are being answered."""
@@ -180,6 +185,7 @@ class _Connection:
         return (
             len(self._answering) >= self._bounds.in_flight
             or sum(self._answering.values()) + more > 2 * self._bounds.message_bytes
+            or self._unsent_bytes > UNSENT_BYTES
         )
 
     async def _answer(self, text: str | bytes) -> None:
@@ -202,11 +208,9 @@ class _Connection:
         if self.closed:
             return
         frame = wire.pack(message, picture)
-        task = asyncio.current_task()
-        if task in self._answering:
-            self._answering[task] += len(frame)
         self._metrics.sent_bytes += len(frame)
         key = "text" if isinstance(frame, str) else "bytes"
+        self._unsent_bytes += len(frame)
         try:
             async with asyncio.timeout(self._bounds.send_s), self._sending:
                 await self._send({"type": "websocket.send", key: frame})
@@ -216,6 +220,8 @@ class _Connection:
                 self._serving.cancel()
         except OSError:  # The answer is kept for the connection that comes back.
             self.closed = True
+        finally:
+            self._unsent_bytes -= len(frame)
 
     async def close(self, code: int, reason: str) -> None:
         """Close the connection. Never raises."""

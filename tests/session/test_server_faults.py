@@ -334,6 +334,7 @@ async def test_pings_of_a_client_that_takes_nothing_do_not_pile_up(tmp_path, mon
         (session,) = server.sessions._sessions.values()
         await until(lambda: session.state().last_call == 12)
         assert connection.transport.get_write_buffer_size() <= before + 2**16
+        socket.transport.abort()
 
 
 async def until(condition):

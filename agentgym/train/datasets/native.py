@@ -130,6 +130,7 @@ def _read_arrays(path: Path, how: str) -> dict[str, Any]:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("it holds one array")
             with file:
+                assert file.zip is not None, "it is open"
                 _refuse_bomb(file.zip)
                 found = {name: file[name] for name in _ARRAYS}
     except FileNotFoundError:
