@@ -247,7 +247,7 @@ async def test_a_signal_after_the_client_has_left_cuts_its_last_call_short(store
 async def test_a_signal_does_not_end_the_judgement_of_a_client_that_has_left(
     store, monkeypatch, last
 ):
-    judging, go_on = asyncio.Event(), asyncio.Event()
+    judging, left, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     class Judged(CounterEpisode):
         async def finish(self):
@@ -271,10 +271,13 @@ async def test_a_signal_does_not_end_the_judgement_of_a_client_that_has_left(
                 await judging.wait()
                 calling.cancel()
                 await asyncio.wait({calling})
+        left.set()
 
     monkeypatch.setattr("agentgym.session.serve.over_stdio", leave)
     serving = asyncio.create_task(serve_stdio(adapter, ending))
-    await judging.wait()
+    await asyncio.gather(judging.wait(), left.wait())
+    for _ in range(20):
+        await asyncio.sleep(0)
     ending.set()
     for _ in range(20):
         await asyncio.sleep(0)
