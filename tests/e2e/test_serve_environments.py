@@ -52,7 +52,10 @@ def test_a_client_plays_in_a_sandbox_and_a_signal_records_what_is_live(tmp_path)
         ({}, "--mcp"),
         ({"tasks": [TASK], "tls_cert": "no.pem"}, "--tls-key"),
         ({"tasks": [TASK], "accounts": "no.toml", "no_token": True}, "contradict"),
+        ({"tasks": [TASK], "tls_cert": __file__, "tls_key": __file__}, "--tls-cert .* PEM files"),
         ({"mcp": TASK, "tell": "verdict"}, "--tell"),
+        ({"mcp": TASK, "host": "0.0.0.0"}, "with --mcp the server listens on 127.0.0.1"),
+        ({"tasks": [TASK], "http": True}, "--http is for --mcp"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(tmp_path, options, said):
