@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import ssl
+from pathlib import Path
 
 import pytest
 from cutting_proxy import cutting_proxy
@@ -14,8 +16,10 @@ from agentgym.env.portal import portal
 from agentgym.errors import ServerError
 from agentgym.record.store import RunStore
 from agentgym.session.accounts import Account, Accounts, Quota
+from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.config import SessionConfig
+from agentgym.session.listening import Certificate, listen, serve
 from agentgym.session.metrics import Metrics
 from agentgym.session.requests import Requests
 from agentgym.session.server import SessionServer
@@ -416,4 +420,14 @@ async def test_a_session_goes_on_although_its_old_connection_takes_nothing_more(
         for serving in (new, old):
             serving.cancel()
         await asyncio.gather(new, old, return_exceptions=True)
+    store.close()
+
+
+async def test_a_server_that_cannot_begin_tells_why(tmp_path):
+    store, bounds = RunStore.create(tmp_path / "run", {}, []), ServerBounds()
+    sessions = SessionServer(SessionConfig(counters(), store))
+    app = EnvironmentApp(sessions, Accounts(()), bounds)
+    broken = Certificate(Path(__file__), Path(__file__))
+    with listen("127.0.0.1", 0) as listening, pytest.raises(ssl.SSLError):
+        await serve(app, listening, asyncio.Event(), bounds, broken)
     store.close()

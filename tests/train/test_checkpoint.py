@@ -34,6 +34,11 @@ def test_what_is_no_policy_is_refused(tmp_path, spec, why):
         registry.create(spec.format(tmp_path))
 
 
+class Model:
+    def start_cache(self, rows):
+        return None
+
+
 class Loading:
     """Stands for the folder of a policy; loads when it is let, and counts."""
 
@@ -43,7 +48,7 @@ class Loading:
     def load(self):
         self.loads += 1
         assert self.released.wait(10)
-        return SimpleNamespace(model=SimpleNamespace(start_cache=lambda rows: None))
+        return SimpleNamespace(model=Model())
 
 
 def test_a_cancelled_episode_takes_the_model_from_no_other():
@@ -65,7 +70,7 @@ def test_the_model_of_an_event_loop_that_has_ended_is_freed():
     folder = Loading()
     folder.released.set()
     loaded, _ = asyncio.run(_shared("b", folder, Options()))
-    before = weakref.ref(loaded)
+    before = weakref.ref(loaded.model)
     del loaded, _
     asyncio.run(_shared("b", folder, Options()))
     gc.collect()

@@ -235,15 +235,3 @@ async def test_bad_requests_are_refused(model, bad):
     with pytest.raises(ValueError, match=r"out of range|needs at least one token"):
         await sampler.generate(Dialogue(), **arguments)
     await sampler.close()
-
-
-async def test_closing_does_not_wait_for_the_end_of_a_completion():
-    model = TinyTransformer(TinyShape(13, width=16, heads=2, context=5_000))
-    sampler, dialogue = Sampler(model, rows=1), Dialogue()
-    sampling = sampler.generate(dialogue, [3], limit=4_900, stop_ids=[])
-    running = asyncio.create_task(sampling)
-    while len(dialogue.ids) < 3:
-        await asyncio.sleep(0)
-    await sampler.close()
-    assert len(dialogue.ids) < 4_900
-    await asyncio.gather(running, return_exceptions=True)

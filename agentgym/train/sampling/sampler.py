@@ -156,8 +156,6 @@ class Sampler:
         if self._loop is not None:
             self._loop.cancel()
             await asyncio.gather(self._loop, return_exceptions=True)
-        # The thread stops after its present token; the event loop waits for it here.
-        self._arrived = True
         self._worker.shutdown()
 
     async def _run(self) -> None:
