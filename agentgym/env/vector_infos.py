@@ -34,14 +34,15 @@ def as_objects(held: Any, present: NDArray[np.bool_]) -> NDArray[Any]:
     """Return batched values as an array of objects, with None for the lanes that have none."""
     objects = np.full(len(present), None, dtype=object)
     for lane in np.flatnonzero(present):
-        objects[lane] = _of_lane(held, int(lane))
+        objects[lane] = of_lane(held, int(lane))
     return objects
 
 
-def _of_lane(held: Any, lane: int) -> Any:
+def of_lane(held: Any, lane: int) -> Any:
+    """Return what batched infos, or an array in them, hold for one lane."""
     if isinstance(held, Mapping):
         keys = [key for key in held if f"_{key}" in held and held[f"_{key}"][lane]]
-        return {key: _of_lane(held[key], lane) for key in keys}
+        return {key: of_lane(held[key], lane) for key in keys}
     value = held[lane]
     return value.item() if isinstance(value, np.generic) else value
 

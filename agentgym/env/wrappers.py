@@ -6,7 +6,7 @@ into a `Box`. Stable-Baselines3 needs both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -35,12 +35,7 @@ class DiscreteCalls(gymnasium.ActionWrapper[Any, np.int64, dict[str, Json]], Rec
         env: gymnasium.Env[Any, dict[str, Json]],
         calls: Sequence[Action | Mapping[str, Json]],
     ) -> None:
-        self.calls = [Action.from_json(call).to_json() for call in calls]
-        if not self.calls:
-            raise ActionError("DiscreteCalls needs at least one call to choose from, got none")
-        for number, call in enumerate(self.calls):
-            if call not in env.action_space:
-                raise ActionError(f"calls[{number}] is not in {env.action_space}: {call}")
+        self.calls = legal_calls(calls, [env.action_space])
         RecordConstructorArgs.__init__(self, calls=self.calls)
         gymnasium.ActionWrapper.__init__(self, env)
         self.action_space = Discrete(len(self.calls))
@@ -70,5 +65,32 @@ class ByteText(
 
     def observation(self, observation: dict[str, Any]) -> NDArray[np.uint8]:
         """Return the text's last bytes."""
-        tail = observation["text"].encode()[-self.length :]
-        return np.frombuffer(tail.ljust(self.length, b"\0"), np.uint8).copy()
+        return last_bytes(observation["text"], self.length)
+
+
+def legal_calls(
+    calls: Sequence[Action | Mapping[str, Json]], spaces: Iterable[gymnasium.Space[Any]]
+) -> list[dict[str, Json]]:
+    """Return calls to choose from as JSON objects.
+
+    Args:
+        calls: The calls.
+        spaces: The action spaces that must hold all of them.
+
+    Raises:
+        ActionError: The list is empty, or a space does not hold a call.
+    """
+    read = [Action.from_json(call).to_json() for call in calls]
+    if not read:
+        raise ActionError("expected at least one call to choose from, got none")
+    for space in spaces:
+        for number, call in enumerate(read):
+            if call not in space:
+                raise ActionError(f"calls[{number}] is not in {space}: {call}")
+    return read
+
+
+def last_bytes(text: str, length: int) -> NDArray[np.uint8]:
+    """Return the end of a text as ``uint8[length]``, UTF-8, padded with zeros."""
+    tail = text.encode()[-length:]
+    return np.frombuffer(tail.ljust(length, b"\0"), np.uint8).copy()

@@ -189,7 +189,7 @@ def remove_old_runtimes() -> int:
     old = [path for path in runtimes_dir().glob("runtime-*") if path.name not in current]
     freed = 0
     for layer in filter(Path.is_dir, old):
-        with sole_builder(runtimes_dir()):
+        with _sole_builder(runtimes_dir()):
             freed += size(str(layer))
             shutil.rmtree(layer, ignore_errors=True)
     return freed
@@ -221,8 +221,7 @@ def _digest(python: Path) -> str:
 
 
 @contextlib.contextmanager
-def sole_builder(root: Path) -> Iterator[None]:
-    """Hold the lock of a folder of assembled parts; only its holder adds to it or removes."""
+def _sole_builder(root: Path) -> Iterator[None]:
     with open(root / "runtime.lock", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         # No other process builds now, so an existing draft is the leftover of a dead builder.
@@ -235,7 +234,7 @@ def _make_layer(python: Path, layer: Path) -> None:
     """Link a runtime into a store; assemble it in the shared folder if it is missing."""
     source = runtimes_dir() / layer.name
     source.parent.mkdir(parents=True, exist_ok=True)
-    with sole_builder(source.parent), sole_builder(layer.parent):
+    with _sole_builder(source.parent), _sole_builder(layer.parent):
         if layer.is_dir():
             return
         if not source.is_dir():

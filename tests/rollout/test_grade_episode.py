@@ -1,7 +1,5 @@
 """What graders are shown of a recorded episode, and what is kept of what they say."""
 
-from types import SimpleNamespace
-
 import pytest
 from counter_world import Counter, CounterEnvironment, CounterProvider, counter_task
 
@@ -95,8 +93,7 @@ def test_milestones_have_their_share_of_the_tree(rubric):
 
 
 def test_contracts_have_their_slots_filled(rubric):
-    row = SimpleNamespace(params={"word": "rm -rf"})
-    (contract,) = find_contracts(rubric, row)
+    (contract,) = find_contracts(rubric, {"word": "rm -rf"})
     assert (contract.id, contract.kind) == ("quiet", "never_calls")
     assert contract.arguments == {"tool": "bash", "where": {"command": "rm -rf"}}
 
