@@ -38,7 +38,7 @@ HttpOption: TypeAlias = Annotated[
     bool, typer.Option("--http", help="With --mcp: streamable HTTP on 127.0.0.1, not stdio.")
 ]
 HostOption: TypeAlias = Annotated[
-    str, typer.Option("--host", help="Address to listen on; others than 127.0.0.1 ask for tokens.")
+    str, typer.Option("--host", help="Address to listen on; --no-token needs a loopback one.")
 ]
 PortOption: TypeAlias = Annotated[
     int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")
@@ -197,6 +197,13 @@ def serve(
         raise ConfigError("give tasks to serve over WebSocket, or --mcp with one task")
     if mcp and tell not in ("", "nothing", "score"):
         raise ConfigError(f"--tell: with --mcp expected nothing or score, got {tell!r}")
+    if mcp and (host != "127.0.0.1" or accounts or tls_cert or tls_key):
+        raise ConfigError(
+            "--host, --accounts, --tls-cert and --tls-key are for tasks over WebSocket; with --mcp "
+            "the server listens on 127.0.0.1 without TLS, and has one token"
+        )
+    if http and not mcp:
+        raise ConfigError("--http is for --mcp; tasks are served over WebSocket and HTTP at once")
     settings = functools.partial(
         Settings,
         agents=(),

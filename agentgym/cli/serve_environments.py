@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,4 +111,11 @@ def _certificate(access: Access) -> Certificate | None:
     for path in (access.tls_cert, access.tls_key):
         if not path.is_file():
             raise ConfigError(f"{path}: no such file; expected a PEM file")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(access.tls_cert, access.tls_key)
+    except OSError as error:
+        raise ConfigError(
+            f"--tls-cert {access.tls_cert} with --tls-key {access.tls_key}: {error}; expected the "
+            "PEM files of a certificate and of its key"
+        ) from error
     return Certificate(access.tls_cert, access.tls_key)

@@ -153,6 +153,7 @@ async def serve(
         for connection in tuple(server.server_state.connections):
             connection.transport.abort()
         await asyncio.sleep(0)
+    serving.result()  # A server that could not go on tells why.
 
 
 class _Http(H11Protocol):

@@ -115,12 +115,11 @@ class WebSocketSessions:
         expiring = self._expiring.pop(token, None)
         if expiring is not None:
             expiring.cancel()
-        if before is not None:
-            self._metrics.resumed += 1
-            await before.close(REPLACED, "another connection came back to the session")
-        elif greeted.welcome["last_call"]:
-            self._metrics.resumed += 1
+        self._metrics.resumed += before is not None or greeted.welcome["last_call"] > 0
         await connection.send(greeted.welcome, b"")
+        if before is not None:
+            # After the welcome: a client that takes nothing more delays the close of its own.
+            await before.close(REPLACED, "another connection came back to the session")
         while not connection.closed:
             event = await receive()
             if event["type"] != "websocket.receive":
@@ -198,7 +197,8 @@ class _Connection:
         key = "text" if isinstance(frame, str) else "bytes"
         try:
             async with asyncio.timeout(self._bounds.send_s), self._sending:
-                await self._send({"type": "websocket.send", key: frame})
+                if not self.closed:  # It may have been closed while others were sent.
+                    await self._send({"type": "websocket.send", key: frame})
         except TimeoutError:
             self.closed = self.slow = True
             if self._serving is not None:

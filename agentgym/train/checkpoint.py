@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -154,26 +153,30 @@ def _about(path: Path) -> dict[str, Any]:
     return about
 
 
-_loaded: WeakKeyDictionary[
-    asyncio.AbstractEventLoop, dict[str, asyncio.Future[tuple[LoadedPolicy, Sampler]]]
-] = WeakKeyDictionary()
+_loaded: dict[asyncio.AbstractEventLoop, dict[str, asyncio.Task[tuple[LoadedPolicy, Sampler]]]] = {}
+"""The models of each event loop, by the argument of their agents."""
 
 
 async def _shared(key: str, folder: _Folder, options: Options) -> tuple[LoadedPolicy, Sampler]:
     """Return the model of all episodes of this event loop; the first call loads it."""
+    # A task refers to its loop, so weak references would keep every model.
+    for ended in [loop for loop in _loaded if loop.is_closed()]:
+        _loaded.pop(ended, None)
+    known = _loaded.setdefault(asyncio.get_running_loop(), {})
+    if key not in known:
+        # A task of its own: the others wait for it, too, if the first episode is cancelled.
+        known[key] = asyncio.create_task(_load(folder, options))
+    loading = known[key]
+    try:
+        return await asyncio.shield(loading)
+    except Exception:
+        if known.get(key) is loading:
+            del known[key]
+        raise
+
+
+async def _load(folder: _Folder, options: Options) -> tuple[LoadedPolicy, Sampler]:
     from agentgym.train.sampling.sampler import Sampler
 
-    loop = asyncio.get_running_loop()
-    known = _loaded.setdefault(loop, {})
-    if key in known:
-        return await asyncio.shield(known[key])
-    known[key] = loop.create_future()
-    try:
-        loaded = await asyncio.to_thread(folder.load)
-    except BaseException as error:
-        known.pop(key).set_exception(
-            error if isinstance(error, Exception) else ConfigError("loading was cancelled")
-        )
-        raise
-    known[key].set_result((loaded, Sampler(loaded.model, rows=options.rows)))
-    return known[key].result()
+    loaded = await asyncio.to_thread(folder.load)
+    return loaded, Sampler(loaded.model, rows=options.rows)

@@ -21,6 +21,7 @@ from agentgym.errors import ConfigError
 from agentgym.protocols.training import CausalModel
 from agentgym.train.datasets.encoding import vocabulary_digest
 from agentgym.train.datasets.native import PAIRS, SEQUENCES, TokenEpisode, TokenSet, read_tokens
+from agentgym.train.logits import token_statistics
 from agentgym.train.losses import Weighting, dpo, token_weights
 from agentgym.train.optimizer import Optimizer
 from agentgym.train.packing import pack
@@ -172,10 +173,10 @@ def token_logprobs(
     The first token of a sequence has 0: nothing comes before it.
     """
     packed = pack([sequence.ids for sequence in sequences], bounds.row_tokens)
-    logits = packed.unpacked(model(packed.ids, packed.positions, packed.segments)).float()
-    logprobs = (logits / bounds.temperature).log_softmax(-1)
+    logits = packed.unpacked(model(packed.ids, packed.positions, packed.segments))
     ids, segments = packed.unpacked(packed.ids), packed.unpacked(packed.segments)
-    own = logprobs[:-1].gather(-1, ids[1:, None].to(logprobs.device))[:, 0].cpu()
+    told = ids[1:].to(logits.device)
+    own = token_statistics(logits[:-1], told, bounds.temperature)[0].cpu()
     own = torch.where(segments[1:] == segments[:-1], own, 0.0)
     return torch.cat([own.new_zeros(1), own])
 

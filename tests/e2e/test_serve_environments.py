@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from agentgym_command import PROGRAM
@@ -16,6 +17,7 @@ from agentgym.record.store import RunStore
 
 WRITE = {"tool": "bash", "arguments": {"command": "echo hello > word"}}
 TASK = "tools/largest-debtors-v1"
+HERE = Path(__file__)
 
 
 def test_a_client_plays_in_a_sandbox_and_a_signal_records_what_is_live(tmp_path):
@@ -52,7 +54,10 @@ def test_a_client_plays_in_a_sandbox_and_a_signal_records_what_is_live(tmp_path)
         ({}, "--mcp"),
         ({"tasks": [TASK], "tls_cert": "no.pem"}, "--tls-key"),
         ({"tasks": [TASK], "accounts": "no.toml", "no_token": True}, "contradict"),
+        ({"tasks": [TASK], "tls_cert": HERE, "tls_key": HERE}, "--tls-cert .* PEM files"),
         ({"mcp": TASK, "tell": "verdict"}, "--tell"),
+        ({"mcp": TASK, "host": "0.0.0.0"}, "with --mcp the server listens on 127.0.0.1"),
+        ({"tasks": [TASK], "http": True}, "--http is for --mcp"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(tmp_path, options, said):

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import ssl
+from pathlib import Path
 
 import pytest
 from cutting_proxy import cutting_proxy
@@ -12,7 +14,16 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 import agentgym
 from agentgym.env.portal import portal
 from agentgym.errors import ServerError
+from agentgym.record.store import RunStore
 from agentgym.session.accounts import Account, Accounts, Quota
+from agentgym.session.app import EnvironmentApp
+from agentgym.session.bounds import ServerBounds
+from agentgym.session.config import SessionConfig
+from agentgym.session.listening import Certificate, listen, serve
+from agentgym.session.metrics import Metrics
+from agentgym.session.requests import Requests
+from agentgym.session.server import SessionServer
+from agentgym.session.websocket import WebSocketSessions
 
 ADD = {"tool": "add", "arguments": {"n": 2}}
 SUBMIT = {"tool": "submit"}
@@ -376,3 +387,47 @@ def test_what_breaks_on_the_server_is_raised_with_its_boundary(tmp_path):
         with pytest.raises(VerifierError, match="ZeroDivisionError in n"):
             env.step(SUBMIT)
         env.close()
+
+
+async def test_a_session_goes_on_although_its_old_connection_takes_nothing_more(tmp_path):
+    store, bounds = RunStore.create(tmp_path / "run", {}, []), ServerBounds()
+
+    async def connected(sockets, hello, stuck):
+        """Connect without a network; return the welcome and the connection."""
+        received, sent = asyncio.Queue(), asyncio.Queue()
+        for event in ({"type": "websocket.connect"}, {"type": "websocket.receive", "text": hello}):
+            received.put_nowait(event)
+
+        async def send(event):
+            if stuck and event["type"] == "websocket.close":
+                await asyncio.Event().wait()
+            sent.put_nowait(event)
+
+        serving = asyncio.create_task(sockets.serve(account, received.get, send))
+        accepted, welcome = await sent.get(), await sent.get()
+        assert accepted["type"] == "websocket.accept"
+        return json.loads(welcome["text"]), serving
+
+    account = Account("one")
+    async with SessionServer(SessionConfig(counters(), store)) as sessions:
+        metrics = Metrics()
+        sockets = WebSocketSessions(Requests(sessions, bounds, metrics), bounds, metrics)
+        first, old = await connected(sockets, json.dumps(HELLO), True)
+        again = json.dumps({**HELLO, "session": first["session"]})
+        async with asyncio.timeout(bounds.send_s / 3):
+            second, new = await connected(sockets, again, False)
+        assert (second["session"], metrics.resumed) == (first["session"], 1)
+        for serving in (new, old):
+            serving.cancel()
+        await asyncio.gather(new, old, return_exceptions=True)
+    store.close()
+
+
+async def test_a_server_that_cannot_begin_tells_why(tmp_path):
+    store, bounds = RunStore.create(tmp_path / "run", {}, []), ServerBounds()
+    sessions = SessionServer(SessionConfig(counters(), store))
+    app = EnvironmentApp(sessions, Accounts(()), bounds)
+    broken = Certificate(Path(__file__), Path(__file__))
+    with listen("127.0.0.1", 0) as listening, pytest.raises(ssl.SSLError):
+        await serve(app, listening, asyncio.Event(), bounds, broken)
+    store.close()

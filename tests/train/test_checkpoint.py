@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import threading
+import weakref
+from types import SimpleNamespace
+
 import pytest
 
 from agentgym.agents import registry
 from agentgym.errors import ConfigError
+from agentgym.train.checkpoint import Options, _shared
 
 
 @pytest.mark.parametrize(
@@ -25,3 +32,46 @@ def test_what_is_no_policy_is_refused(tmp_path, spec, why):
         (tmp_path / name / "config.json").write_text(text)
     with pytest.raises(ConfigError, match=why):
         registry.create(spec.format(tmp_path))
+
+
+class Model:
+    def start_cache(self, rows):
+        return None
+
+
+class Loading:
+    """Stands for the folder of a policy; loads when it is let, and counts."""
+
+    def __init__(self):
+        self.loads, self.released = 0, threading.Event()
+
+    def load(self):
+        self.loads += 1
+        assert self.released.wait(10)
+        return SimpleNamespace(model=Model())
+
+
+def test_a_cancelled_episode_takes_the_model_from_no_other():
+    folder = Loading()
+
+    async def play():
+        first, second = (asyncio.create_task(_shared("a", folder, Options())) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait({first})
+        folder.released.set()
+        return await second, await _shared("a", folder, Options())
+
+    found, again = asyncio.run(play())
+    assert found is again and folder.loads == 1
+
+
+def test_the_model_of_an_event_loop_that_has_ended_is_freed():
+    folder = Loading()
+    folder.released.set()
+    loaded, _ = asyncio.run(_shared("b", folder, Options()))
+    before = weakref.ref(loaded.model)
+    del loaded, _
+    asyncio.run(_shared("b", folder, Options()))
+    gc.collect()
+    assert before() is None and folder.loads == 2

@@ -258,6 +258,12 @@ def test_data_that_do_not_fit_are_refused_before_anything_is_played(shop, tmp_pa
         config = configured(shop, "bad", f'[supervised]\ndata = "./{file}"\n')
         with pytest.raises(kind, match=words):
             trained(config, tmp_path / file)
+    one = read_tokens(shop / "sft.npz").episodes[0]
+    for origin in ({"task": "x"}, {"task": "x", "seed": "0"}):
+        with (shop / "no-seed.npz").open("wb") as file:
+            write_tokens(file, TokenSet((TokenEpisode(origin, one.tokens),), "recorded"))
+        with pytest.raises(RecordError, match="damaged data set"):
+            read_tokens(shop / "no-seed.npz")
     config = configured(shop, "bad", '[preference]\ndata = "./sft.npz"\n')
     with pytest.raises(RecordError, match=r"expected the format agentgym\.token-pairs/1"):
         trained(config, tmp_path / "pairs")

@@ -143,8 +143,10 @@ async def test_a_stop_token_that_the_server_leaves_out_is_not_taken_for_given():
         (changed(token_ids=[4, True]), "as many token ids as log-probabilities"),
         (changed(logprobs={"token_logprobs": [-1.0, 0.5]}), "as many token ids"),
         (changed(logprobs={"token_logprobs": [-1.0, None]}), "as many token ids"),
+        (changed(logprobs={"token_logprobs": [-1.0, float("-inf")]}), "as many token ids"),
         (changed(logprobs=None), "no token ids"),
         ({**GOOD, "prompt_token_ids": [2]}, "the server read other tokens than were sent"),
+        ({**GOOD, "prompt_token_ids": 3}, "the server read other tokens than were sent"),
     ],
 )
 async def test_an_answer_without_faithful_tokens_is_refused(answer, why):

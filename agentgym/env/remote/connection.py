@@ -21,7 +21,12 @@ from agentgym.installation import missing_extra
 
 try:
     from websockets.asyncio.client import ClientConnection, connect
-    from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+    from websockets.exceptions import (
+        ConnectionClosed,
+        InvalidHandshake,
+        InvalidStatus,
+        WebSocketException,
+    )
 except ImportError as error:
     raise missing_extra("websockets", "server") from error
 
@@ -314,7 +319,7 @@ class RemoteSession:
             raise _refused(address, error) from error
         except (InvalidHandshake, EOFError, TimeoutError) as error:
             raise ConnectionError(str(error) or "no answer") from error
-        except (InvalidURI, ssl.SSLError) as error:
+        except (WebSocketException, ssl.SSLError, ImportError) as error:  # A proxy may be unusable.
             raise ServerError("unreachable", f"{address.url}: {error}") from error
         try:
             self.welcome = await self._greet(socket, token)

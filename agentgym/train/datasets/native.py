@@ -168,6 +168,8 @@ def _token_set(arrays: Mapping[str, Any], schema: str) -> TokenSet:
     episodes = []
     for told, own in zip(about["episodes"], parts, strict=True):
         origin = {name: value for name, value in told.items() if name not in ("breaks", "oldest")}
+        if not isinstance(origin["task"], str) or type(origin["seed"]) is not int:
+            raise ValueError("an episode names no task or no seed")
         tokens = EpisodeTokens(tuple(own), told["breaks"], told["oldest"])
         episodes.append(TokenEpisode(origin, tokens))
     if schema == PAIRS and any(len(each.tokens.sequences) != 2 for each in episodes):

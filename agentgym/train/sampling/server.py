@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -163,7 +164,7 @@ class ServerSampler:
                 f"log-probabilities ({error!r}); use a server that knows return_token_ids, such as "
                 "vLLM 0.10 or later"
             ) from error
-        if read is not None and list(read) != list(prompt):
+        if read is not None and read != list(prompt):
             raise AgentError(f"{self._shown}: the server read other tokens than were sent")
         if not _are_tokens(ids) or not _are_logprobs(logprobs) or len(ids) != len(logprobs):
             raise AgentError(
@@ -187,4 +188,6 @@ def _are_tokens(values: Any) -> bool:
 
 def _are_logprobs(values: Any) -> bool:
     kinds = (int, float)
-    return isinstance(values, list) and all(type(each) in kinds and each < 1e-3 for each in values)
+    return isinstance(values, list) and all(
+        type(each) in kinds and math.isfinite(each) and each < 1e-3 for each in values
+    )

@@ -71,7 +71,7 @@ RESTATES: Final = re.compile(
 LOOKS: Final = re.compile(
     rf"{LEAD}(?:let me|let us|(?:i|we) (?:will|shall|am going to|are going to|need to"
     rf"|want to|would like to"
-    r"|have to|can|am|are)) (?:\w+ly |just |first |now |also |go and |briefly |only )*"
+    r"|have to|can|am|are)) (?:\w+ly |just |first |now |also |go and )*"
     r"(?:check|checking|have a (?:quick |short )?look|take a (?:quick |short )?look|look"
     r"|looking|see|search|searching|read|reading|find|verify|compare"
     r"|(?:work|figure) (?:it|this|that) out|go through|going through|pull|think|help"
