@@ -16,6 +16,11 @@ from agentgym.verify.messages.units import Token, read_message, stem
 _FILE: Final = "words.toml"
 _COUNT: Final = "#"
 """Stands for a small number in the patterns of courtesies: "two quick questions"."""
+_LISTED: Final = re.compile(r"[^\W\d_]+")
+_MOST_TOKENS: Final = 30
+_MOST_AMBIGUOUS: Final = 8
+"""Tokens of a courtesy that are words of the list and names, too, as "Mr" of "Mr Holm": a search
+tries both readings of each, in all combinations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,9 @@ class Courtesy:
         name = f"(?:{'|'.join(sorted(parts))})" if parts else "(?!)"
         known = words().courtesy
         given = [one for kind in only or known for one in known[kind]]
-        patterns = [_stemmed(one).replace("{name}", name) for one in (*given, *more)]
+        listed = [_stemmed(one) for one in (*given, *more)]
+        self._ambiguous = parts & {word for one in listed for word in _LISTED.findall(one)}
+        patterns = [one.replace("{name}", name) for one in listed]
         one = "|".join(f"(?:{pattern})" for pattern in patterns)
         self._pattern = re.compile(f"(?:and )?(?:{one})(?: and (?:{one}))?")
         self._only_names = re.compile(rf"{name}(?: {name})*")
@@ -164,7 +171,11 @@ class Courtesy:
             segment: Tokens between two signs.
             edge: Whether it is the first or last segment, where a name alone greets or signs.
         """
-        if len(segment) > 30 or not all(t.figure is None or t.figure.is_count for t in segment):
+        if len(segment) > _MOST_TOKENS or (
+            sum(token.stem in self._ambiguous for token in segment) > _MOST_AMBIGUOUS
+        ):
+            return False
+        if not all(t.figure is None or t.figure.is_count for t in segment):
             return False
         said = " ".join(_COUNT if token.figure else token.stem for token in segment)
         if self._pattern.fullmatch(said) is None:

@@ -221,3 +221,11 @@ def test_a_claim_in_another_act_fails(text: str) -> None:
 def test_a_repeated_word_is_read_in_linear_time() -> None:
     # Two ways to read one word would be 2**200 ways to read them all.
     assert LATE.fault("I will " + "only briefly " * 100 + "wait.")
+
+
+@pytest.mark.parametrize("names", [["Mr Holm"], ["Support Team"], ["Holm and Team"], ["Ada"]])
+@pytest.mark.parametrize("word", ["mr", "team", "and", "support", "ada"])
+def test_names_that_courtesies_know_leave_their_reading_quick(names: list[str], word: str) -> None:
+    polite = conversation(REPLIES, names=names)
+    assert polite.fault(f"Hi {f'{word} ' * 27}zebra")
+    assert not polite.fault(f"Hello {names[0]}, thanks, {names[0]}.")
