@@ -93,7 +93,7 @@ class CounterEpisode:
         self.reset_s, self.began_s, self.waited_s = 0.125, time.time(), 0.0
         self.prepared = environment.prepared
         self.on_end = self.recording = None
-        self.closed = False
+        self.closed = self.over = False
         self._number = 0
 
     async def step(self, decision, *, recorded=()):

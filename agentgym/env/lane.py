@@ -164,7 +164,13 @@ class Lane:
         """
         waited_s = episode.waited_s
         try:
-            return await _within(episode.step(action), self._timeout_s, "a step")
+            # The files that an agent leaves decide how long a judgement takes, too.
+            return await _within(
+                episode.step(action),
+                self._timeout_s,
+                "a step",
+                more_s=lambda: max(self._timeout_s, JUDGING_S) if episode.over else 0.0,
+            )
         except _LateError as error:
             # An agent chooses how long a call takes; it must not leave its failures unscored.
             if episode.over or episode.waited_s > waited_s:
@@ -264,6 +270,7 @@ async def _within(
     timeout_s: float,
     what: str,
     late: Callable[[T], Coroutine[Any, Any, None]] | None = None,
+    more_s: Callable[[], float] = float,
 ) -> T:
     """Await something for so long. What does not even end when it is cancelled is left behind.
 
@@ -272,6 +279,7 @@ async def _within(
         timeout_s: For how long.
         what: Its name, for the message.
         late: Disposes of a result that comes after the time, or after a cancellation.
+        more_s: Called when the time is over; returns how many seconds more it gets.
 
     Raises:
         _LateError: It took longer, or was cancelled from within.
@@ -279,6 +287,9 @@ async def _within(
     task = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=timeout_s)
+        if not done and (extra_s := more_s()) > 0:
+            timeout_s += extra_s
+            done, _ = await asyncio.wait({task}, timeout=extra_s)
     finally:
         if not task.done():
             task.add_done_callback(functools.partial(_drop, late))

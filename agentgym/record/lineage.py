@@ -17,6 +17,9 @@ from agentgym.record.step_rows import INSERT, copied_row
 
 _LAST = 2**63 - 1
 
+_MOST_PARENTS = 1_000
+"""Largest number of episodes before an episode: each of them is read to read it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -106,14 +109,17 @@ class Lineage:
 
     def _origins(self, episode_id: int) -> Iterator[Origin]:
         """Yield the origin of an episode, of its parent, and so on."""
-        following: int | None = episode_id
-        while following is not None:
+        following = episode_id
+        for _ in range(_MOST_PARENTS + 1):
             origin = self._origin(following)
             yield origin
             if origin.parent is not None and not 0 < origin.parent < following:
                 # An episode is added after its parent, so this walk ends.
                 raise RecordError(f"the parent of episode {following} is {origin.parent}")
+            if origin.parent is None:
+                return
             following = origin.parent
+        raise RecordError(f"more than {_MOST_PARENTS} episodes come before it")
 
     def _origin(self, episode_id: int) -> Origin:
         query = "SELECT parent, parent_step, shared, forked FROM episodes WHERE id = ?"

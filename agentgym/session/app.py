@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import json
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -137,7 +138,7 @@ class EnvironmentApp:
         if (method, path) == ("GET", "/health"):
             return self._health()
         if (method, path) == ("GET", "/v1/schema"):
-            return 200, _JSON, json.dumps(wire.schemas()).encode()
+            return 200, _JSON, _schemas()
         if (method, path) not in (("GET", "/metrics"), ("POST", "/v1/call")):
             return 404, "text/plain", b"expected /health, /metrics, /v1/schema or POST /v1/call"
         if account is None:
@@ -207,6 +208,12 @@ class EnvironmentApp:
         self.metrics.sent_bytes += len(answer)
         self.metrics.count_seconds(time.perf_counter() - began_s)
         return status, _JSON, answer
+
+
+@functools.cache
+def _schemas() -> bytes:
+    """Return the schemas as JSON; anyone may ask for them at any rate."""
+    return json.dumps(wire.schemas()).encode()
 
 
 async def _respond(

@@ -75,6 +75,11 @@ class Calls:
         self._kept_bytes = 0
 
     @property
+    def kept_bytes(self) -> int:
+        """Size of the kept answers."""
+        return self._kept_bytes
+
+    @property
     def pending(self) -> int:
         """Number of calls that are not answered yet."""
         return len(self._pending)

@@ -76,6 +76,11 @@ class SessionEpisode:
         """Whether an operation is running."""
         return self._work is not None and not self._work.done()
 
+    @property
+    def _is_being_judged(self) -> bool:
+        """Whether its steps are over and its verdict is not recorded yet."""
+        return self._episode is not None and self._episode.over
+
     def state(self) -> EpisodeState:
         """Return its state for a caller that comes back."""
         steps = self._steps if self._episode is None else len(self._episode.steps)
@@ -126,9 +131,14 @@ class SessionEpisode:
         await self._alone(lambda: self._end(why))
 
     async def abort(self, why: Exception) -> None:
-        """End it as `leave` does, but cut the running operation short. Never raises."""
+        """End it as `leave` does, but cut the running operation short. Never raises.
+
+        If the caller left, a judgement that runs goes on: without it, leaving twice would escape
+        the verdict.
+        """
         self._stopped = why
-        if self._work is not None:
+        kept = isinstance(why, PolicyError) and self._is_being_judged
+        if self._work is not None and not kept:
             self._work.cancel()
         ending = asyncio.create_task(self.leave(why))
         await asyncio.wait({ending}, timeout=ABORT_S)

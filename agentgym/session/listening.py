@@ -16,20 +16,14 @@ from agentgym.errors import ConfigError
 from agentgym.installation import missing_extra
 from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
+from agentgym.session.connections import HttpConnection
 
 try:
     import uvicorn
-    from uvicorn.protocols.http.h11_impl import H11Protocol
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+    from websockets.frames import Frame
 except ImportError as error:
     raise missing_extra("uvicorn or websockets", "server") from error
-
-CONNECTIONS: Final = 1_024
-"""Largest number of connections: clients without a token can open them too, and each costs a
-descriptor that an episode may need."""
-
-_SILENT_S: Final = 10.0
-"""Time in seconds within which a new connection has to send its first request."""
 
 _WAITING: Final = 8
 """Messages of a connection that wait before its socket is not read any more."""
@@ -125,7 +119,7 @@ async def serve(
     server = _Server(
         uvicorn.Config(
             app,
-            http=_Http,
+            http=HttpConnection,
             ws=_WebSocket,
             backlog=64,  # this many are accepted before the first can be closed
             log_level="critical",
@@ -156,22 +150,6 @@ async def serve(
     serving.result()  # A server that could not go on tells why.
 
 
-class _Http(H11Protocol):
-    """A connection that is closed if there are too many, or if no request comes."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept or close it."""
-        super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS:
-            transport.abort()
-        else:
-            self.loop.call_later(_SILENT_S, self._close_if_silent)
-
-    def _close_if_silent(self) -> None:
-        if self.cycle is None and self.transport.get_protocol() is self:
-            self.transport.abort()
-
-
 class _WebSocket(WebSocketsSansIOProtocol):
     """A connection whose end does not wait for a client that takes nothing any more."""
 
@@ -184,6 +162,18 @@ class _WebSocket(WebSocketsSansIOProtocol):
         self.read_paused |= goes_on
         super().send_receive_event_to_app()
         self.read_paused &= not goes_on
+
+    def handle_ping(self) -> None:
+        """Answer a ping, unless the client takes nothing: its pongs would pile up in memory."""
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a part of a message; empty ones would pile up without making it too large."""
+        if event.data or event.fin:
+            super().handle_cont(event)
 
     async def run_asgi(self) -> None:
         """Run the application, and end the connection when it has ended."""

@@ -8,20 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentgym.errors import ConfigError
 from agentgym.services.http import listen
 from agentgym.services.mcp import over_stdio
 from agentgym.session.admission import Admission
+from agentgym.session.connections import HttpConnection
 from agentgym.session.mcp import McpAdapter
-
-_CONNECTIONS = 256
-"""Largest number of connections: clients without the token can open them too, and each costs a
-descriptor that an episode may need."""
-
-_SILENT_S = 10.0
-"""Time in seconds within which a new connection has to send its first request."""
 
 _PARTING_S = 2
 """Longest time in seconds that connections stay open when the server ends."""
@@ -103,20 +96,8 @@ async def serve_http(
         await asyncio.gather(serving, return_exceptions=True)
 
 
-class _Connection(H11Protocol):
-    """A connection that is closed if there are too many, or if no request comes."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept or close it."""
-        super().connection_made(transport)
-        if len(self.connections) > _CONNECTIONS:
-            transport.abort()
-        else:
-            self.loop.call_later(_SILENT_S, self._close_if_silent)
-
-    def _close_if_silent(self) -> None:
-        if self.cycle is None:
-            self.transport.abort()
+class _Connection(HttpConnection):
+    most = 256
 
 
 class _Server(uvicorn.Server):

@@ -17,6 +17,9 @@ from agentgym.session.session import Session
 KEPT_SESSIONS: Final = 1_000
 """Number of sessions that are over and can still be found; older ones are forgotten."""
 
+KEPT_BYTES: Final = 256 * 2**20
+"""Size of the answers that all sessions that are over may keep; the oldest are forgotten."""
+
 _NAME_CHARACTERS: Final = 40
 
 
@@ -67,10 +70,8 @@ class SessionServer:
         """
         if self._stopped:
             return Failure(FailureCode.SESSION_OVER, "the server was stopped")
-        over = [token for token, session in self._sessions.items() if session.over]
-        for token in over[: max(0, len(over) - KEPT_SESSIONS)]:
-            del self._sessions[token]
-        bound, count = self.config.max_sessions, len(self._sessions) - len(over)
+        self._forget_old()
+        bound, count = self.config.max_sessions, self.open_sessions
         if count >= bound:
             told = f"{count} sessions are open; expected fewer than {bound}: come back later"
             return Failure(FailureCode.TOO_MANY, told)
@@ -118,6 +119,16 @@ class SessionServer:
 
     async def __aexit__(self, *failure: object) -> None:
         await self.stop()
+
+    def _forget_old(self) -> None:
+        """Drop sessions that are over, the oldest first, until few enough are kept."""
+        over = [session for session in self._sessions.values() if session.over]
+        kept_bytes = sum(session.kept_bytes for session in over)
+        for place, session in enumerate(over):
+            if len(over) - place <= KEPT_SESSIONS and kept_bytes <= KEPT_BYTES:
+                break
+            kept_bytes -= session.kept_bytes
+            self.forget(session)
 
     def _no_room(self, account: Account | None) -> str:
         """Return why an account can begin no episode, empty if it can."""

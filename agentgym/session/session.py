@@ -82,6 +82,11 @@ class Session:
         """Number of episodes that are not over."""
         return sum(not episode.over for episode in self._episodes.values())
 
+    @property
+    def kept_bytes(self) -> int:
+        """Size of the answers that are kept for calls that are sent again."""
+        return self._calls.kept_bytes
+
     def state(self) -> SessionState:
         """Return the episodes and the last call, for a caller that comes back."""
         episodes = tuple(episode.state() for episode in self._episodes.values())

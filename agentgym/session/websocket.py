@@ -38,6 +38,10 @@ SLOW: Final = 1008
 """Close code: the client was too slow to say hello."""
 
 
+UNSENT_BYTES: Final = 32 * 2**20
+"""Size of the answers that wait for their client before its connection is not read any more."""
+
+
 class WebSocketSessions:
     """The WebSocket connections of one server.
 
@@ -163,15 +167,25 @@ class _Connection:
         self._send, self._serving = send, asyncio.current_task()
         # One at a time: each waits until the client has taken what was sent before.
         self._sending = asyncio.Lock()
-        self._answering: set[asyncio.Task[None]] = set()
+        self._answering: dict[asyncio.Task[None], int] = {}
+        """The messages that are being answered, with the lengths of their texts."""
+        self._unsent_bytes = 0
 
     async def take(self, text: str | bytes) -> None:
         """Begin to answer a message; waits while too many are being answered."""
-        while len(self._answering) >= self._bounds.in_flight:
+        while self._answering and self._is_full(len(text)):
             await asyncio.wait(self._answering, return_when=asyncio.FIRST_COMPLETED)
         task = asyncio.create_task(self._answer(text))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        self._answering[task] = len(text)
+        task.add_done_callback(self._answering.pop)
+
+    def _is_full(self, more: int) -> bool:
+        # A message takes much more memory than its text.
+        return (
+            len(self._answering) >= self._bounds.in_flight
+            or sum(self._answering.values()) + more > 2 * self._bounds.message_bytes
+            or self._unsent_bytes > UNSENT_BYTES
+        )
 
     async def _answer(self, text: str | bytes) -> None:
         began_s = time.perf_counter()
@@ -195,6 +209,7 @@ class _Connection:
         frame = wire.pack(message, picture)
         self._metrics.sent_bytes += len(frame)
         key = "text" if isinstance(frame, str) else "bytes"
+        self._unsent_bytes += len(frame)
         try:
             async with asyncio.timeout(self._bounds.send_s), self._sending:
                 if not self.closed:  # It may have been closed while others were sent.
@@ -205,6 +220,8 @@ class _Connection:
                 self._serving.cancel()
         except OSError:  # The answer is kept for the connection that comes back.
             self.closed = True
+        finally:
+            self._unsent_bytes -= len(frame)
 
     async def close(self, code: int, reason: str) -> None:
         """Close the connection. Never raises."""

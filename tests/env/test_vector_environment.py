@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from fake_environment import TOOLS, WORDS, FakeEnvironment, FakeEpisode, Transition, make_fake
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.spaces import Dict
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
@@ -288,6 +289,20 @@ def test_a_lane_that_hangs_without_the_agent_is_unscored(made, monkeypatch, slow
     _, rewards, _, truncated, infos = envs.step([say("a"), say("break"), say("b")])
     assert truncated.tolist() == [False, True, False] and rewards[1] == 0.0
     assert infos["status"][1] == "error:sandbox" and not infos["scored"][1]
+
+
+async def test_a_judgement_has_its_own_time():
+    class Judged(FakeEpisode):
+        async def step(self, decision):
+            self.over = True
+            await judged.wait()
+            return await super().step(decision)
+
+    environment, judged = FakeEnvironment(1), asyncio.Event()
+    lane = lanes.Lane(environment, Dict({}), timeout_s=0.01)
+    asyncio.get_running_loop().call_later(0.1, judged.set)
+    done = await lane._stepped(Judged(environment, 0), say("a"))
+    assert done.verdict.scored and "did not end" not in done.observation.text
 
 
 async def until_closed(episodes):

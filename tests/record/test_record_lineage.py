@@ -165,6 +165,14 @@ def test_a_hostile_origin_is_damage(tree, change, says):
         tree.steps(4)
 
 
+def test_a_line_of_parents_without_end_is_damage(run, monkeypatch):
+    monkeypatch.setattr("agentgym.record.lineage._MOST_PARENTS", 3)
+    assert [run.add(PLAN, (parent, 0), forked=True) for parent in range(1, 5)] == [2, 3, 4, 5]
+    assert run.forks(4) == (0, 0, 0)
+    with pytest.raises(RecordError, match="episode 5 is damaged: more than 3 episodes"):
+        run.forks(5)
+
+
 def test_a_step_that_another_parent_would_give_breaks_the_child(tree):
     """A prompt of a child builds on its parent's; those of another do not fit."""
     tree._database.execute("UPDATE episodes SET parent = 1 WHERE id = 3")

@@ -15,6 +15,7 @@ import agentgym
 from agentgym.env.portal import portal
 from agentgym.errors import ServerError
 from agentgym.record.store import RunStore
+from agentgym.session import connections, listening, websocket
 from agentgym.session.accounts import Account, Accounts, Quota
 from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
@@ -325,6 +326,69 @@ async def test_a_client_that_takes_no_answers_is_disconnected(tmp_path):
             await say(socket, {"type": "leave", "call": 18})
 
 
+async def test_pings_of_a_client_that_takes_nothing_do_not_pile_up(tmp_path, monkeypatch):
+    made, make = [], listening._WebSocket.connection_made
+
+    def noted(connection, transport):
+        made.append(connection)
+        make(connection, transport)
+
+    monkeypatch.setattr(listening._WebSocket, "connection_made", noted)
+    environments = counters()
+    environments[TASK].provider.murmur = dict.fromkeys(range(20), "m" * 2**20)
+    bounds = {"send_s": 1}
+    with live_server(tmp_path / "run", environments=environments, bounds=bounds) as server:
+        socket, _ = await begun(server)
+        socket.transport.pause_reading()
+        for call in range(2, 12):
+            await socket.send(json.dumps(add(call)))
+        (connection,) = made
+        await until(lambda: not connection.writable.is_set())
+        before = connection.transport.get_write_buffer_size()
+        pings = [bytes([0x89, 0x80 + 125, *bytes(4), *bytes(125)])] * 2_000
+        socket.transport.write(b"".join(pings))
+        await socket.send(json.dumps({"type": "finish", "call": 12, "episode": "e1"}))
+        (session,) = server.sessions._sessions.values()
+        await until(lambda: session.state().last_call == 12)
+        assert connection.transport.get_write_buffer_size() <= before + 2**16
+        socket.transport.abort()
+
+
+async def until(condition):
+    for _ in range(1_000):
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not come about")
+
+
+async def test_what_is_being_answered_is_bounded_in_bytes():
+    gate = asyncio.Event()
+
+    class Requests:
+        def read(self, account, text):
+            return text, None
+
+        async def answer(self, session, request, pictures):
+            await gate.wait()
+            return {"told": request}, b""
+
+    async def send(event):
+        sent.append(event)
+
+    bounds, sent = ServerBounds(message_bytes=1_000), []
+    connection = websocket._Connection(Requests(), bounds, Metrics(), Account("a"), send)
+    connection.session = object()
+    taking = [asyncio.create_task(connection.take("x" * size)) for size in (900, 900, 900, 10)]
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert [task.done() for task in taking] == [True, True, False, True]
+    gate.set()
+    await asyncio.gather(*taking)
+    await until(lambda: len(sent) == 4)
+    assert not connection._answering
+
+
 def test_a_connection_that_falls_silent_is_given_up_and_its_episode_judged(tmp_path):
     bounds = {"ping_s": 0.2, "resume_s": 0.2}
     with live_server(tmp_path / "run", bounds=bounds) as server, cutting_proxy(server) as proxy:
@@ -351,6 +415,45 @@ async def test_a_connection_without_hello_is_closed(tmp_path):
             with pytest.raises(ConnectionClosed):
                 await socket.recv()
             assert "no hello" in socket.close_reason
+
+
+SCHEMA = b"GET /v1/schema HTTP/1.1\r\nHost: x\r\n\r\n"
+REFUSED = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+BODY = f"POST /v1/call HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n".encode()
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"GET"],
+        [SCHEMA, b"GET"],
+        [REFUSED, b"GET /health HTTP/1.1\r\n"],
+        [BODY + b"Content-Length: 9\r\n\r\n{"],
+        [SCHEMA * 2_000],
+    ],
+    ids=["begun", "after an answer", "after a refusal", "body", "answers"],
+)
+async def test_a_connection_that_keeps_the_server_waiting_is_closed(server, monkeypatch, pieces):
+    lost, lose = [], connections.HttpConnection.connection_lost
+
+    def noted(connection, error):
+        lost.append(connection.client[1])
+        lose(connection, error)
+
+    monkeypatch.setattr(connections, "SILENT_S", 0.05)
+    monkeypatch.setattr(connections.HttpConnection, "connection_lost", noted)
+    reading, writing = await asyncio.open_connection("127.0.0.1", server.port, limit=2**12)
+    for piece in pieces[:-1]:
+        writing.write(piece)
+        await asyncio.wait_for(reading.readuntil(b"\r\n\r\n"), 20)
+    writing.write(pieces[-1])
+    # Nothing more is read.
+    for _ in range(500):
+        if writing.get_extra_info("sockname")[1] in lost:
+            break
+        await asyncio.sleep(0.02)
+    assert writing.get_extra_info("sockname")[1] in lost
+    writing.transport.abort()
 
 
 def test_an_episode_out_of_time_is_truncated_with_its_verdict(tmp_path):

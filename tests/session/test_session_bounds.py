@@ -103,6 +103,22 @@ async def test_old_sessions_and_episodes_are_forgotten(store, monkeypatch):
     assert [state.id for state in session.state().episodes] == ["e4", "e5"]
 
 
+async def test_answers_of_sessions_that_are_over_are_bounded_together(store, monkeypatch):
+    monkeypatch.setattr("agentgym.session.server.KEPT_BYTES", 3_000)
+    provider = {"murmur": dict.fromkeys(range(20), "m" * 400)}
+    server, tokens = SessionServer(config_of(store, provider=provider)), []
+    for _ in range(4):
+        session = server.open("test")
+        tokens.append(session.token)
+        await session.reset(call=1)
+        await session.step("e1", ADD, call=2)
+        assert 1_500 < session.kept_bytes < 3_000
+        await session.end(LEFT)
+    server.open("test")
+    found = [not isinstance(server.find(token), Failure) for token in tokens]
+    assert found == [False, False, False, True]
+
+
 @pytest.mark.parametrize("name", ["\x1b[31mred", "a/../b", "", "x" * 10**6, "claude-code 2"])
 async def test_a_name_is_safe_in_the_record(store, name):
     session = SessionServer(config_of(store)).open("mcp", name)

@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 import pytest
 from counter_sessions import ADD, TOLD, config_of, recorded, slow_world, store
+from counter_world import CounterEpisode
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
@@ -242,6 +243,50 @@ async def test_a_signal_after_the_client_has_left_cuts_its_last_call_short(store
     assert row.error == "the client left without submit or give_up"
 
 
+@pytest.mark.parametrize("last", ["add", "submit"])
+async def test_a_signal_does_not_end_the_judgement_of_a_client_that_has_left(
+    store, monkeypatch, last
+):
+    judging, left, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Judged(CounterEpisode):
+        async def finish(self):
+            if self.over:
+                raise SurfaceError("the episode is over; start another one")
+            self.over = True
+            judging.set()
+            await go_on.wait()
+            return await super().finish()
+
+    config = config_of(store)
+    (environment,) = config.environments.values()
+    environment.episode_type = Judged
+    adapter, ending = McpAdapter(SessionServer(config), TOLD), asyncio.Event()
+
+    async def leave(server, parting):
+        async with Client(server) as client:
+            await client.call_tool("add", {"n": 2})
+            if last == "submit":
+                calling = asyncio.create_task(client.call_tool("submit", {}))
+                await judging.wait()
+                calling.cancel()
+                await asyncio.wait({calling})
+        left.set()
+
+    monkeypatch.setattr("agentgym.session.serve.over_stdio", leave)
+    serving = asyncio.create_task(serve_stdio(adapter, ending))
+    await asyncio.gather(judging.wait(), left.wait())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    ending.set()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.wait_for(serving, 20)
+    verdict = store.episode(1).verdict
+    assert (verdict.status, verdict.score) == ("scored", 0.5)
+
+
 async def test_what_the_world_adds_at_the_start_comes_with_the_first_answer(store):
     async with Client(adapter_of(store, told="Count").server) as client:
         texts = [(await client.call_tool("add", {"n": 2})).content[0].text for _ in "ab"]
@@ -326,9 +371,9 @@ async def test_a_long_call_reports_progress(store, monkeypatch):
     assert told[:3] == sorted(told[:3]) and told[0] > 0
 
 
-@pytest.mark.parametrize("bound", [("_CONNECTIONS", 2), ("_SILENT_S", 0.05)])
+@pytest.mark.parametrize("bound", [("serve._Connection.most", 2), ("connections.SILENT_S", 0.05)])
 async def test_connections_without_a_request_do_not_stay(store, monkeypatch, bound):
-    monkeypatch.setattr(f"agentgym.session.serve.{bound[0]}", bound[1])
+    monkeypatch.setattr(f"agentgym.session.{bound[0]}", bound[1])
     ending = asyncio.Event()
     with take_port(0) as listening:
         address = listening.getsockname()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import threading
 import weakref
 from types import SimpleNamespace
@@ -75,3 +76,31 @@ def test_the_model_of_an_event_loop_that_has_ended_is_freed():
     asyncio.run(_shared("b", folder, Options()))
     gc.collect()
     assert before() is None and folder.loads == 2
+
+
+def test_a_folder_of_a_model_runs_no_code_of_its_own(tmp_path, monkeypatch):
+    loading = pytest.importorskip("agentgym.train.models.loading")
+    from agentgym.train.policies import HuggingFacePolicy, PolicyKind
+
+    ran = tmp_path / "ran"
+    about = {
+        "model_type": "strange",
+        "auto_map": {
+            "AutoConfig": "strange.Config",
+            "AutoModelForCausalLM": "strange.Model",
+            "AutoTokenizer": ["strange.Tokenizer", None],
+        },
+    }
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(about))
+    (tmp_path / "strange.py").write_text(f"open({str(ran)!r}, 'w')")
+    monkeypatch.setattr("builtins.input", lambda *asked: "y")
+    policy = HuggingFacePolicy(kind=PolicyKind.HUGGINGFACE, path=str(tmp_path), device="cpu")
+    monkeypatch.setattr(loading, "load_tokenizer", lambda path: None)
+    with pytest.raises(ConfigError, match="policy.path"):
+        loading.load_pretrained(policy)
+    monkeypatch.undo()
+    monkeypatch.setattr("builtins.input", lambda *asked: "y")
+    with pytest.raises(ConfigError, match="policy.path"):
+        loading.load_tokenizer(str(tmp_path))
+    assert not ran.exists()

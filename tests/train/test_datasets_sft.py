@@ -457,6 +457,17 @@ def test_a_file_that_is_no_data_set_is_refused(shop, tmp_path):
         np.savez(tmp_path / "bad.npz", **{**arrays, **change})
         with pytest.raises(RecordError, match=r"bad\.npz"):
             read_tokens(tmp_path / "bad.npz")
+    # Gigabytes of zeros would fit into a small file.
+    np.savez_compressed(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(RecordError, match="is compressed"):
+        read_tokens(tmp_path / "bad.npz")
+    whole = (tmp_path / "x.npz").read_bytes()
+    said = f"({len(arrays['ids'])},)".encode()
+    huge = whole.replace(said, b"(9" + b"9" * 17 + b",)", 1).replace(b" " * 17, b"", 1)
+    assert len(huge) == len(whole) != whole.index(said)
+    (tmp_path / "bad.npz").write_bytes(huge)
+    with pytest.raises(RecordError, match="no data set"):
+        read_tokens(tmp_path / "bad.npz")
     (tmp_path / "bad.npz").write_bytes((tmp_path / "x.npz").read_bytes()[:200])
     with pytest.raises(RecordError, match="no data set"):
         read_tokens(tmp_path / "bad.npz")

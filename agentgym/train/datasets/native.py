@@ -32,6 +32,12 @@ PAIRS: Final = "agentgym.token-pairs/1"
 """Schema of preference pairs."""
 
 _MADE_BY: Final = {SEQUENCES: "sft", PAIRS: "pairs"}
+_UNREADABLE: Final = (
+    *(OSError, ValueError, KeyError, EOFError, MemoryError, OverflowError),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, RecursionError),
+)
+"""What NumPy and zipfile raise for a file that is no archive of arrays, or a damaged one."""
+
 _ARRAYS: Final = {
     "ids": "<i4",
     "loss_mask": "|b1",
@@ -124,10 +130,12 @@ def _read_arrays(path: Path, how: str) -> dict[str, Any]:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise ValueError("it holds one array")
             with file:
+                assert file.zip is not None, "it is open"
+                _refuse_bomb(file.zip)
                 found = {name: file[name] for name in _ARRAYS}
     except FileNotFoundError:
         raise RecordError(f"{path}: no such file; {how}") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise RecordError(f"{path}: no data set with token ids ({error}); {how}") from error
     for name, dtype in _ARRAYS.items():
         if found[name].ndim != 1 or found[name].dtype.str != dtype:
@@ -136,6 +144,13 @@ def _read_arrays(path: Path, how: str) -> dict[str, Any]:
                 f"shape {found[name].shape}"
             )
     return found
+
+
+def _refuse_bomb(archive: zipfile.ZipFile) -> None:
+    """Refuse an archive whose arrays are larger in memory than in the file: ours never are."""
+    for member in archive.infolist():
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{member.filename[:80]!r} is compressed")
 
 
 def _joined(parts: Sequence[Sequence[Any]], dtype: Any) -> Any:

@@ -56,7 +56,10 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
     tokenizer = load_tokenizer(policy.path)
     try:
         with _without_bars():
-            inner = AutoModelForCausalLM.from_pretrained(policy.path, dtype=dtype, **chosen)
+            # A folder may name code of its own, and the default asks the user on a terminal.
+            inner = AutoModelForCausalLM.from_pretrained(
+                policy.path, dtype=dtype, trust_remote_code=False, **chosen
+            )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ConfigError(f"policy.path: {_unusable(policy.path, error)}") from error
     _refuse_recurrent(inner.config, policy.path)
@@ -81,7 +84,7 @@ def load_tokenizer(path: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(path)
+        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError, ImportError, KeyError) as error:
         raise ConfigError(f"policy.path: {_unusable(path, error)}") from error
 
