@@ -1,8 +1,8 @@
-"""HTTP connections whose clients cannot hold them without an end: they need no token to open one.
+"""HTTP connections that a client cannot keep open for ever by doing nothing.
 
-Every connection costs a descriptor, so their number is bounded. A bounded number is worth little
-if its places can be held for nothing: by half a request, by half a body, or by an answer that
-nobody takes.
+A client needs no token to open a connection, and every connection costs a descriptor, so their
+number is bounded. A client that sends half a request or half a body, or takes no answer, loses its
+connection. Otherwise such clients could take all places.
 """
 
 from __future__ import annotations

@@ -129,6 +129,13 @@ def test_a_client_is_told_that_its_token_is_wrong(server):
     assert caught.value.code == "unauthorized"
 
 
+def test_a_proxy_that_cannot_be_used_is_named(monkeypatch):
+    monkeypatch.setenv("https_proxy", "ftp://127.0.0.1:9")
+    with pytest.raises(ServerError, match="192.0.2.1.*ftp://127.0.0.1:9") as caught:
+        agentgym.make(server="wss://192.0.2.1:9", server_token=TOKEN)
+    assert caught.value.code == "unreachable"
+
+
 @pytest.mark.parametrize(
     ("message", "code"),
     [

@@ -273,6 +273,18 @@ def test_the_native_form_keeps_ids_masks_and_what_is_known_of_probabilities(shop
     assert [sum(one.mask) for one in episode.tokens.sequences] == [2, 3]
 
 
+def test_what_a_fork_without_token_ids_shares_is_trained_in_another(shop, tmp_path):
+    shared = step("orders_get", {"order": 5}, "paid", Effect.NO_CHANGE, tokens=([1, 2], [3]))
+    run = lay(tmp_path / "run", [({}, [shared, step("submit", {"answer": "4"})], PASSED)])
+    with closing(RunStore.open(run, readonly=False)) as store:
+        id = store.add(EpisodePlan(TASK, 0, 0, "me"), (1, 1), shared=1, forked=True)
+        last = step("submit", {"answer": "5"}, "done", tokens=([1, 2, 3, 4], [5]))
+        fill(store, id, [last], PASSED, start=1)
+    sft(run, "--out", tmp_path / "x.npz", "--form", "native")
+    (episode,) = read_tokens(tmp_path / "x.npz").episodes
+    assert [one.mask for one in episode.tokens.sequences] == [[False, False, True, False, True]]
+
+
 def test_trl_tokens_are_the_same_sequences(shop, tmp_path):
     run = lay(tmp_path / "run", [({}, TOKENS, PASSED)])
     sft(run, "--out", tmp_path / "x.jsonl", "--form", "trl-tokens")

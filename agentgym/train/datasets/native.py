@@ -36,7 +36,7 @@ _UNREADABLE: Final = (
     *(OSError, ValueError, KeyError, EOFError, MemoryError, OverflowError),
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, RecursionError),
 )
-"""What NumPy and zipfile raise for a file that is no archive of arrays, or a damaged one."""
+"""NumPy and zipfile raise these for a damaged file, and for one that is no archive of arrays."""
 
 _ARRAYS: Final = {
     "ids": "<i4",

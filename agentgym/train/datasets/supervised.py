@@ -134,6 +134,7 @@ class _Example:
     trained: list[bool]
     origin: dict[str, object]
     interface: Interface
+    new: set[tuple[int, int, int]]
 
 
 class _Supervised:
@@ -219,7 +220,7 @@ class _Supervised:
             return None
         self._known |= new
         origin["steps"], origin["trained_steps"] = len(steps), sum(trained)
-        return _Example(episode, steps, trained, origin, interface)
+        return _Example(episode, steps, trained, origin, interface, new)
 
     def _keys(self, episode: RecordedEpisode) -> list[tuple[int, int, int]]:
         """Return a key for each step that is equal where forks share the step."""
@@ -296,6 +297,7 @@ class _Supervised:
                 made = encoded_generations(template, briefing, *told)
         except NoTokensError as error:
             self._episodes.left_out.note(str(error), episode.name)
+            self._known -= example.new  # Another fork may train what they share.
             return None
         drop_rejected = StepFault.REJECTED in self._options.dropped
         counted = [
@@ -306,6 +308,7 @@ class _Supervised:
         kept = tuple(sequence for sequence in tokens.sequences if any(sequence.mask))
         if not kept:
             self._episodes.left_out.note("without a token to train on", episode.name)
+            self._known -= example.new
             return None
         return replace(tokens, sequences=kept)
 
