@@ -2,8 +2,8 @@
 BIN := .venv/bin
 MODEL ?= gpt-5-mini
 JOBS ?= $(shell nproc)
-# Many tests wait for a sandbox or a deadline: twice as many workers keep the processors busy.
-WORKERS ?= $(shell expr $(JOBS) + $(JOBS))
+# Many tests wait for a sandbox or a deadline, so one worker more than processors keeps those busy.
+WORKERS ?= $(shell expr $(JOBS) + 1)
 # The same suites with the language model too, where there is an endpoint for one.
 LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 

@@ -157,7 +157,12 @@ def belongings() -> dict[str, list[str]]:
             descriptors.append(f"{path.name} {os.readlink(path)}")
     return {
         "descriptors": sorted(descriptors),
-        "threads": sorted(thread.name for thread in threading.enumerate()),
+        # The threads of a pool begin one by one, as far as its bound, and wait for more work.
+        "threads": sorted(
+            thread.name
+            for thread in threading.enumerate()
+            if not thread.name.startswith(("agentgym-files_", "agentgym-computing_"))
+        ),
         "children": sorted(str(pid) for pid, _ in descendants(os.getpid())),
     }
 
