@@ -1,4 +1,4 @@
-"""What an episode costs, and what many live episodes need."""
+"""The cost of an episode, and the needs of many live episodes."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ async def test_the_episodes_of_a_task_are_measured() -> None:
     cost = await measure_tasks("tools", ["tools/contact-entered-twice-v1"], live=2)
 
     assert (cost.suite, cost.tasks) == ("tools", 1)
-    assert 0 < cost.episode_ms < 10_000
+    assert cost.episode_ms > 0
     assert cost.record_kb > 1

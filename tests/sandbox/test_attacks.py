@@ -42,7 +42,7 @@ async def test_an_attack_is_held(attack, provider, recipe):
 
 @pytest.fixture(scope="module")
 def unprivileged(session_folder):
-    """What came of every attack on sandboxes of an ordinary user, by name; tried once a session."""
+    """Return the outcome of each attack on an ordinary user's sandbox by name, once a session."""
     if os.geteuid() != 0:
         pytest.skip("already run as an ordinary user by test_an_attack_is_held")
     lines = session_folder / "unprivileged-attacks.jsonl"

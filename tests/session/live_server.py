@@ -24,7 +24,7 @@ def counters(**options):
 
 
 class LiveServer:
-    """What a test sees of the server.
+    """A running server, as a test sees it.
 
     Attributes:
         url: Its address.

@@ -1,4 +1,4 @@
-"""What the fast check accepts, `jsonschema` accepts; it leaves the rest to it."""
+"""The fast check accepts no call that `jsonschema` refuses, and passes all others on to it."""
 
 import itertools
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -87,15 +88,15 @@ trials = 2
 """
 
 
-def write_refund(root: Path) -> Path:
-    """Write the shop with a task of one call and a training configuration; return the latter."""
+def write_refund(root: Path, files: Mapping[str, str] = REFUND, config: str = CONFIG) -> Path:
+    """Write the shop with one task and a training configuration; return the latter."""
     task = write_shop(root)
     for path in [*task.rglob("*")]:
         if path.is_file():
             path.unlink()
-    for name, text in REFUND.items():
+    for name, text in files.items():
         (task / name).write_text(text.lstrip())
-    (root / "train.toml").write_text(CONFIG)
+    (root / "train.toml").write_text(config)
     return root / "train.toml"
 
 

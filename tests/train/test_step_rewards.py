@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 import torch
-from shop_task import write_shop
+from offline_runs import write_refund
 
 from agentgym.errors import NotFoundError
 from agentgym.records import CheckpointResult, CheckStatus, Phase, Verdict
@@ -107,16 +107,10 @@ trials = 8
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shop")
-    task = write_shop(folder)
-    for path in [*task.rglob("*")]:
-        if path.is_file():
-            path.unlink()
-    for name, text in TASK.items():
-        (task / name).write_text(text.lstrip())
-    (folder / "refunds.toml").write_text(CONFIG)
+    path = write_refund(folder, TASK, CONFIG)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AGENTGYM_PATH", str(folder))
-        yield load_config(folder / "refunds.toml")
+        yield load_config(path)
 
 
 def judged(reached):

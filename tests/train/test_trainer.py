@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from offline_runs import REFUND, write_refund
 from rich.console import Console
-from shop_task import write_shop
 from typer.testing import CliRunner
 
 from agentgym.cli.app import app
@@ -25,39 +25,7 @@ from agentgym.train.trainer import open_trainer
 from agentgym.train.training_run import TrainingRun
 
 TIMES = {"play_s", "learn_s", "tokens_per_s", "utilisation"}
-TASK = {
-    "task.toml": """
-schema_version = "agentgym.task/1"
-id = "demo/refund-v1"
-title = "Pay an order back"
-difficulty = "easy"
-env = "shop"
-max_steps = 1
-
-[params]
-name = { choice = ["ada", "ben", "cleo", "dan", "eve"] }
-bought = { choice = [
-  { what = "lamp", order = 5 },
-  { what = "chair", order = 17 },
-  { what = "desk", order = 23 },
-] }
-""",
-    "instruction.md": "{{name}} sent the {{bought.what}} back: please refund it.",
-    "solution/actions.jsonl": (
-        '{"tool": "orders_refund", "arguments": {"order": "{{bought.order}}"}}'
-    ),
-    "checks/rubric.toml": """
-schema_version = "agentgym.rubric/1"
-[[checkpoint]]
-id = "refunded"
-title = "The order is refunded, and no other"
-use = "checks.refunded"
-""",
-    "checks/checks.py": """
-def refunded(evidence):
-    return [row.key for row in evidence.row_changes] == [(evidence.params["bought"]["order"],)]
-""",
-}
+TASK = {**REFUND, "task.toml": REFUND["task.toml"].replace("max_steps = 4", "max_steps = 1")}
 CONFIG = """
 schema_version = "agentgym.train/1"
 tasks = ["demo/refund-v1"]
@@ -89,16 +57,10 @@ trials = 2
 def small(tmp_path_factory):
     """Return a function that gives a configuration with few episodes, with changes."""
     folder = tmp_path_factory.mktemp("shop")
-    task = write_shop(folder)
-    for path in [*task.rglob("*")]:
-        if path.is_file():
-            path.unlink()
-    for name, text in TASK.items():
-        (task / name).write_text(text.lstrip())
-    (folder / "small.toml").write_text(CONFIG)
+    path = write_refund(folder, TASK, CONFIG)
 
     def changed(**changes):
-        return load_config(folder / "small.toml").model_copy(update=changes)
+        return load_config(path).model_copy(update=changes)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AGENTGYM_PATH", str(folder))
