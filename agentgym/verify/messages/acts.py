@@ -1,73 +1,88 @@
-"""Speech acts: what a clause of a conversation does when it asserts nothing about the matter.
+"""Speech acts: what a clause that touches the matter may do without claiming anything of it.
 
-It may ask, understand or regret, tell what its writer looks at, refuse, or repeat the reader. Each
-act has an opening by which it is found, and limits on its words. Every other clause is a claim.
-The term is Austin's ("How to Do Things with Words", 1962).
+It may ask, repeat the reader, look into the matter, suppose, or refuse. The term is Austin's ("How
+to Do Things with Words", 1962).
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentgym.verify.messages.clauses import Clause, clauses, content
 from agentgym.verify.messages.figures import Reading
 from agentgym.verify.messages.heard import Heard
-from agentgym.verify.messages.openings import (
-    ABOUT_READER,
-    BARE,
-    CONTENT_WITH_IT,
-    ECHO_ENDS,
-    ELIDED,
-    FINITE,
-    FOLLOWS,
-    GRANTS,
-    LOOKS,
-    NEVER_WISHED,
-    OWN,
-    PROMISES,
-    RECEIVES,
-    REFUSES,
-    REPORTS,
-    REQUEST,
-    RESTATES,
-    RHETORICAL,
-    SUPPOSES,
-    TAKES_ON,
-    TELLS,
-    TOLD_POINT,
-    TOPIC,
-    UNDERSTANDS,
-    WISH_OF_READER,
-    WISHING,
-)
+from agentgym.verify.messages.matter import HEAD, OTHERS, Matter, event, gets
+from agentgym.verify.messages.questions import REQUEST, is_question
 from agentgym.verify.messages.units import NEGATIONS, Token, Unit
 from agentgym.verify.messages.words import words
 
-_OTHERS: Final = frozenset(("she", "he", "they", "her", "him", "them", "his", "their", "nobody"))
-_SUBJECTS: Final = frozenset(
-    ("i", "we", "you", "it", "that", "this", "she", "he", "they", "there", "who")
-)
-_TURNS: Final = frozenset(("and", "but", "so", "because", "since", "as", "though", "while", "yet"))
-_PEOPLE: Final = frozenset(("and", "you", "me", "us"))
-_MOST_STRAYS: Final = 3
-_LONG: Final = 10
-_STRAYS_BESIDE: Final = 1
-_LEAST: Final = 4
 _SHOWN: Final = 80
+_CALLS: Final = frozenset(("sorry", "thanks", "hello", "hi", "hey", "ok", "okay", "morning", "no", "yes", "well"))
+_LEAD: Final = (
+    r"(?:(?:good (?:morning|afternoon|evening|day)|hello|hi|hey|and|so|but|well|oh"
+    r"|ah|also|yes|now|then|again|still|though) )*"
+)
+_SUPPOSES: Final = re.compile(
+    rf"{_LEAD}(?:if|in case|should|whether|as|while|until|before|once|when|maybe|perhaps|possibly"
+    r"|so that|so (?:i|we) can|to|in order to)\b"
+)
+_LIMITS: Final = re.compile(
+    rf"{_LEAD}(?:if|unless|in case|provided|as long as|until|once|maybe|perhaps|possibly|when|or)\b"
+)
+_LOOKS: Final = re.compile(
+    rf"{_LEAD}(?:let me|let us|(?:i|we) (?:will|shall|am going to|are going to|need to|want to"
+    r"|would like to|have to|can|am|are|have)(?: (?:have|take) a (?:quick |short )?(?=look))?|(?:(?:i|we) )?(?:(?:am|are|would be|will be) )?"
+    r"(?:more than )?(?:happy|glad|pleased) to) (?:(?:\w+ly|just|first|now|also|go|and|quick|a) ){0,4}(\w+)"
+)
+_THANKS: Final = re.compile(
+    rf"{_LEAD}(?:(?:i|we) have (?:now |just )?(?:got|noted|received)|got|noted|received"
+    r"|(?:many )?(?:thanks|thank you|thx) for)\b"
+)
+_OF_READER: Final = re.compile(
+    r"\byou (?:\w+ ){0,2}?(?:like|love|want|wanted|hope|hoped|wish|wished|need|needed|ask|asked"
+    r"|asking|expect|expected|expecting|prefer|preferred|request|requested|after)\b"
+    r"|\byour (?:wish|request|question)\b|\b(?:better|easier|nicer|best|good) for you\b"
+    r"|^and (?:would|want|wish|hope|need|expect|prefer)\b"
+)
+"""Finds a wish that is told as the reader's."""
+_REFUSES: Final = re.compile(
+    rf"{_LEAD}(?:\w+ly )?(?:(?:i|we|that|this|it) )?(?:(?:can|could|will|would|may|must) not"
+    r"|(?:am|are) (?:not able|unable))\b"
+    rf"|{_LEAD}[\w :.-]{{1,40}}? (?:is|are|do|does|will|would) not (?:be )?(?:\w+ )?"
+    r"(?:possible|enough|allowed|an option|do|work|suffice)\b"
+    rf"|{_LEAD}(?:\w+ly )?(?:not|no|neither) \w+"
+    rf"|{_LEAD}(?:that|this|it|the \w+) (?:i|we) can not\b"
+    rf"|{_LEAD}(?:that|this|it) is (?:not )?(?:something|a thing|anything|what) (?:that )?(?:i|we) can\b"
+)
+_BARE: Final = re.compile(rf"{_LEAD}(?:not|no|neither)\b")
+_OWN: Final = re.compile(r"\b(?:i|we|me|us)\b")
+_ECHO_ENDS: Final = re.compile(r" (?:it is|it shall be|then)$")
+_TOPIC: Final = re.compile(rf"{_LEAD}(?:as for|as to|regarding|concerning|about) ")
+_FINITE: Final = re.compile(
+    r"\b(?:am|is|are|was|were|be|has|have|had|do|does|did|can|could|will|would|may|must"
+    r"|shall|should|i|we|he|she|they|both|there|you(?! *$))\b"
+)
+_DECLARES: Final = re.compile(
+    rf"{_LEAD}(?:(?:i|we|you|it|that|this|he|she|they|there|both)"
+    r" (?:(?:\w+ly|already|just|also|now|do|still) ){0,2}(?:\w+ed|gave|sent|told|took|see|saw|find|found"
+    r"|am|is|are|was|were|has|have|had|does|do|did|will|can|could|would|may|must|should)"
+    r"|(?:your|the|our|a|an|my|his|her) (?:(?!(?:it|i|we|you|that|which|who) )\w+ ){1,3}?"
+    r"(?:is|are|was|were|has|have|had|does|did|will|can|could|would|may|must))\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """The limits of what a writer may do in words besides saved replies.
+    """The limits of what a writer may say in words besides saved replies.
 
     Attributes:
         asks: Stems of the words of questions.
         figures: Figures that a question may contain.
         names: Stems of names that may be said.
-        capitals: Words of the message that have a capital inside a sentence.
+        matter: What is protected.
         heard: What the reader has said.
         replied: The tokens of the message that say saved replies.
         is_open: Whether the message asks or denies something, so that to repeat a wish grants it
@@ -77,98 +92,133 @@ class Speaker:
     asks: frozenset[str]
     figures: Sequence[Reading]
     names: frozenset[str]
-    capitals: frozenset[str]
+    matter: Matter
     heard: Heard
     replied: Sequence[Token]
     is_open: bool
 
-    def take(self, unit: Unit, *, only: Collection[str] = ()) -> frozenset[str]:
-        """Account for the clauses of a sentence that assert nothing; return their acts.
-
-        Args:
-            unit: The sentence.
-            only: The acts to look for; empty: all.
-        """
-        found: set[str] = set()
+    def take(self, unit: Unit) -> frozenset[str]:
+        """Account for the clauses of a sentence that claim nothing; return their acts."""
+        if is_question(unit):
+            return frozenset()
+        found = {}
         for clause in clauses(unit):
-            act = self.act(clause)
-            if not act and "supposes" in found and CONTENT_WITH_IT.fullmatch(_text(clause)):
-                act = "supposes"
-            if not act and "understands" in found and FOLLOWS.match(_text(clause)):
-                matter = self._matter(clause)
-                denied = any(token.text in NEGATIONS for token in matter)
-                act = "understands" * (not denied and self.heard.repeats(matter))
-            is_topic = _text(clause).startswith(("as for", "as to"))
-            says_reply = any(token in self.replied for token in unit.tokens)
-            if act == "supposes" and says_reply and not is_topic:
-                act = ""  # a condition would be one of the reply
-            if act and (not only or act in only):
-                found.add(act)
-                for token in clause:
+            if act := self.act(clause, beside=_is_beside(unit, self.replied)):
+                found[act] = True
+                for token in clause.tokens:
                     token.taken = True
         return frozenset(found)
 
     def claim(self, unit: Unit) -> str:
         """Describe what a sentence claims with what is left of it; empty if it claims nothing."""
-        content = [token for token in _content(unit.left) if token.text not in ("i", "we")]
-        if all(token.text in _PEOPLE for token in unit.left):  # "Ada, Bo and you"
-            content = []
-        if content and not is_question(unit):
-            seen = f"says {content[0].text!r}, which is no saved reply, question or courtesy"
-            return f"{seen}: {unit.text[:_SHOWN]!r}"
-        if "no." in unit.text:  # "ticket no. and address"
-            content = [token for token in content if token.text != "no"]
-        parts = [list(some) for _, some in itertools.groupby(unit.tokens, lambda t: t.segment)]
-        open_parts = [
-            some for part in parts if (some := _content([t for t in part if not t.taken]))
-        ]
-        for part, left in ((p, _content([t for t in p if not t.taken])) for p in parts):
-            if (
-                len(open_parts) > 1 and left and TELLS.match(_text(part))
-            ):  # "it was nearly it, which is it?"
-                return f"says {left[0].text!r} beside a question: {unit.text[:_SHOWN]!r}"
+        shown = unit.text[:_SHOWN]
         for token in unit.tokens:
             if token.stem in words().credentials:
-                return f"asks for {token.text!r}, which no message may: {unit.text[:_SHOWN]!r}"
-        most = 1 + (len(unit.tokens) >= _LONG)
-        for part in parts if len(open_parts) > 1 else []:
-            left = _content([token for token in part if not token.taken])
-            beside_reply = any(token in self.replied for token in part)
-            if beside_reply and (stray := self._stray(left, 0, asked=True)):
-                return f"says {stray.text!r} beside a question: {unit.text[:_SHOWN]!r}"
-        if stray := self._stray(content, most, asked=True):
-            return f"asks about {stray.text!r}, which it may not: {unit.text[:_SHOWN]!r}"
+                return f"asks for {token.text!r}, which no message may: {shown!r}"
+        asked = is_question(unit)
+        left = list(clauses(unit))
+        beside = _is_beside(unit, self.replied)
+        for n, clause in enumerate(left):
+            if self.act(clause, beside=beside):
+                continue
+            if asked and self._is_asked(clause, unit, alone=n == len(left) - 1):
+                if stray := self._stray(content(clause.tokens), self._free(unit), asked=True):
+                    return f"asks about {stray.text!r}, which it may not: {shown!r}"
+            elif content(clause.tokens) or (event(clause.text) and not clause.place):
+                seen = self.matter.touched(clause.tokens) or clause.text
+                if asked:
+                    return f"says {seen!r} beside a question: {shown!r}"
+                return f"says {seen!r}, which is no saved reply, question or courtesy: {shown!r}"
         return ""
 
-    def act(self, clause: Sequence[Token]) -> str:
-        """Return the act of a clause that asserts nothing; empty for a claim or a question."""
-        content, said = _content(clause), _text(clause)
-        if not content or RHETORICAL.search(said):
-            return ""
-        if self._is_polite(clause) or self._understands(content, said) or self._chats(clause, said):
-            return "understands"
-        for act, opening in (("looks", LOOKS), ("supposes", SUPPOSES)):
-            behind = opening.match(said)
-            if behind is None or GRANTS.search(said, behind.end()):
-                continue
-            most = _STRAYS_BESIDE if act == "looks" or said.startswith("if") else 0
-            if self._stray(content, most, act=act) is None:
-                return act
-        if self.heard.is_opening and TAKES_ON.match(said):
-            return "looks"
-        if self._refuses(clause, said):
-            return "refuses"
-        return self._repeats(content, said)
+    def _is_asked(self, clause: Clause, unit: Unit, *, alone: bool) -> bool:
+        """Return whether a clause of a question asks: "it was nearly it" does not."""
+        if REQUEST.search(clause.text) or alone and "?" in unit.text:
+            return not self._is_about_others(clause) or alone
+        return _DECLARES.match(clause.text) is None and not self._is_about_others(clause)
 
-    def _refuses(self, clause: Sequence[Token], said: str) -> bool:
+    def _is_about_others(self, clause: Clause) -> bool:
+        """Return whether a clause begins with a person and says more than a question may."""
+        first = clause.tokens[0]
+        free = self.asks | words().light | words().joining
+        is_person = first.text in OTHERS | self.matter.capitals or first.stem in self.names
+        return is_person and any(
+            t.figure is None and t.stem not in free and not self.heard.knows(t)
+            for t in clause.tokens
+        )
+
+    def _free(self, unit: Unit) -> int:
+        """Return how many unknown words a question may have: any, if it is about its reader."""
+        texts = {token.text for token in unit.tokens}
+        if texts & OTHERS or not texts & {"you", "your", "yours"}:
+            return 2
+        return len(unit.tokens)
+
+    def act(self, clause: Clause, *, beside: bool = False) -> str:
+        """Return what a clause does that claims nothing of the matter; empty for a claim.
+
+        Args:
+            clause: The clause.
+            beside: Whether its sentence says a saved reply, which a condition would limit.
+        """
+        tokens, said = clause.tokens, clause.text
+        if beside and _LIMITS.match(said):
+            return ""
+        if clause.place == "before" and any(token.text in NEGATIONS for token in tokens):
+            return ""
+        if clause.place == "after":
+            return "adds" * self._adds_nothing(tokens)
+        if self._addresses(tokens) or not self.matter.touched(tokens):
+            looks = _LOOKS.match(said)
+            return "looks" if looks and looks[1] in words().looks else "talks"
+        if self._looks(said, tokens):
+            return "looks"
+        if self._supposes(said, tokens):
+            return "supposes"
+        if self._refuses(said, tokens):
+            return "refuses"
+        return self._repeats(said, tokens)
+
+    def _addresses(self, tokens: Sequence[Token]) -> bool:
+        """Return whether a clause is conversation but for a name that it calls: "sorry, Ada"."""
+        rest = list(tokens)
+        while len(rest) > 1 and rest[-1].stem in self.names and rest[-1].figure is None:
+            rest.pop()
+        while len(rest) > 1 and rest[1].stem in self.names and rest[0].text in _CALLS:
+            del rest[1]
+        return len(rest) < len(tokens) and not self.matter.touched(rest)
+
+    def _adds_nothing(self, tokens: Sequence[Token]) -> bool:
+        """Return whether words that continue a reply say no more than it does."""
+        known = words()
+        free = known.joining | known.light | known.filling | known.polite_tail
+        return not event(" ".join(t.text for t in tokens)) and all(
+            self.heard.tells(t) if t.figure is not None else t.stem in free | known.feelings or t.stem in ("number", "ticket")
+            for t in tokens
+        )
+
+    def _looks(self, said: str, tokens: Sequence[Token]) -> bool:
+        match = _LOOKS.match(said)
+        if match is None or match[1] not in words().look_forms:
+            return False
+        return not event(said[match.end():]) and self._stray(content(tokens), 1) is None
+
+    def _supposes(self, said: str, tokens: Sequence[Token]) -> bool:
+        match = _SUPPOSES.match(said) or _THANKS.match(said)
+        if match is None or event(said[match.end():].strip()):
+            return False
+        tokens = [t for t in tokens if not t.text.endswith("ing")]
+        return self._stray(content(tokens), 1) is None
+
+    def _refuses(self, said: str, tokens: Sequence[Token]) -> bool:
         """Return whether a clause only refuses, in the reader's words, beside a saved reply."""
-        if not self.replied or REFUSES.match(said) is None:
+        if not self.replied or _REFUSES.match(said) is None:
+            return False
+        if any(token.text in OTHERS for token in tokens):
             return False
         known = words()
-        free = known.function | known.polite_beside | known.refusing | known.joining
-        if any(token.text in _OTHERS for token in clause):
-            return False
-        is_bare = BARE.match(said) is not None
+        free = known.function | known.feelings | known.refusing | known.joining
+        is_bare = _BARE.match(said) is not None
         last = [one for one in self.heard.last if one.is_wish or not is_bare]
         wished = {stem for one in last for stem in one.stems}
         figures = [*self.figures, *(reading for one in last for reading in one.figures)]
@@ -176,205 +226,79 @@ class Speaker:
             token.figure.means(figures)
             if token.figure is not None
             else token.stem in free or token.stem in wished or token.text in NEGATIONS
-            for token in clause
+            for token in tokens
         )
 
-    def _repeats(self, content: Sequence[Token], said: str) -> str:
-        """Return "states" for a statement that is the reader's, "repeats" for some of its words."""
-        matter = self._matter(content)
-        if TOPIC.match(said):
-            rest = [token for token in matter if token.text not in ("one", "question", "quick")]
-            return "repeats" * self.heard.repeats(rest, wishes=True)
-        if not matter or OWN.search(said):
-            return ""
-        if FINITE.search(ECHO_ENDS.sub("", said)) is None:
-            in_reply = all(any(_alike(one, other) for other in self.replied) for one in matter)
-            return "repeats" * (in_reply or self.heard.repeats(matter, wishes=self.is_open))
-        about = ABOUT_READER.match(said)
-        if about is None or GRANTS.search(said, about.end()):
-            return ""
-        ids = [token for token in matter if token.figure is not None]
-        told = all(map(self.heard.tells, ids))
-        return "states" * (
-            told and self.heard.states(matter, own=about[0].endswith(("you", "your")))
-        )
-
-    def _chats(self, clause: Sequence[Token], said: str) -> bool:
-        """Return whether a clause has only words of small talk, and promises nothing."""
+    def _repeats(self, said: str, tokens: Sequence[Token]) -> str:
+        """Return "states" for what the reader has stated, "repeats" for a wish of the reader."""
         known = words()
-        right = known.small_talk | known.function | known.polite | known.polite_beside
-        return (
-            bool({token.stem for token in clause} & known.small_talk)
-            and not any(token.text in _OTHERS for token in clause)
-            and PROMISES.search(said) is None
-            and all(token.figure is None and token.stem in right for token in clause)
-            and not any(token.stem in known.weighty for token in clause)
+        empty = known.function | known.light | known.joining | known.feelings
+        empty = (empty | known.looks) - known.protected
+        matter = [
+            t for t in tokens
+            if t.figure is not None or t.text in NEGATIONS or t.stem not in empty
+        ]
+        if self.heard.tells_of_others:
+            matter = [t for t in matter if t.text not in OTHERS] or matter
+        wish = _OF_READER.search(said)
+        if wish and not event(said[: wish.start()]) and self._wished(said[wish.end():], tokens):
+            return "repeats"
+        head = HEAD.match(said)
+        rest = said[head.end():] if head else said
+        rest = _ECHO_ENDS.sub("", rest)
+        if not matter or _OWN.search(rest):
+            return ""
+        if _TOPIC.match(rest) and not _FINITE.search(rest) and all(t.figure is None for t in matter):
+            return "repeats"
+        if _FINITE.search(rest):
+            own = re.match(r"(?:your|you|it|that) ", rest) is not None
+            return "states" * ((own or head is not None) and self.heard.states(matter, own="your" in rest))
+        in_reply = all(any(_alike(one, other) for other in self.replied) for one in matter)
+        return "repeats" * (in_reply or self.heard.repeats(matter, wishes=self.is_open))
+
+    def _wished(self, behind: str, tokens: Sequence[Token]) -> bool:
+        """Return whether a clause tells a wish as the reader's and adds no figure, name or event."""
+        return not gets(behind) and all(
+            (t.figure is not None and t.figure.means(self.figures))
+            or self.heard.knows(t)
+            or t.stem in self.names | self.asks
+            or (t.figure is None and t.text not in self.matter.capitals and t.stem not in words().verdicts)
+            for t in tokens
         )
 
-    def _is_polite(self, clause: Sequence[Token]) -> bool:
-        """Return whether a clause has only words that thank, regret and understand."""
-        known = words()
-        if clause[0].stem in self.names or not {one.stem for one in clause} & known.polite:
-            return False
-        beside = known.polite | known.polite_beside | self.names
-        return all(token.figure is None and token.stem in beside for token in clause)
-
-    def _understands(self, content: Sequence[Token], said: str) -> bool:
-        """Return whether a clause understands, regrets or restates what its reader has said."""
-        restates = RESTATES.match(said) is not None
-        if not restates and UNDERSTANDS.match(said) is None:
-            return False
-        wish = WISH_OF_READER.search(said) or RESTATES.match(said)
-        receives = RECEIVES.match(said) is not None
-        grants = [] if receives else GRANTS.findall(said, wish.end() if wish else 0)
-        if grants and self._weighty(content):
-            heard = all(any(one in text for text in self.heard.plain_texts) for one in grants)
-            return heard and self.heard.repeats(self._matter(content), wishes=True)
-        others = any(token.text in _OTHERS for token in content)
-        strays = 0 if others or REPORTS.search(said) else _strays(said, is_wish=wish is not None)
-        if self._stray(content, strays, act=wish or said) is not None:
-            return False
-        denied = any(token.text in NEGATIONS for token in content)
-        if denied:
-            if NEVER_WISHED.search(said) and not self._weighty(content):
-                return True
-            matter = [t for t in self._matter(content) if not WISHING.match(t.text)]
-            return all(t.text in NEGATIONS for t in matter) or self.heard.repeats(matter)
-        if wish is not None or receives:
-            return True
-        others = others or any(token.text in self.capitals for token in content)
-        if others or self._weighty(content):
-            matter = self._matter(content)
-            free = frozenset() if others else words().asking
-            return self.heard.repeats([t for t in matter if t.stem not in free])
-        return True
-
-    def _stray(
-        self,
-        tokens: Sequence[Token],
-        most: int,
-        *,
-        asked: bool = False,
-        act: re.Match[str] | str = "",
-    ) -> Token | None:
-        """Return the first token beyond the words of a conversation, the reader's and some more.
-
-        Args:
-            tokens: The tokens of a clause or a question.
-            most: How many other words there may be.
-            asked: Whether it is a question.
-            act: For a clause that understands, its text, or the wish of the reader in it.
-        """
+    def _stray(self, tokens: Sequence[Token], most: int, *, asked: bool = False) -> Token | None:
+        """Return the first word beyond those of questions, those of the reader and some more."""
         known, strays = words(), 0
-        free = (self.asks if asked or act in ("looks", "supposes") else known.asking) | self.names
-        polite = known.polite | known.polite_beside
-        heavy = known.weighty | known.deeds
-        if isinstance(act, re.Match):
-            heavy = known.verdicts
-        elif act.startswith("thank"):  # "thank you for sending it"
-            heavy -= {token.stem for token in tokens if token.text.endswith("ing")}
         texts = {token.text for token in tokens}
+        numbered = bool({"ticket", "phone", "reference", "case"} & texts)  # "ticket no."
         of_own = asked and (bool({"i", "we"} & texts) or not {"you", "your"} & texts)
         for token in tokens:
             if token.figure is not None:
                 known_figure = token.figure.means(self.figures) or self.heard.knows(token)
                 right = token.figure.is_count or known_figure
             elif token.text in NEGATIONS:
-                right = token.stem in self.asks if asked else bool(act)
-            elif token.stem in free:
+                right = token.stem in self.asks or not asked or token.text == "no" and numbered
+            elif token.stem in self.asks or token.stem in self.names:
                 right = True
-            elif token.stem in heavy:
+            elif token.text in OTHERS or token.stem in known.protected | known.deeds - known.harmless | (known.pointed if asked else frozenset()):
                 right = not of_own and self.heard.repeats([token], wishes=True)
-            elif token.stem in polite or self.heard.knows(token):
+            elif token.stem in known.feelings or self.heard.knows(token):
                 right = True
             else:
                 strays += 1
-                right = token.text not in self.capitals and strays <= most
+                right = token.text not in self.matter.capitals and strays <= most
             if not right:
                 return token
         return None
 
-    def _weighty(self, tokens: Sequence[Token]) -> list[Token]:
-        known = words()
-        return [
-            token
-            for token in tokens
-            if token.figure is not None or token.stem in known.weighty | known.deeds
-        ]
 
-    def _matter(self, tokens: Sequence[Token]) -> list[Token]:
-        """Return the tokens that have a content besides that of a courtesy."""
-        known = words()
-        empty = known.function | known.light | known.polite | known.polite_beside | known.joining
-        empty -= known.weighty | known.adding
-        return [
-            token
-            for token in tokens
-            if token.figure is not None or token.text in NEGATIONS or token.stem not in empty
-        ]
-
-
-def is_question(unit: Unit) -> bool:
-    """Return whether a sentence asks its reader for something, and tells nothing by it."""
-    tells = "?" not in unit.text and TOLD_POINT.search(unit.text) is not None
-    listed = not tells or re.search(r"\b(?:from|with|under|which|that|what|who)\b", unit.text)
-    asks = unit.asks and unit.is_point and bool(listed) or REQUEST.search(unit.text) is not None
-    return asks and RHETORICAL.search(unit.text) is None
-
-
-def clauses(unit: Unit) -> Iterator[list[Token]]:
-    """Yield the clauses of a sentence of which nothing is accounted for.
-
-    A clause ends at a sign, before "and you …", and at a conjunction beside a saved reply. What
-    stands with a reply in one clause belongs to it: "Alfama is taken" says less than "Alfama is
-    taken on Wednesday".
-    """
-    for _, segment in itertools.groupby(unit.tokens, key=lambda token: token.segment):
-        tokens = list(segment)
-        start = 0
-        for place in range(1, len(tokens) + 1):
-            if place == len(tokens) or _begins(tokens, place):
-                clause = tokens[start:place]
-                start = place
-                heavy = [token for token in clause if token.stem not in words().joining]
-                if clause and not any(token.taken for token in heavy):
-                    yield [token for token in clause if not token.taken]
-
-
-def _begins(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a clause begins at a token."""
-    if tokens[place].text not in _TURNS:
-        return False
-    after = tokens[place + 1] if place + 1 < len(tokens) else tokens[place]
-    if ELIDED.match(after.text) and tokens[place].text == "and":
-        subjects = [token.text for token in tokens[:place] if token.text in _SUBJECTS]
-        return subjects[-1:] == ["you"]
-    return after.text in _SUBJECTS or after.taken or tokens[place - 1].taken
-
-
-def _strays(said: str, *, is_wish: bool) -> int:
-    """Return how many other words may tell what one understands: few that are not of the reader."""
-    if is_wish:
-        return _MOST_STRAYS
-    if re.search(r"\byou\b", said):
-        return 2
-    return int(re.search(r"\b(?:your|it|this|that) \w+", said) is not None)
+def _is_beside(unit: Unit, replied: Sequence[Token]) -> bool:
+    return any(token in replied for token in unit.tokens)
 
 
 def _alike(one: Token, other: Token) -> bool:
     if one.figure is None and other.figure is not None:
-        return (
-            len(one.text) >= _LEAST and one.text in other.text
-        )  # "Thursday" of "Thursday, 5 March"
+        return len(one.text) >= 4 and one.text in other.text  # "Thursday" of "Thursday, 5 March"
     if one.figure is None or other.figure is None:
         return one.figure is other.figure and one.stem == other.stem
     return one.figure.means(other.figure.readings)
-
-
-def _content(tokens: Sequence[Token]) -> list[Token]:
-    empty = words().joining | words().light
-    return [token for token in tokens if token.figure is not None or token.stem not in empty]
-
-
-def _text(tokens: Sequence[Token]) -> str:
-    return " ".join(token.text for token in tokens)

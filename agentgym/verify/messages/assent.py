@@ -19,6 +19,7 @@ from agentgym.verify.messages.words import words
 
 _AFFIRMATION: Final = "yes"
 _DENIAL: Final = "no"
+_BEHIND_NO: Final = ("i", "we", "you", "it", "that", "sorry", "thanks", "this", "unfortunately")
 _LEADS: Final = ("but", "and", "so", "well", "oh")
 
 
@@ -81,6 +82,8 @@ def take_assent(unit: Unit) -> Assent | None:
     if not left or any(token.segment == left[0].segment for token in _before(unit)):
         return None
     while left and left[0].text in _LEADS:  # "Sorry, but no: …"
+        if [token.text for token in left[:2]] == ["oh", "no"]:  # it regrets
+            return None
         left = left[1:]
     texts = [token.text for token in left]
     for phrase in sorted((*lists["answers"], *lists["hearings"]), key=len, reverse=True):
@@ -88,6 +91,8 @@ def take_assent(unit: Unit) -> Assent | None:
         is_number = phrase == _DENIAL and len(left) > 1 and left[1].figure is not None
         is_whole = len(left) <= len(parts) or left[len(parts)].segment != left[0].segment
         if parts[0] == "happy" and not is_whole:  # "happy to look into it"
+            continue
+        if phrase == _DENIAL and not is_whole and texts[1] not in _BEHIND_NO:  # "no free month"
             continue
         if texts[: len(parts)] == parts and not is_number:
             for token in left[: len(parts)]:

@@ -12,15 +12,17 @@ from functools import lru_cache
 from typing import Final
 
 from agentgym.errors import VerifierError
-from agentgym.verify.messages.acts import Speaker, is_question
+from agentgym.verify.messages.acts import Speaker
 from agentgym.verify.messages.assent import Assent, take_assent
 from agentgym.verify.messages.days import MONTHS, WEEKDAYS
 from agentgym.verify.messages.disguise import leak
 from agentgym.verify.messages.figures import Reading
 from agentgym.verify.messages.heard import Heard
+from agentgym.verify.messages.matter import Matter
 from agentgym.verify.messages.plain import MOST_CHARS
+from agentgym.verify.messages.questions import is_question
 from agentgym.verify.messages.replies import Reply, read_replies, take_replies
-from agentgym.verify.messages.units import Unit, read_message
+from agentgym.verify.messages.units import NEGATIONS, Unit, read_message
 from agentgym.verify.messages.wanted import Wanted, wanted
 from agentgym.verify.messages.words import Courtesy, stems, words
 
@@ -57,6 +59,7 @@ class Conversation:
     courtesies: Courtesy
     beside_replies: Courtesy
     in_answer: Courtesy
+    matter: frozenset[str]
 
     def fault(
         self,
@@ -91,17 +94,16 @@ class Conversation:
         replied = [token for unit in units for token in unit.tokens if token.taken]
         asks = [is_question(unit) for unit in units]
         is_open = any(asks) or any(one.denies for some in said for one in some)
-        writer = Speaker(
-            self.asks, self.figures, stems(self.names), _capitals(text), reader, replied, is_open
-        )
+        matter = Matter(self.matter, _capitals(text))
+        names = stems(self.names)
+        writer = Speaker(self.asks, self.figures, names, matter, reader, replied, is_open)
         assents: list[Assent | None] = []
         acts: list[Collection[str]] = []
-        for unit, found, asked in zip(units, said, asks, strict=True):
-            early = writer.take(unit, only=("looks", "refuses"))
+        for unit in units:
             _take_courtesies(unit, courtesy)
             assents.append(take_assent(unit))
-            acts.append(early | writer.take(unit))
-            self._take(unit, courtesy, beside=bool(found) or asked)
+            self._take(unit, courtesy)
+            acts.append(writer.take(unit))
         for n, (unit, assent) in enumerate(zip(units, assents, strict=True)):
             if assent and not assent.is_settled(units[n:], said[n:], asks[n:], acts[n:], reader):
                 seen = f"says {assent.said!r}, and nothing behind it says to what"
@@ -110,11 +112,10 @@ class Conversation:
                 return fault
         return ""
 
-    def _take(self, unit: Unit, courtesy: Courtesy, *, beside: bool) -> None:
-        """Account for the courtesies, lead-ins and phrases of a sentence."""
-        phrases = (*self.phrases, *_lead_ins()) if beside else self.phrases
+    def _take(self, unit: Unit, courtesy: Courtesy) -> None:
+        """Account for the courtesies and phrases of a sentence."""
         _take_courtesies(unit, courtesy)
-        for phrase in phrases:
+        for phrase in self.phrases:
             tokens = unit.left
             for start, end in phrase.spans(tokens):
                 for token in tokens[start:end]:
@@ -129,13 +130,7 @@ def _take_courtesies(unit: Unit, courtesy: Courtesy) -> None:
 
 def _capitals(text: str) -> frozenset[str]:
     found = {match[0].casefold() for match in _NAME.finditer(text)}
-    return frozenset(found - {*WEEKDAYS, *MONTHS})
-
-
-@lru_cache(maxsize=1)
-def _lead_ins() -> tuple[Wanted, ...]:
-    found = [wanted("lead_ins", one) for one in words().conversation["lead_ins"]]
-    return tuple(sorted(found, key=lambda one: -max(map(len, one.spellings))))
+    return frozenset(one for one in found - {*WEEKDAYS, *MONTHS} if one not in words().function)
 
 
 def conversation(
@@ -189,4 +184,14 @@ def conversation(
             names, only=(*_COURTESIES, "reports"), more=[*lists["courtesies"], *lists["reports"]]
         ),
         Courtesy(names, more=lists["courtesies"]),
+        _matter(replies, names),
     )
+
+
+def _matter(replies: Sequence[object], names: Sequence[str]) -> frozenset[str]:
+    known = words()
+    texts = [one if isinstance(one, str) else one["say"] for one in replies]
+    empty = known.function | known.light | known.joining | known.filling | known.refusing
+    empty |= known.looks | known.feelings | stems(NEGATIONS)
+    return (stems(texts) | stems(names)) - empty
+

@@ -45,6 +45,7 @@ _OWN: Final = re.compile(r"\b(?:i|me|my|mine|we|us|our|ours)\b")
 _STATES: Final = re.compile(
     r"^(?:(?:and|but|so|well|now|no|oh) )*(?:i|we|you|he|she|it|they|there)\b"
 )
+_OTHERS: Final = frozenset(("she", "he", "they", "her", "him", "them"))
 _SHORT: Final = 4
 """Most words of a fragment that answers a question, and wishes for nothing: "Vaultdrive"."""
 _ADDRESSES: Final = frozenset(("email", "phone", "id", "url"))
@@ -90,6 +91,7 @@ class Heard:
         self.stems: Final = frozenset(stem for one in self.said for stem in one.stems)
         self.figures: Final = [reading for one in self.said for reading in one.figures]
         self.is_opening: Final = not later
+        self.tells_of_others: Final = any(_OTHERS & set(text.split()) for text in self.plain_texts)
 
     @property
     def has_wish(self) -> bool:
@@ -104,7 +106,7 @@ class Heard:
         """
         known = words()
         empty = known.light | known.function | known.asking | known.refusing
-        empty -= known.weighty
+        empty -= known.protected
         wishes = [one for one in self.last if one.is_wish]
         return any(one.is_own or set(one.stems) - empty for one in wishes)
 

@@ -17,6 +17,7 @@ _FILE: Final = "words.toml"
 _COUNT: Final = "#"
 """Stands for a small number in the patterns of courtesies: "two quick questions"."""
 _LISTED: Final = re.compile(r"[^\W\d_]+")
+_SHORT: Final = 4
 _MOST_TOKENS: Final = 30
 _MOST_AMBIGUOUS: Final = 8
 """Tokens of a courtesy that are words of the list and names, too, as "Mr" of "Mr Holm": a search
@@ -38,15 +39,9 @@ class Words:
         conversation: Lists for conversations that are made of saved replies, by name.
         joining: Words around saved replies.
         filling: Words inside saved replies, `light` ones included.
-        polite: Words that thank, regret and understand.
-        polite_beside: Words that may stand with them.
         asking: Words of questions.
-        small_talk: Words about feelings and the talk itself, with no weight of their own.
         refusing: Words of refusals.
-        adding: Words by which a fragment says more than its words did: "the other one, too".
         credentials: Secrets such as passwords; a message must not ask for them.
-        weighty: Words that carry a claim, `verdicts` included.
-        verdicts: Words that judge what the reader has said.
         commitments: Phrases by the name of their set.
         deeds: Verbs of deeds that an agent may claim.
         told: The verbs among `deeds` that tell a person something.
@@ -64,15 +59,16 @@ class Words:
     conversation: Mapping[str, Sequence[str]]
     joining: frozenset[str]
     filling: frozenset[str]
-    polite: frozenset[str]
-    polite_beside: frozenset[str]
     asking: frozenset[str]
-    small_talk: frozenset[str]
     refusing: frozenset[str]
-    adding: frozenset[str]
     credentials: frozenset[str]
-    weighty: frozenset[str]
+    feelings: frozenset[str]
+    protected: frozenset[str]
     verdicts: frozenset[str]
+    pointed: frozenset[str]
+    looks: frozenset[str]
+    look_forms: frozenset[str]
+    polite_tail: frozenset[str]
     commitments: Mapping[str, Sequence[str]]
     deeds: frozenset[str]
     told: frozenset[str]
@@ -100,21 +96,27 @@ def words() -> Words:
         talk,
         stems(talk["joining"]),
         stems(talk["filling"]) | stems(lists["light"].split()),
-        stems(talk["polite"]),
-        stems(talk["polite_beside"]),
         stems(talk["asking"]),
-        stems(talk["small_talk"]),
         stems(talk["refusing"]),
-        stems(talk["adding"]),
         stems(talk["credentials"]),
-        stems(talk["weighty"]) | stems(talk["verdicts"]),
+        stems(talk["feelings"]),
+        _weighty(talk["protected"]) | stems(talk["verdicts"]),
         stems(talk["verdicts"]),
+        stems(talk["pointed"]),
+        stems(talk["looks"]),
+        frozenset(talk["looks"]),
+        stems(talk["tail"]),
         lists["commitments"],
         stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
         stems(lists["deeds"]["told"].split()),
         stems(lists["deeds"]["harmless"].split()),
         lists["stance"],
     )
+
+
+def _weighty(some: Iterable[str]) -> frozenset[str]:
+    """Return the stems of words that may be found by them: "even" is no "evening"."""
+    return frozenset(one for one in stems(some) if len(one) > _SHORT) | frozenset(some)
 
 
 def stems(some: Iterable[str]) -> frozenset[str]:
