@@ -14,7 +14,7 @@ from typing import Final
 from agentgym.verify.messages.clauses import Clause, clauses, content
 from agentgym.verify.messages.figures import Reading
 from agentgym.verify.messages.heard import Heard
-from agentgym.verify.messages.matter import HEAD, OTHERS, Matter, event, gets
+from agentgym.verify.messages.matter import HEAD, OTHERS, Matter, event, gets, weighs
 from agentgym.verify.messages.questions import REQUEST, is_question
 from agentgym.verify.messages.units import NEGATIONS, Token, Unit
 from agentgym.verify.messages.words import words
@@ -35,7 +35,7 @@ _LIMITS: Final = re.compile(
 _LOOKS: Final = re.compile(
     rf"{_LEAD}(?:let me|let us|(?:i|we) (?:will|shall|am going to|are going to|need to|want to"
     r"|would like to|have to|can|am|are|have)(?: (?:have|take) a (?:quick |short )?(?=look))?|(?:(?:i|we) )?(?:(?:am|are|would be|will be) )?"
-    r"(?:more than )?(?:happy|glad|pleased) to) (?:(?:\w+ly|just|first|now|also|go|and|quick|a) ){0,4}(\w+)"
+    r"(?:more than )?(?:happy|glad|pleased) to) (?:(?:\w+ly|just|first|now|also|go and|have a|take a|quick|short) ){0,4}(\w+)"
 )
 _THANKS: Final = re.compile(
     rf"{_LEAD}(?:(?:i|we) have (?:now |just )?(?:got|noted|received)|got|noted|received"
@@ -60,6 +60,14 @@ _REFUSES: Final = re.compile(
 _BARE: Final = re.compile(rf"{_LEAD}(?:not|no|neither)\b")
 _OWN: Final = re.compile(r"\b(?:i|we|me|us)\b")
 _ECHO_ENDS: Final = re.compile(r" (?:it is|it shall be|then)$")
+_OPINION: Final = re.compile(r"(.+) (?:is|was|must be|can be|sounds|feels) (.+)$")
+_HOPES: Final = re.compile(rf"{_LEAD}(?:(?:i|we) )?(?:(?:do|really|just|only) )?(?:hope|wish) ")
+_CONTENT: Final = re.compile(
+    rf"{_LEAD}(?:then )?(?:that|it) (?:is|would be) (?:\w+ )?(?:fine|ok|okay|all right|alright)$"
+)
+"""Finds what is fine under a condition: "if not, that's fine"."""
+_NOUN: Final = re.compile(rf"{_LEAD}(?:your|the|that|this) \w+(?: \w+)?$")
+_WOULD: Final = re.compile(r"\b(?:would|might)\b")
 _TOPIC: Final = re.compile(rf"{_LEAD}(?:as for|as to|regarding|concerning|about) ")
 _FINITE: Final = re.compile(
     r"\b(?:am|is|are|was|were|be|has|have|had|do|does|did|can|could|will|would|may|must"
@@ -101,10 +109,13 @@ class Speaker:
         """Account for the clauses of a sentence that claim nothing; return their acts."""
         if is_question(unit):
             return frozenset()
-        found = {}
-        for clause in clauses(unit):
-            if act := self.act(clause, beside=_is_beside(unit, self.replied)):
-                found[act] = True
+        found = set()
+        for clause in clauses(unit, self.replied):
+            act = self.act(clause, beside=_is_beside(unit, self.replied))
+            if "supposes" in found and _CONTENT.match(clause.text):
+                act = "supposes"
+            if act:
+                found.add(act)
                 for token in clause.tokens:
                     token.taken = True
         return frozenset(found)
@@ -116,12 +127,18 @@ class Speaker:
             if token.stem in words().credentials:
                 return f"asks for {token.text!r}, which no message may: {shown!r}"
         asked = is_question(unit)
-        left = list(clauses(unit))
+        left = list(clauses(unit, self.replied))
         beside = _is_beside(unit, self.replied)
+        supposes = False
         for n, clause in enumerate(left):
-            if self.act(clause, beside=beside):
+            if supposes and _CONTENT.match(clause.text):
                 continue
-            if asked and self._is_asked(clause, unit, alone=n == len(left) - 1):
+            supposes = _SUPPOSES.match(clause.text) is not None
+            alone = n == len(left) - 1 and "?" in unit.text
+            is_plain = not asked or not alone and REQUEST.search(clause.text) is None
+            if is_plain and self.act(clause, beside=beside):
+                continue
+            if asked and self._is_asked(clause, alone=alone):
                 if stray := self._stray(content(clause.tokens), self._free(unit), asked=True):
                     return f"asks about {stray.text!r}, which it may not: {shown!r}"
             elif content(clause.tokens) or (event(clause.text) and not clause.place):
@@ -131,9 +148,9 @@ class Speaker:
                 return f"says {seen!r}, which is no saved reply, question or courtesy: {shown!r}"
         return ""
 
-    def _is_asked(self, clause: Clause, unit: Unit, *, alone: bool) -> bool:
+    def _is_asked(self, clause: Clause, *, alone: bool) -> bool:
         """Return whether a clause of a question asks: "it was nearly it" does not."""
-        if REQUEST.search(clause.text) or alone and "?" in unit.text:
+        if alone or REQUEST.search(clause.text):
             return not self._is_about_others(clause) or alone
         return _DECLARES.match(clause.text) is None and not self._is_about_others(clause)
 
@@ -168,21 +185,32 @@ class Speaker:
             return ""
         if clause.place == "after":
             return "adds" * self._adds_nothing(tokens)
-        if self._addresses(tokens) or not self.matter.touched(tokens):
+        if _CONTENT.match(said) and not self.heard.is_opening and not self.heard.has_wish:
+            return "talks"
+        if self._hopes(said, tokens) or self._addresses(tokens) or not self.matter.touched(tokens):
             looks = _LOOKS.match(said)
-            return "looks" if looks and looks[1] in words().looks else "talks"
+            if _SUPPOSES.match(said):
+                return "supposes"
+            return "looks" if looks and looks[1] in words().look_forms else "talks"
         if self._looks(said, tokens):
             return "looks"
         if self._supposes(said, tokens):
             return "supposes"
         if self._refuses(said, tokens):
             return "refuses"
-        return self._repeats(said, tokens)
+        return self._repeats(said, tokens, beside=beside)
+
+    def _hopes(self, said: str, tokens: Sequence[Token]) -> bool:
+        """Return whether a clause tells a hope of its writer that names nobody and no figure."""
+        return _HOPES.match(said) is not None and not any(
+            t.figure is not None or t.text in self.matter.capitals or weighs(t) and t.stem not in words().deeds
+            for t in tokens
+        )
 
     def _addresses(self, tokens: Sequence[Token]) -> bool:
         """Return whether a clause is conversation but for a name that it calls: "sorry, Ada"."""
         rest = list(tokens)
-        while len(rest) > 1 and rest[-1].stem in self.names and rest[-1].figure is None:
+        while len(rest) > 1 and rest[-1].stem in self.names and rest[-2].text not in words().function:
             rest.pop()
         while len(rest) > 1 and rest[1].stem in self.names and rest[0].text in _CALLS:
             del rest[1]
@@ -229,7 +257,7 @@ class Speaker:
             for token in tokens
         )
 
-    def _repeats(self, said: str, tokens: Sequence[Token]) -> str:
+    def _repeats(self, said: str, tokens: Sequence[Token], *, beside: bool) -> str:
         """Return "states" for what the reader has stated, "repeats" for a wish of the reader."""
         known = words()
         empty = known.function | known.light | known.joining | known.feelings
@@ -248,18 +276,41 @@ class Speaker:
         rest = _ECHO_ENDS.sub("", rest)
         if not matter or _OWN.search(rest):
             return ""
-        if _TOPIC.match(rest) and not _FINITE.search(rest) and all(t.figure is None for t in matter):
+        opinion = _OPINION.match(rest)
+        if opinion and self._is_opinion(tokens, opinion):
             return "repeats"
+        if _WOULD.search(rest) and self.replied and all(
+            t.text in OTHERS or self.heard.knows(t) for t in matter
+        ):
+            return "supposes"
+        if (_TOPIC.match(rest) or beside and _NOUN.match(rest)) and not _FINITE.search(rest) and all(t.figure is None for t in matter):
+            return "repeats"
+        if head and not event(rest):
+            return "repeats" * self.heard.repeats(matter)
         if _FINITE.search(rest):
             own = re.match(r"(?:your|you|it|that) ", rest) is not None
             return "states" * ((own or head is not None) and self.heard.states(matter, own="your" in rest))
         in_reply = all(any(_alike(one, other) for other in self.replied) for one in matter)
         return "repeats" * (in_reply or self.heard.repeats(matter, wishes=self.is_open))
 
+    def _is_opinion(self, tokens: Sequence[Token], opinion: re.Match[str]) -> bool:
+        """Return whether a clause says how the reader's words feel: "charged twice is no fun"."""
+        known = words()
+        count = len(opinion[2].split())
+        felt = tokens[len(tokens) - count :]
+        free = known.feelings | known.function | known.light
+        about = [t for t in tokens[: len(tokens) - count] if t.stem not in free]
+        return (
+            any(t.stem in known.feelings for t in felt)
+            and all(t.figure is None and (t.stem in free or t.text in NEGATIONS) for t in felt)
+            and bool(about)
+            and self.heard.repeats(about)
+        )
+
     def _wished(self, behind: str, tokens: Sequence[Token]) -> bool:
         """Return whether a clause tells a wish as the reader's and adds no figure, name or event."""
         return not gets(behind) and all(
-            (t.figure is not None and t.figure.means(self.figures))
+            (t.figure is not None and (t.figure.is_count or t.figure.means(self.figures)))
             or self.heard.knows(t)
             or t.stem in self.names | self.asks
             or (t.figure is None and t.text not in self.matter.capitals and t.stem not in words().verdicts)
@@ -273,14 +324,16 @@ class Speaker:
         numbered = bool({"ticket", "phone", "reference", "case"} & texts)  # "ticket no."
         of_own = asked and (bool({"i", "we"} & texts) or not {"you", "your"} & texts)
         for token in tokens:
-            if token.figure is not None:
+            if id(token) in self.matter.licensed:
+                right = True
+            elif token.figure is not None:
                 known_figure = token.figure.means(self.figures) or self.heard.knows(token)
                 right = token.figure.is_count or known_figure
             elif token.text in NEGATIONS:
                 right = token.stem in self.asks or not asked or token.text == "no" and numbered
             elif token.stem in self.asks or token.stem in self.names:
                 right = True
-            elif token.text in OTHERS or token.stem in known.protected | known.deeds - known.harmless | (known.pointed if asked else frozenset()):
+            elif weighs(token) or asked and token.stem in known.pointed:
                 right = not of_own and self.heard.repeats([token], wishes=True)
             elif token.stem in known.feelings or self.heard.knows(token):
                 right = True

@@ -7,7 +7,7 @@ begins or ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,8 +56,14 @@ class Clause:
         return " ".join(token.text for token in self.tokens)
 
 
-def clauses(unit: Unit) -> Iterator[Clause]:
-    """Yield the clauses of what is left of a sentence."""
+def clauses(unit: Unit, replied: Sequence[Token]) -> Iterator[Clause]:
+    """Yield the clauses of what is left of a sentence.
+
+    Args:
+        unit: The sentence.
+        replied: The tokens that say saved replies.
+    """
+    said = {id(token) for token in replied}
     now: list[Token] = []
     place = ""
     for n, token in enumerate(unit.tokens):
@@ -65,18 +71,26 @@ def clauses(unit: Unit) -> Iterator[Clause]:
         is_new = before is None or before.segment != token.segment
         begins = is_new or _begins(unit.tokens, n)
         if now and (token.taken or begins):
-            is_lead = token.taken and not is_new and not place
-            yield Clause(now, "before" if is_lead else place)
+            if token.taken and not is_new and id(token) in said:
+                place = place or "before"
+            yield Clause(now, place)
             now = []
         if token.taken:
             continue
         if not now:
-            follows = before is not None and before.taken
-            opens = is_new and token.text in _CONTINUES and not _begins(unit.tokens, n)
-            place = "after" if follows and (not begins or opens or _is_elliptic(unit, n)) else ""
+            place = "" if before is None else _place(unit, n, before, begins, said)
         now.append(token)
     if now:
         yield Clause(now, place)
+
+
+def _place(unit: Unit, n: int, before: Token, begins: bool, said: Collection[int]) -> str:
+    """Return the place of a clause that begins at a token."""
+    if id(before) not in said:
+        return ""
+    is_new = before.segment != unit.tokens[n].segment
+    opens = is_new and unit.tokens[n].text in _CONTINUES and not _begins(unit.tokens, n)
+    return "after" if not begins or opens or _is_elliptic(unit, n) else ""
 
 
 def _begins(tokens: Sequence[Token], place: int) -> bool:

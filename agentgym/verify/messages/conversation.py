@@ -94,7 +94,7 @@ class Conversation:
         replied = [token for unit in units for token in unit.tokens if token.taken]
         asks = [is_question(unit) for unit in units]
         is_open = any(asks) or any(one.denies for some in said for one in some)
-        matter = Matter(self.matter, _capitals(text))
+        matter = Matter(self.matter, _capitals(text), self._licensed(units))
         names = stems(self.names)
         writer = Speaker(self.asks, self.figures, names, matter, reader, replied, is_open)
         assents: list[Assent | None] = []
@@ -102,7 +102,6 @@ class Conversation:
         for unit in units:
             _take_courtesies(unit, courtesy)
             assents.append(take_assent(unit))
-            self._take(unit, courtesy)
             acts.append(writer.take(unit))
         for n, (unit, assent) in enumerate(zip(units, assents, strict=True)):
             if assent and not assent.is_settled(units[n:], said[n:], asks[n:], acts[n:], reader):
@@ -112,15 +111,15 @@ class Conversation:
                 return fault
         return ""
 
-    def _take(self, unit: Unit, courtesy: Courtesy) -> None:
-        """Account for the courtesies and phrases of a sentence."""
-        _take_courtesies(unit, courtesy)
-        for phrase in self.phrases:
-            tokens = unit.left
-            for start, end in phrase.spans(tokens):
-                for token in tokens[start:end]:
-                    token.taken = True
-        _take_courtesies(unit, courtesy)
+    def _licensed(self, units: Sequence[Unit]) -> frozenset[int]:
+        """Return the ids of the tokens that belong to a permitted phrase."""
+        return frozenset(
+            id(token)
+            for unit in units
+            for phrase in self.phrases
+            for start, end in phrase.spans(unit.left)
+            for token in unit.left[start:end]
+        )
 
 
 def _take_courtesies(unit: Unit, courtesy: Courtesy) -> None:

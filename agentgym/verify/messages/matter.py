@@ -63,6 +63,10 @@ _ANSWERS: Final = re.compile(
     r"^(?:(?:and|but|then|oh|also|yes|now|well) )*(?:it|that|this|you|they|he|she|i|we) (?:also |certainly |already |now )?(?:is|are|am|was|does|do|did|has|have|will|can|may|would|could)(?: too| now| so| already| indeed| in| out| through| there| set)?$"
     rf"|^{_LEAD}here (?:it|you|they) (?:is|are|go)$"
 )
+_GRANTS: Final = re.compile(
+    r"\b(?:but|and|so|is|are|said|says|say) yes\b|\bnext (?:time|week|month|year)\b"
+    r"|\b(?:is|are) (?:\w+ )?(?:fine|ok|okay|alright|all right|possible|allowed|enough)\b"
+)
 _SAID: Final = re.compile(rf"^{_LEAD}(?:that|this|there|here) (?:is|are|was)(?: it| all)?$|(?:took|takes?) (?:me )?a (?:moment|minute|second|while|look|bit)")
 _OWN: Final = re.compile(
     r"\b(?:i|we) (?:(?:\w+ly|do|never|always|also|just|still|not) ){0,3}(\w+)"
@@ -94,20 +98,21 @@ class Matter:
     Attributes:
         stems: Stems of the words by which the rubric's replies and names tell it.
         capitals: Words of the message that have a capital inside a sentence: names.
+        licensed: Ids of the tokens of permitted phrases.
     """
 
     stems: frozenset[str]
     capitals: frozenset[str]
+    licensed: frozenset[int] = frozenset()
 
     def protects(self, token: Token) -> bool:
         """Return whether a token is of the matter: a figure, a name, a word that carries a claim."""
+        if id(token) in self.licensed:
+            return False
         if token.figure is not None:
             return not token.figure.is_count
-        known = words()
         return (
-            token.text in OTHERS
-            or bool({token.text, token.stem} & known.protected)
-            or token.stem in known.deeds - known.told - known.harmless
+            weighs(token)
             or token.stem in self.stems
             or token.text in self.capitals
         )
@@ -116,7 +121,17 @@ class Matter:
         """Return what of the matter a clause touches; empty if it is conversation."""
         said = " ".join(token.text for token in tokens)
         word = next((token.text for token in tokens if self.protects(token)), "")
-        return word or event(said) or _state(tokens, said)
+        return word or event(said) or _state([t for t in tokens if id(t) not in self.licensed], said)
+
+
+def weighs(token: Token) -> bool:
+    """Return whether a word carries a claim in any task: a person, money, time, a deed."""
+    known = words()
+    return (
+        token.text in OTHERS
+        or bool({token.text, token.stem} & known.protected)
+        or token.stem in known.deeds - known.told - known.harmless
+    )
 
 
 def _state(tokens: Sequence[Token], said: str) -> str:
@@ -129,9 +144,14 @@ def _state(tokens: Sequence[Token], said: str) -> str:
             return counted
     known = words()
     empty = known.function | known.light | known.joining | known.feelings | known.looks
-    more = [t.text for t in tokens if t.stem not in empty and t.text not in NEGATIONS]
-    is_fragment = _VERB.search(said) is None and len(more) > 1
-    if is_fragment or _THING.match(rest) or (head is None and _WORLD.match(said)):
+    more = [
+        t.text
+        for t in tokens
+        if t.figure is None and t.stem not in empty and t.text not in NEGATIONS
+    ]
+    if _VERB.search(said) is None:
+        return more[0] if len(more) > 1 else ""
+    if _THING.match(rest) or (head is None and _WORLD.match(said)):
         return next(iter(more), "")
     return ""
 
@@ -145,7 +165,7 @@ def event(said: str) -> str:
     """Return the words of a clause that tell of something done, to come, or allowed."""
     if _SAID.match(said):
         return ""
-    for found in (_ORDERS.search(said), _ANSWERS.search(said), _GETS.search(said)):
+    for found in (_GRANTS.search(said), _ORDERS.search(said), _ANSWERS.search(said), _GETS.search(said)):
         if found:
             return found[0].strip()
     return next(_deeds(said), "")
@@ -159,7 +179,7 @@ def _deeds(said: str) -> Iterator[str]:
     if lacks := _LACKS.search(said):
         yield lacks[0]
     rest = _REST.match(said)
-    if rest and stem(rest[1]) not in known.looks | known.feelings:
+    if rest and not _is_felt(rest[1]):
         yield rest[0]
     for match in _WILL.finditer(said):
         verb = stem(match[2] or "")
@@ -171,9 +191,15 @@ def _deeds(said: str) -> Iterator[str]:
                 yield match[0]
     for match in _IS.finditer(said):
         own = match[1] and stem(match[2]) not in known.deeds
-        if not own and stem(match[2]) not in known.looks | known.feelings:
+        if not own and not _is_felt(match[2]):
             yield match[0]
     for match in _MAY.finditer(said):
         is_announced = match[1] in ("confirm", "say", "tell") and match.end() == len(said)
         if not is_announced and stem(match[1]) not in known.looks | {"be", "feel", "happen", "seem", "imagin"}:
             yield match[0]
+
+
+def _is_felt(participle: str) -> bool:
+    known = words()
+    felt = participle.endswith("ed") and stem(participle) in known.feelings
+    return felt or stem(participle) in known.looks
