@@ -19,6 +19,7 @@ from agentgym.verify.messages.questions import REQUEST, is_question
 from agentgym.verify.messages.units import NEGATIONS, Token, Unit
 from agentgym.verify.messages.words import words
 
+_LONG: Final = 8
 _SHOWN: Final = 80
 _CALLS: Final = frozenset(("sorry", "thanks", "hello", "hi", "hey", "ok", "okay", "morning", "no", "yes", "well"))
 _LEAD: Final = (
@@ -139,7 +140,7 @@ class Speaker:
             if is_plain and self.act(clause, beside=beside):
                 continue
             if asked and self._is_asked(clause, alone=alone):
-                if stray := self._stray(content(clause.tokens), self._free(unit), asked=True):
+                if stray := self._stray(content(clause.tokens), self._free(unit, clause), asked=True):
                     return f"asks about {stray.text!r}, which it may not: {shown!r}"
             elif content(clause.tokens) or (event(clause.text) and not clause.place):
                 seen = self.matter.touched(clause.tokens) or clause.text
@@ -164,11 +165,11 @@ class Speaker:
             for t in clause.tokens
         )
 
-    def _free(self, unit: Unit) -> int:
+    def _free(self, unit: Unit, clause: Clause) -> int:
         """Return how many unknown words a question may have: any, if it is about its reader."""
         texts = {token.text for token in unit.tokens}
         if texts & OTHERS or not texts & {"you", "your", "yours"}:
-            return 2
+            return 1 + (len(clause.tokens) >= _LONG)
         return len(unit.tokens)
 
     def act(self, clause: Clause, *, beside: bool = False) -> str:
@@ -202,6 +203,8 @@ class Speaker:
 
     def _hopes(self, said: str, tokens: Sequence[Token]) -> bool:
         """Return whether a clause tells a hope of its writer that names nobody and no figure."""
+        if re.search(r"\b(?:well|good|great|nice|lovely|fine)$", said) and _HOPES.match(said):
+            return True
         return _HOPES.match(said) is not None and not any(
             t.figure is not None or t.text in self.matter.capitals or weighs(t) and t.stem not in words().deeds
             for t in tokens
@@ -261,7 +264,8 @@ class Speaker:
         """Return "states" for what the reader has stated, "repeats" for a wish of the reader."""
         known = words()
         empty = known.function | known.light | known.joining | known.feelings
-        empty = (empty | known.looks) - known.protected
+        head = HEAD.match(said)
+        empty = (empty | known.looks if head else empty) - known.protected
         matter = [
             t for t in tokens
             if t.figure is not None or t.text in NEGATIONS or t.stem not in empty
@@ -271,7 +275,6 @@ class Speaker:
         wish = _OF_READER.search(said)
         if wish and not event(said[: wish.start()]) and self._wished(said[wish.end():], tokens):
             return "repeats"
-        head = HEAD.match(said)
         rest = said[head.end():] if head else said
         rest = _ECHO_ENDS.sub("", rest)
         if not matter or _OWN.search(rest):

@@ -118,6 +118,7 @@ class Conversation:
             for unit in units
             for phrase in self.phrases
             for start, end in phrase.spans(unit.left)
+            if not phrase.shown.startswith("to ") or unit.left[max(start - 1, 0)].text == "to"
             for token in unit.left[start:end]
         )
 

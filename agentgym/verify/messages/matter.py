@@ -15,7 +15,8 @@ from agentgym.verify.messages.units import NEGATIONS, Token, stem
 from agentgym.verify.messages.words import words
 
 OTHERS: Final = frozenset(
-    ("she", "he", "they", "her", "him", "them", "his", "their", "hers", "theirs", "nobody")
+    ("she", "he", "they", "her", "him", "them", "his", "their", "hers", "theirs", "nobody",
+     "somebody", "someone")
 )
 """Words for people who are neither the writer nor the reader."""
 _AUXILIARIES: Final = frozenset(
@@ -66,6 +67,17 @@ _ANSWERS: Final = re.compile(
 _GRANTS: Final = re.compile(
     r"\b(?:but|and|so|is|are|said|says|say) yes\b|\bnext (?:time|week|month|year)\b"
     r"|\b(?:is|are) (?:\w+ )?(?:fine|ok|okay|alright|all right|possible|allowed|enough)\b"
+    r"|^deal$|\ba deal\b|\byou (?:are|were) (?:\w+ )?(?:on|at|among)\b"
+)
+_SET: Final = re.compile(
+    r"\b(?:straight|right) away\b|\bright (?:person|one|place|team|page|way|moment)\b"
+)
+"""Finds set phrases with a word that is protected elsewhere."""
+_REGRETS: Final = re.compile(
+    rf"^{_LEAD}(?:(?:i|we) (?:am|are) )?(?:(?:so|very|really|truly) )*(?:sorry|apologies|thanks|thank you|thx) "
+)
+_APOLOGY: Final = re.compile(
+    rf"^{_LEAD}(?:(?:i|we) (?:am|are) )?(?:(?:so|very|really|truly) )*sorry (?:that |if )?(?:i|we|you) "
 )
 _SAID: Final = re.compile(rf"^{_LEAD}(?:that|this|there|here) (?:is|are|was)(?: it| all)?$|(?:took|takes?) (?:me )?a (?:moment|minute|second|while|look|bit)")
 _OWN: Final = re.compile(
@@ -82,6 +94,9 @@ HEAD: Final = re.compile(
 )
 """Finds the words by which a writer feels or understands what follows."""
 _THING: Final = re.compile(rf"^{_LEAD}(?:a|an|some|the|your|our|his|her|their) ")
+_PURPOSE: Final = re.compile(rf"^{_LEAD}(?:before|until|so that|so) (?:i|we)\b")
+_SHOULD: Final = re.compile(rf"^{_LEAD}(?:that|this|it) (?:\w+ly )?(?:should|must|can|could) not\b")
+_CLAUSE: Final = re.compile(r"\b(?:that|we|you|it|is|are|was|were|has|have|had|will|can|could)\b")
 _VERB: Final = re.compile(
     r"\b(?:i|we|you|it|that|this|there|me|us|your|is|are|was|were|be|have|has|had|do|does|did|can|could|will|would|let|please)\b"
 )
@@ -120,17 +135,37 @@ class Matter:
     def touched(self, tokens: Sequence[Token]) -> str:
         """Return what of the matter a clause touches; empty if it is conversation."""
         said = " ".join(token.text for token in tokens)
-        word = next((token.text for token in tokens if self.protects(token)), "")
+        free = {
+            n
+            for match in _SET.finditer(said)
+            for n in range(said.count(" ", 0, match.start()), said.count(" ", 0, match.end()) + 1)
+        }
+        light = _REGRETS.match(said) is not None and _CLAUSE.search(said) is None
+        word = next(
+            (
+                token.text
+                for n, token in enumerate(tokens)
+                if n not in free
+                and self.protects(token)
+                and (not light or token.figure is not None or weighs(token))
+            ),
+            "",
+        )
         return word or event(said) or _state([t for t in tokens if id(t) not in self.licensed], said)
 
 
 def weighs(token: Token) -> bool:
     """Return whether a word carries a claim in any task: a person, money, time, a deed."""
+    return token.figure is None and weighs_word(token.text)
+
+
+def weighs_word(word: str) -> bool:
+    """Return whether a word carries a claim in any task."""
     known = words()
     return (
-        token.text in OTHERS
-        or bool({token.text, token.stem} & known.protected)
-        or token.stem in known.deeds - known.told - known.harmless
+        word in OTHERS
+        or bool({word, stem(word)} & known.protected)
+        or stem(word) in known.deeds - known.told - known.harmless
     )
 
 
@@ -144,13 +179,16 @@ def _state(tokens: Sequence[Token], said: str) -> str:
             return counted
     known = words()
     empty = known.function | known.light | known.joining | known.feelings | known.looks
+    if _SHOULD.match(rest):
+        return ""
     more = [
         t.text
         for t in tokens
         if t.figure is None and t.stem not in empty and t.text not in NEGATIONS
     ]
     if _VERB.search(said) is None:
-        return more[0] if len(more) > 1 else ""
+        most = 1 - any(t.stem in known.looks for t in tokens)
+        return more[0] if len(more) > most else ""
     if _THING.match(rest) or (head is None and _WORLD.match(said)):
         return next(iter(more), "")
     return ""
@@ -163,7 +201,7 @@ def gets(said: str) -> bool:
 
 def event(said: str) -> str:
     """Return the words of a clause that tell of something done, to come, or allowed."""
-    if _SAID.match(said):
+    if _SAID.match(said) or _APOLOGY.match(said) and not any(map(weighs_word, said.split())):
         return ""
     for found in (_GRANTS.search(said), _ORDERS.search(said), _ANSWERS.search(said), _GETS.search(said)):
         if found:
@@ -173,7 +211,7 @@ def event(said: str) -> str:
 
 def _deeds(said: str) -> Iterator[str]:
     known = words()
-    for own in _OWN.finditer(said):
+    for own in _OWN.finditer(said) if not _PURPOSE.match(said) else ():
         if own[1] not in _AUXILIARIES and stem(own[1]) not in known.looks:
             yield own[0]
     if lacks := _LACKS.search(said):
