@@ -14,11 +14,14 @@ from typing import Final
 from agentgym.verify.messages.clauses import Clause, clauses, content
 from agentgym.verify.messages.figures import Reading
 from agentgym.verify.messages.heard import Heard
-from agentgym.verify.messages.matter import HEAD, OTHERS, Matter, event, gets, weighs
+from agentgym.verify.messages.matter import AUXILIARIES, HEAD, OTHERS, Matter, event, gets, weighs
 from agentgym.verify.messages.questions import REQUEST, is_question
 from agentgym.verify.messages.units import NEGATIONS, Token, Unit
 from agentgym.verify.messages.words import words
 
+_ADDS: Final = frozenset("too also both all every each same other another only else".split())
+"""Words by which a fragment says more than the reader or a reply did: "the other one, too"."""
+_FOLLOWS: Final = re.compile(r"(?:which|since|because|for|as|who|that|like)\b")
 _LONG: Final = 8
 _SHOWN: Final = 80
 _CALLS: Final = frozenset(("sorry", "thanks", "hello", "hi", "hey", "ok", "okay", "morning", "no", "yes", "well"))
@@ -56,7 +59,7 @@ _REFUSES: Final = re.compile(
     r"(?:possible|enough|allowed|an option|do|work|suffice)\b"
     rf"|{_LEAD}(?:\w+ly )?(?:not|no|neither) \w+"
     rf"|{_LEAD}(?:that|this|it|the \w+) (?:i|we) can not\b"
-    rf"|{_LEAD}(?:that|this|it) is (?:not )?(?:something|a thing|anything|what) (?:that )?(?:i|we) can\b"
+    rf"|{_LEAD}(?:that|this|it) is (?:\w+ ){{0,4}}?(?:i|we) (?:can|may|must|could|do)\b"
 )
 _BARE: Final = re.compile(rf"{_LEAD}(?:not|no|neither)\b")
 _OWN: Final = re.compile(r"\b(?:i|we|me|us)\b")
@@ -69,6 +72,8 @@ _CONTENT: Final = re.compile(
 """Finds what is fine under a condition: "if not, that's fine"."""
 _NOUN: Final = re.compile(rf"{_LEAD}(?:your|the|that|this) \w+(?: \w+)?$")
 _WOULD: Final = re.compile(r"\b(?:would|might)\b")
+_OFFERS: Final = re.compile(rf"{_LEAD}(?:is|are|was|were|has|have|had|does|did) ")
+"""Finds a question that "yes" answers: its words are what the writer has to say."""
 _TOPIC: Final = re.compile(rf"{_LEAD}(?:as for|as to|regarding|concerning|about) ")
 _FINITE: Final = re.compile(
     r"\b(?:am|is|are|was|were|be|has|have|had|do|does|did|can|could|will|would|may|must"
@@ -115,6 +120,9 @@ class Speaker:
             act = self.act(clause, beside=_is_beside(unit, self.replied))
             if "supposes" in found and _CONTENT.match(clause.text):
                 act = "supposes"
+            if not act and "repeats" in found and _FOLLOWS.match(clause.text):
+                matter = self._matter(clause.tokens, words().feelings)
+                act = "repeats" * (bool(matter) and self.heard.repeats(matter, wishes=True))
             if act:
                 found.add(act)
                 for token in clause.tokens:
@@ -168,7 +176,8 @@ class Speaker:
     def _free(self, unit: Unit, clause: Clause) -> int:
         """Return how many unknown words a question may have: any, if it is about its reader."""
         texts = {token.text for token in unit.tokens}
-        if texts & OTHERS or not texts & {"you", "your", "yours"}:
+        offers = _OFFERS.match(clause.text) is not None
+        if offers or texts & OTHERS or not texts & {"you", "your", "yours"}:
             return 1 + (len(clause.tokens) >= _LONG)
         return len(unit.tokens)
 
@@ -245,7 +254,9 @@ class Speaker:
         """Return whether a clause only refuses, in the reader's words, beside a saved reply."""
         if not self.replied or _REFUSES.match(said) is None:
             return False
-        if any(token.text in OTHERS for token in tokens):
+        if any(token.text in OTHERS - {"somebody", "someone"} for token in tokens):
+            return False
+        if not any(token.text in NEGATIONS for token in tokens) and "unable" not in said:
             return False
         known = words()
         free = known.function | known.feelings | known.refusing | known.joining
@@ -263,13 +274,8 @@ class Speaker:
     def _repeats(self, said: str, tokens: Sequence[Token], *, beside: bool) -> str:
         """Return "states" for what the reader has stated, "repeats" for a wish of the reader."""
         known = words()
-        empty = known.function | known.light | known.joining | known.feelings
         head = HEAD.match(said)
-        empty = (empty | known.looks if head else empty) - known.protected
-        matter = [
-            t for t in tokens
-            if t.figure is not None or t.text in NEGATIONS or t.stem not in empty
-        ]
+        matter = self._matter(tokens, known.feelings | known.looks if head else known.feelings)
         if self.heard.tells_of_others:
             matter = [t for t in matter if t.text not in OTHERS] or matter
         wish = _OF_READER.search(said)
@@ -277,7 +283,9 @@ class Speaker:
             return "repeats"
         rest = said[head.end():] if head else said
         rest = _ECHO_ENDS.sub("", rest)
-        if not matter or _OWN.search(rest):
+        if not matter:  # only a word for a person: "I appreciate you thinking of him"
+            return "repeats" * (head is not None and self.heard.tells_of_others and not event(rest))
+        if _OWN.search(rest):
             return ""
         opinion = _OPINION.match(rest)
         if opinion and self._is_opinion(tokens, opinion):
@@ -289,12 +297,29 @@ class Speaker:
         if (_TOPIC.match(rest) or beside and _NOUN.match(rest)) and not _FINITE.search(rest) and all(t.figure is None for t in matter):
             return "repeats"
         if head and not event(rest):
-            return "repeats" * self.heard.repeats(matter)
+            unknown = [t for t in matter if t.text not in OTHERS and not self.heard.knows(t)]
+            is_person = any(t.text in OTHERS for t in tokens) and self.heard.tells_of_others
+            few = is_person and len(unknown) <= 1 and not any(map(self.matter.protects, unknown))
+            return "repeats" * (few or self.heard.repeats(matter))
         if _FINITE.search(rest):
             own = re.match(r"(?:your|you|it|that) ", rest) is not None
             return "states" * ((own or head is not None) and self.heard.states(matter, own="your" in rest))
+        if any(t.text in _ADDS for t in tokens):
+            return ""
         in_reply = all(any(_alike(one, other) for other in self.replied) for one in matter)
         return "repeats" * (in_reply or self.heard.repeats(matter, wishes=self.is_open))
+
+    def _matter(self, tokens: Sequence[Token], free: frozenset[str]) -> list[Token]:
+        """Return the tokens that have a content of their own."""
+        known = words()
+        empty = (known.function | known.light | known.joining | free) - known.protected
+        return [
+            t
+            for t in tokens
+            if t.figure is not None
+            or t.text in NEGATIONS
+            or (t.stem not in empty and t.text not in AUXILIARIES)
+        ]
 
     def _is_opinion(self, tokens: Sequence[Token], opinion: re.Match[str]) -> bool:
         """Return whether a clause says how the reader's words feel: "charged twice is no fun"."""
@@ -303,11 +328,12 @@ class Speaker:
         felt = tokens[len(tokens) - count :]
         free = known.feelings | known.function | known.light
         about = [t for t in tokens[: len(tokens) - count] if t.stem not in free]
+        is_generic = tokens[0].text.endswith("ing") and all(t.figure is None for t in about)
         return (
             any(t.stem in known.feelings for t in felt)
             and all(t.figure is None and (t.stem in free or t.text in NEGATIONS) for t in felt)
             and bool(about)
-            and self.heard.repeats(about)
+            and (is_generic or self.heard.repeats(about))
         )
 
     def _wished(self, behind: str, tokens: Sequence[Token]) -> bool:

@@ -19,7 +19,7 @@ OTHERS: Final = frozenset(
      "somebody", "someone")
 )
 """Words for people who are neither the writer nor the reader."""
-_AUXILIARIES: Final = frozenset(
+AUXILIARIES: Final = frozenset(
     "am are was were have had has do did will would can could may might must should shall need"
     " not understood cannot".split()
 )
@@ -52,6 +52,9 @@ _IS: Final = re.compile(
 _DID: Final = re.compile(
     rf"\b(?:i|we|you|it|he|she|they|which|who|that|this) (?:(?:\w+ly|just|already|also|then|even|never) )?({_PAST})\b"
 )
+_DID_TO: Final = re.compile(
+    r"\b(\w{3,}ed) (?:you|your|it|them|him|her|us|our|the|me)\b"
+)
 _MAY: Final = re.compile(
     rf"\b(?:i|we|you|it|that|this|he|she|they|everything|everybody|who|which) (?:{_BETWEEN})(?:can|may|could|might|must|should) (?!not)(?:(?:\w+ly|also|now|just|only|well|even|still) ){{0,3}}(\w+)"
 )
@@ -67,10 +70,12 @@ _ANSWERS: Final = re.compile(
 _GRANTS: Final = re.compile(
     r"\b(?:but|and|so|is|are|said|says|say) yes\b|\bnext (?:time|week|month|year)\b"
     r"|\b(?:is|are) (?:\w+ )?(?:fine|ok|okay|alright|all right|possible|allowed|enough)\b"
-    r"|^deal$|\ba deal\b|\byou (?:are|were) (?:\w+ )?(?:on|at|among)\b"
+    r"|^deal$|\bout of (?:two|three|four|five|\d)|\ba deal\b|\byou (?:are|were) (?:\w+ )?(?:on|at|among)\b"
 )
+_WORKS: Final = re.compile(r"\b(?:work|working|worked|figure) (?:it|this|that|things) out\b")
 _SET: Final = re.compile(
     r"\b(?:straight|right) away\b|\bright (?:person|one|place|team|page|way|moment)\b"
+    r"|\bnot \w+ (?:\w+ )?the wrong (?:person|one|place|team)\b"
 )
 """Finds set phrases with a word that is protected elsewhere."""
 _REGRETS: Final = re.compile(
@@ -79,7 +84,10 @@ _REGRETS: Final = re.compile(
 _APOLOGY: Final = re.compile(
     rf"^{_LEAD}(?:(?:i|we) (?:am|are) )?(?:(?:so|very|really|truly) )*sorry (?:that |if )?(?:i|we|you) "
 )
-_SAID: Final = re.compile(rf"^{_LEAD}(?:that|this|there|here) (?:is|are|was)(?: it| all)?$|(?:took|takes?) (?:me )?a (?:moment|minute|second|while|look|bit)")
+_SAID: Final = re.compile(
+    rf"^{_LEAD}(?:(?:that|this|there|here) (?:is|are|was|were)(?: it| all)?"
+    r"|(?:it|that|he|she|they) (?:may|might|could) (?:well )?be(?: so| true| right)?)$"
+)
 _OWN: Final = re.compile(
     r"\b(?:i|we) (?:(?:\w+ly|do|never|always|also|just|still|not) ){0,3}(\w+)"
 )
@@ -96,6 +104,7 @@ HEAD: Final = re.compile(
 _THING: Final = re.compile(rf"^{_LEAD}(?:a|an|some|the|your|our|his|her|their) ")
 _PURPOSE: Final = re.compile(rf"^{_LEAD}(?:before|until|so that|so) (?:i|we)\b")
 _SHOULD: Final = re.compile(rf"^{_LEAD}(?:that|this|it) (?:\w+ly )?(?:should|must|can|could) not\b")
+_POINTS: Final = re.compile(rf"^{_LEAD}(?:that|this) (?:is|sounds|feels|goes|looks) ")
 _CLAUSE: Final = re.compile(r"\b(?:that|we|you|it|is|are|was|were|has|have|had|will|can|could)\b")
 _VERB: Final = re.compile(
     r"\b(?:i|we|you|it|that|this|there|me|us|your|is|are|was|were|be|have|has|had|do|does|did|can|could|will|would|let|please)\b"
@@ -189,6 +198,8 @@ def _state(tokens: Sequence[Token], said: str) -> str:
     if _VERB.search(said) is None:
         most = 1 - any(t.stem in known.looks for t in tokens)
         return more[0] if len(more) > most else ""
+    if len(more) == 1 and _POINTS.match(rest):
+        return ""
     if _THING.match(rest) or (head is None and _WORLD.match(said)):
         return next(iter(more), "")
     return ""
@@ -201,6 +212,7 @@ def gets(said: str) -> bool:
 
 def event(said: str) -> str:
     """Return the words of a clause that tell of something done, to come, or allowed."""
+    said = _WORKS.sub("look", said)
     if _SAID.match(said) or _APOLOGY.match(said) and not any(map(weighs_word, said.split())):
         return ""
     for found in (_GRANTS.search(said), _ORDERS.search(said), _ANSWERS.search(said), _GETS.search(said)):
@@ -212,7 +224,7 @@ def event(said: str) -> str:
 def _deeds(said: str) -> Iterator[str]:
     known = words()
     for own in _OWN.finditer(said) if not _PURPOSE.match(said) else ():
-        if own[1] not in _AUXILIARIES and stem(own[1]) not in known.looks:
+        if own[1] not in AUXILIARIES and stem(own[1]) not in known.looks:
             yield own[0]
     if lacks := _LACKS.search(said):
         yield lacks[0]
@@ -223,6 +235,9 @@ def _deeds(said: str) -> Iterator[str]:
         verb = stem(match[2] or "")
         if not (verb in known.looks and (match[1] or verb in ("help", "tak"))) and not (match[1] and verb == "be"):
             yield match[0].strip()
+    for match in _DID_TO.finditer(said):
+        if not _is_felt(match[1]):
+            yield match[0]
     for pattern in (_HAS, _DID):
         for match in pattern.finditer(said):
             if stem(match[1]) not in known.looks:

@@ -1,4 +1,4 @@
-"""The author adds to the unpublished edit and tells nobody."""
+"""The author adds to the unpublished edit and tells no one about it."""
 
 
 def change(context):

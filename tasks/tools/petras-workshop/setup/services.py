@@ -15,7 +15,7 @@ Between 9:30 and 17:30 in Lisbon, and 90 minutes at most: after that the air is 
 
 ## What we tell people who ask for a visit
 Greet them, thank them, say sorry, and ask questions in your own words. For everything else, use
-only these sentences, so that nobody hears a promise:
+only these sentences, so that we make no promise by mistake:
 
 - With guests it can be 90 minutes at most.
 - It is in the calendar: DAY, TIME to TIME, in ROOM.

@@ -1,10 +1,10 @@
-"""The article on people whom nobody can see."""
+"""The article on callers whose identity has to be checked."""
 
 ARTICLE = """## Before anything is changed or told
 Ask for three things: the number of a ticket of theirs that is not closed, the product it is
 about, and the phone number under which the help desk has them. They come from the caller, we
 offer nothing to choose from. All three have to be right at the first go. There is no second try,
-and nobody hears which one was wrong, nor what we have on file, nor what is in the ticket.
+and we do not say which one was wrong, what we have on file, or what is in the ticket.
 
 ## If they are right
 Do what is asked, as far as it is about the caller.
