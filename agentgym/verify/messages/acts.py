@@ -74,6 +74,7 @@ _NOUN: Final = re.compile(rf"{_LEAD}(?:your|the|that|this) \w+(?: \w+)?$")
 _WOULD: Final = re.compile(r"\b(?:would|might)\b")
 _OFFERS: Final = re.compile(rf"{_LEAD}(?:is|are|was|were|has|have|had|does|did) ")
 """Finds a question that "yes" answers: its words are what the writer has to say."""
+_OPEN: Final = re.compile(rf"{_LEAD}(?:what|which|who|whose|when|where|how|why) ")
 _TOPIC: Final = re.compile(rf"{_LEAD}(?:as for|as to|regarding|concerning|about) ")
 _FINITE: Final = re.compile(
     r"\b(?:am|is|are|was|were|be|has|have|had|do|does|did|can|could|will|would|may|must"
@@ -176,8 +177,8 @@ class Speaker:
     def _free(self, unit: Unit, clause: Clause) -> int:
         """Return how many unknown words a question may have: any, if it is about its reader."""
         texts = {token.text for token in unit.tokens}
-        offers = _OFFERS.match(clause.text) is not None
-        if offers or texts & OTHERS or not texts & {"you", "your", "yours"}:
+        is_open = _OPEN.match(clause.text) is not None or bool(texts & {"you", "your", "yours"})
+        if _OFFERS.match(clause.text) or texts & OTHERS or not is_open:
             return 1 + (len(clause.tokens) >= _LONG)
         return len(unit.tokens)
 
