@@ -21,10 +21,12 @@ _OWNERS: Final = frozenset(("the", "your", "our", "my", "his", "her", "their"))
 _TURNS: Final = frozenset(
     ("and", "but", "so", "because", "since", "as", "though", "although", "while", "yet", "or")
 )
-_CONTINUES: Final = frozenset(
-    "and or but then plus with until till by for at in on from to which that also as except unless if"
-    " within before after not".split()
-)
+_CONTINUES: Final = frozenset((
+    "and", "or", "but", "then", "plus", "with", "until", "till", "by", "for", "at", "in", "on",
+    "from", "to", "which", "that", "also", "as", "except", "unless", "if", "within", "before",
+    "after", "not",
+))  # fmt: skip
+"""Words by which a part behind a sign goes on with what a reply says."""
 _CONDITIONS: Final = frozenset(("if", "unless", "until", "once", "when", "whether", "while"))
 _ELIDED: Final = re.compile(r"(?:would|want|wish|hope|need|expect|prefer)$")
 """A verb whose subject an earlier clause has: "you were charged twice and would like"."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from agentgym.errors import VerifierError
@@ -194,4 +193,3 @@ def _matter(replies: Sequence[object], names: Sequence[str]) -> frozenset[str]:
     empty = known.function | known.light | known.joining | known.filling | known.refusing
     empty |= known.looks | known.feelings | stems(NEGATIONS)
     return (stems(texts) | stems(names)) - empty
-

@@ -68,7 +68,6 @@ class Words:
     pointed: frozenset[str]
     looks: frozenset[str]
     look_forms: frozenset[str]
-    polite_tail: frozenset[str]
     commitments: Mapping[str, Sequence[str]]
     deeds: frozenset[str]
     told: frozenset[str]
@@ -105,7 +104,6 @@ def words() -> Words:
         stems(talk["pointed"]),
         stems(talk["looks"]),
         frozenset(talk["looks"]),
-        stems(talk["tail"]),
         lists["commitments"],
         stems(f"{lists['deeds']['done']} {lists['deeds']['told']}".split()),
         stems(lists["deeds"]["told"].split()),
