@@ -105,7 +105,9 @@ _SAID: Final = re.compile(
 )
 _OWN: Final = re.compile(r"\b(?:i|we) (?:(?:\w+ly|do|never|always|also|just|still|not) ){0,3}(\w+)")
 _LACKS: Final = re.compile(r"\b(?:i|we) (?:do not|never|only|still|just) have\b")
-_REST: Final = re.compile(rf"^{LEAD}(?:\w+ly )?({_PARTICIPLE})(?: now| then| for you| already)?$")
+_REST: Final = re.compile(
+    rf"^{LEAD}(?:all |everything )?(?:\w+ly )?({_PARTICIPLE})(?: now| then| for you| already)?$"
+)
 HEAD: Final = re.compile(
     rf"^{LEAD}(?:(?:i|we) )?"
     r"(?:(?:\w+ly|do|can|also|so|very|just|quite|am|are|have|already) ){0,4}"
