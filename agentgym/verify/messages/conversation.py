@@ -5,7 +5,6 @@ Everything else is a claim, and fails. Saved replies are the claims that the rub
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +17,7 @@ from agentgym.verify.messages.disguise import leak
 from agentgym.verify.messages.figures import Reading
 from agentgym.verify.messages.heard import Heard
 from agentgym.verify.messages.matter import Matter
-from agentgym.verify.messages.plain import MOST_CHARS
+from agentgym.verify.messages.plain import MOST_CHARS, capitals_of
 from agentgym.verify.messages.questions import is_question
 from agentgym.verify.messages.replies import Reply, read_replies, take_replies
 from agentgym.verify.messages.units import NEGATIONS, Unit, read_message
@@ -26,8 +25,6 @@ from agentgym.verify.messages.wanted import Wanted, wanted
 from agentgym.verify.messages.words import Courtesy, stems, words
 
 _SHOWN: Final = 80
-_NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][^\W\d_]+")
-"""A capital inside a sentence."""
 _COURTESIES: Final = ("greeting", "closing", "thanks", "offers")
 
 
@@ -128,8 +125,7 @@ def _take_courtesies(unit: Unit, courtesy: Courtesy) -> None:
 
 
 def _capitals(text: str) -> frozenset[str]:
-    found = {match[0].casefold() for match in _NAME.finditer(text)}
-    return frozenset(one for one in found - {*WEEKDAYS, *MONTHS} if one not in words().function)
+    return capitals_of(text) - {*WEEKDAYS, *MONTHS} - words().function
 
 
 def conversation(
