@@ -220,6 +220,9 @@ class Account:
 
         A part that states what is expected may have a neutral word or two: "28 days *ahead*".
         """
+        for one, other, value in zip(unit.tokens, unit.tokens[1:], unit.tokens[2:], strict=False):
+            if (one.text, other.text) == ("will", "be") and value.figure and value.taken:
+                one.taken = other.taken = True
         for _, some in itertools.groupby(unit.tokens, key=lambda token: token.segment):
             part = list(some)
             left = [token for token in part if not token.taken]
@@ -244,9 +247,7 @@ class Account:
         """Return whether a whole part is about feelings, and names people only to address them."""
         felt = words().feelings - words().function
         names = [n for n, token in enumerate(part) if token.stem in self.people]
-        addresses = (
-            not names or names[-1] == len(part) - 1 and len(names) == names[-1] - names[0] + 1
-        )
+        addresses = names == list(range(len(part) - len(names), len(part)))
         is_talk = any(token.stem in felt for token in part) and addresses
         return is_talk and not event(" ".join(token.text for token in part))
 
@@ -432,7 +433,7 @@ def _limits(token: Token) -> bool:
 
 
 def _is_beside(part: Sequence[Token], more: Sequence[Token]) -> bool:
-    """Return whether words only accompany what a part states: no place, time or deed of their own."""
+    """Return whether words only accompany what a part states: no place, time or deed."""
     light = words().light
     for token in more:
         place = next(n for n, one in enumerate(part) if one is token)

@@ -337,8 +337,8 @@ class Speaker:
         texts = {token.text for token in tokens}
         numbered = bool({"ticket", "phone", "reference", "case"} & texts)  # "ticket no."
         of_own = asked and (bool({"i", "we"} & texts) or not {"you", "your"} & texts)
-        for token in tokens:
-            if id(token) in self.matter.licensed:
+        for before, token in zip([None, *tokens], tokens, strict=False):
+            if id(token) in self.matter.licensed or _is_all_right(before, token):
                 right = True
             elif token.figure is not None:
                 known_figure = token.figure.means(self.figures) or self.heard.knows(token)
@@ -365,3 +365,7 @@ def _alike(one: Token, other: Token) -> bool:
     if one.figure is None or other.figure is None:
         return one.figure is other.figure and one.stem == other.stem
     return one.figure.means(other.figure.readings)
+
+
+def _is_all_right(before: Token | None, token: Token) -> bool:
+    return token.text == "right" and before is not None and before.text == "all"

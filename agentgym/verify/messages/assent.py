@@ -68,6 +68,8 @@ class Assent:
                     return True
                 if not heard.has_matter and self.said == _AFFIRMATION:
                     return True
+                if heard.names_in_last & {token.text for token in unit.tokens}:
+                    return True
                 return _takes_up(unit, heard.texts[-1], only_questions=not self.only_hears)
             if unit.left:
                 is_free = heard.is_opening or not heard.has_wish

@@ -37,7 +37,7 @@ AUXILIARIES: Final = frozenset((
 ))  # fmt: skip
 LEAD: Final = (
     r"(?:(?:good (?:morning|afternoon|evening|day)|hello|hi|hey|and|so|but|well|oh|ah|also|yes|now"
-    r"|then|again|still|though|because|since|as|although|while|\w+ly) )*"
+    r"|then|again|still|just|though|because|since|as|although|while|\w+ly) )*"
 )
 _BETWEEN: Final = (
     r"(?:(?:\w+ly|not|never|already|now|just|also|all|been|being|be|still|even|so|then|always|do"

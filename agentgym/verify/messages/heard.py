@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentgym.verify.messages.figures import Reading
-from agentgym.verify.messages.plain import plain
+from agentgym.verify.messages.plain import capitals_of, plain
 from agentgym.verify.messages.units import NEGATIONS, Token, read_message
 from agentgym.verify.messages.words import words
 
@@ -91,6 +91,7 @@ class Heard:
         self.stems: Final = frozenset(stem for one in self.said for stem in one.stems)
         self.figures: Final = [reading for one in self.said for reading in one.figures]
         self.is_opening: Final = not later
+        self.names_in_last: Final = capitals_of(self.texts[-1]) if later else frozenset[str]()
         self.tells_of_others: Final = any(_OTHERS & set(text.split()) for text in self.plain_texts)
 
     @property

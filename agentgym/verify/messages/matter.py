@@ -18,6 +18,7 @@ from agentgym.verify.messages.words import words
 
 _SET: Final = re.compile(
     r"\b(?:straight|right) away\b|\bright (?:person|one|place|team|page|way|moment)\b"
+    r"|\ball right\b|\bnot get (?:it|this|that|them) wrong\b"
     r"|\bnot \w+ (?:\w+ )?the wrong (?:person|one|place|team)\b"
 )
 """Finds set phrases with a word that is protected elsewhere."""
