@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentgym.errors import VerifierError
+from agentgym.verify.messages.beside import take_beside
 from agentgym.verify.messages.claims import deeds, stance
 from agentgym.verify.messages.days import WEEKDAYS, weekdays_of
-from agentgym.verify.messages.events import OTHERS, event, weighs
 from agentgym.verify.messages.figures import Reading, find_figures
 from agentgym.verify.messages.plain import MOST_CHARS, capitals_of, plain
 from agentgym.verify.messages.statements import Fact, facts, hear
@@ -23,12 +23,6 @@ from agentgym.verify.messages.wanted import Part, Wanted, wanted
 from agentgym.verify.messages.words import Courtesy, stems, topic_words, words
 
 _SHOWN = 80
-_LONG = 8
-_FINITE = frozenset(("has", "have", "had", "was", "were", "been", "will", "too", "because"))
-_PLACES = frozenset((
-    "in", "at", "on", "by", "from", "to", "for", "with", "without", "under", "until", "before",
-    "after", "during",
-))  # fmt: skip
 _TELLING = frozenset(
     ("has", "have", "had", "is", "was", "can", "could", "will", "would", "does", "did", "knows")
 )
@@ -190,6 +184,7 @@ class Account:
 
     def _excess(self, units: Sequence[Unit], capitals: frozenset[str]) -> str:
         may_use = self.words | words().function | words().report
+        is_fixed = bool(self.template or self.form)
         for unit in units:
             for place in deeds(unit, words().deeds):
                 token = unit.tokens[place]
@@ -198,7 +193,7 @@ class Account:
                     return f"tells that something was {token.text}: {unit.text[:_SHOWN]!r}"
             if person := self._person(unit):
                 return f"says something of {person!r}: {unit.text[:_SHOWN]!r}"
-            self._take_talk(unit, capitals)
+            take_beside(unit, self.words, self.people, capitals, is_fixed=is_fixed)
             left = unit.left
             for token in left:
                 if token.figure is not None:
@@ -214,42 +209,6 @@ class Account:
             if "?" in unit.text and left and not unit.may_ask:
                 return f"asks something: {unit.text[:_SHOWN]!r}"
         return ""
-
-    def _take_talk(self, unit: Unit, capitals: frozenset[str]) -> None:
-        """Account for parts that only thank, greet, wish or regret, and for neutral words.
-
-        A part that states what is expected may have a neutral word or two: "28 days *ahead*".
-        """
-        for one, other, value in zip(unit.tokens, unit.tokens[1:], unit.tokens[2:], strict=False):
-            if (one.text, other.text) == ("will", "be") and value.figure and value.taken:
-                one.taken = other.taken = True
-        for _, some in itertools.groupby(unit.tokens, key=lambda token: token.segment):
-            part = list(some)
-            left = [token for token in part if not token.taken]
-            more = [token for token in left if not self._is_known(token)]
-            if not left or any(_limits(token) for token in left):
-                continue
-            if any(token.text in capitals or weighs(token) for token in more):
-                continue
-            if len(left) == len(part):
-                may = len(more) <= 1 and self._is_talk(left)
-            else:
-                may = len(more) <= 1 + (len(part) >= _LONG) and _is_beside(part, more)
-            for token in left if len(left) == len(part) else more:
-                token.taken = token.taken or may
-
-    def _is_known(self, token: Token) -> bool:
-        known = words()
-        listed = known.function | known.light | known.report | known.feelings
-        return token.stem in listed | self.words | self.people
-
-    def _is_talk(self, part: Sequence[Token]) -> bool:
-        """Return whether a whole part is about feelings, and names people only to address them."""
-        felt = words().feelings - words().function
-        names = [n for n, token in enumerate(part) if token.stem in self.people]
-        addresses = names == list(range(len(part) - len(names), len(part)))
-        is_talk = any(token.stem in felt for token in part) and addresses
-        return is_talk and not event(" ".join(token.text for token in part))
 
     def _person(self, unit: Unit) -> str:
         """Return the person of whom a sentence tells more than the facts: "Ada has it already"."""
@@ -420,27 +379,6 @@ def _take_all(phrase: Wanted, message: Message) -> None:
     for start, end in phrase.spans(tokens):
         for token in tokens[start:end]:
             token.taken = True
-
-
-def _limits(token: Token) -> bool:
-    """Return whether a token is a figure, or a word that denies, limits, or tells of others."""
-    known = words()
-    return (
-        token.figure is not None
-        or token.text in NEGATIONS | OTHERS | _FINITE
-        or token.stem in known.hedges | known.pointed | known.refusing
-    )
-
-
-def _is_beside(part: Sequence[Token], more: Sequence[Token]) -> bool:
-    """Return whether words only accompany what a part states: no place, time or deed."""
-    light = words().light
-    for token in more:
-        place = next(n for n, one in enumerate(part) if one is token)
-        before = [one.text for one in part[:place] if one.stem not in light - _PLACES]
-        if before and before[-1] in _PLACES:
-            return False
-    return not event(" ".join(token.text for token in part))
 
 
 def _is_word(one: Wanted) -> bool:

@@ -32,6 +32,7 @@ from agentgym.verify.messages.openings import (
     OPEN,
     OWN,
     REFUSES,
+    RELATIVE,
     SUPPOSES,
     THANKS,
     TOPIC,
@@ -150,6 +151,8 @@ class Speaker:
 
     def _free(self, unit: Unit, clause: Clause) -> int:
         """Return how many unknown words a question may have: any, if it is about its reader."""
+        if RELATIVE.match(clause.text) and clause.tokens[0] is not unit.tokens[0]:
+            return 1
         texts = {token.text for token in unit.tokens}
         is_open = OPEN.match(clause.text) is not None or bool(texts & {"you", "your", "yours"})
         if OFFERS.match(clause.text) or texts & OTHERS or not is_open:

@@ -173,8 +173,8 @@ def _deeds(said: str) -> Iterator[str]:
             if stem(match[1]) not in known.looks:
                 yield match[0]
     for match in _IS.finditer(said):
-        own = match[1] and stem(match[2]) not in known.deeds
-        if not own and not _is_felt(match[2]):
+        is_own = bool(match[1]) and stem(match[2]) not in known.deeds
+        if not is_own and not _is_felt(match[2]):
             yield match[0]
     for match in _MAY.finditer(said):
         is_announced = match[1] in ("confirm", "say", "tell") and match.end() == len(said)

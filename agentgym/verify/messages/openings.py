@@ -52,6 +52,7 @@ CONTENT: Final = re.compile(
 """Finds what is fine under a condition: "if not, that's fine"."""
 NOUN: Final = re.compile(rf"{LEAD}(?:your|the|that|this) \w+(?: \w+)?$")
 WOULD: Final = re.compile(r"\b(?:would|might)\b")
+RELATIVE: Final = re.compile(r"(?:who|which|whose \w+) (?:has|have|had|is|are|was|were|will|can)\b")
 OFFERS: Final = re.compile(rf"{LEAD}(?:is|are|was|were|has|have|had|does|did) ")
 """Finds a question that "yes" answers: its words are what the writer has to say."""
 OPEN: Final = re.compile(rf"{LEAD}(?:what|which|who|whose|when|where|how|why) ")

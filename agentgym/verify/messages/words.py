@@ -42,6 +42,12 @@ class Words:
         asking: Words of questions.
         refusing: Words of refusals.
         credentials: Secrets such as passwords; a message must not ask for them.
+        feelings: Words about feelings and the talk itself; they carry no claim.
+        protected: Words that carry a claim in any task, `verdicts` included; stems and forms.
+        verdicts: Words that judge what the reader has said.
+        pointed: Words that limit or compare.
+        looks: Verbs that change nothing, of which a writer may tell.
+        look_forms: The same words as they are written.
         commitments: Phrases by the name of their set.
         deeds: Verbs of deeds that an agent may claim.
         told: The verbs among `deeds` that tell a person something.

@@ -76,7 +76,7 @@ def test_replies_questions_and_courtesies_pass(text: str) -> None:
         ("I know you will have the refund today.", "says 'refund'"),
         ("I understand that Bo has it.", "says 'bo'"),
         ("Of course. Your ticket is with our billing team.", "says 'of course'"),
-        ("Is it on the label or the parcel or the box?", "asks about 'box'"),
+        ("Is it on the label near the parcel with the box?", "asks about 'box'"),
         ("Would you like a refund?", "asks about 'refund'"),
         ("Is that the ticket of Meyer?", "asks about 'meyer'"),
         ("Did you know that the ticket is open?", "says 'ticket'"),
