@@ -57,7 +57,10 @@ def take_beside(
         if any(weighs(token) or _names(token, capitals) for token in more):
             continue
         if len(left) == len(part):
-            states = bool(more) and any(token.text in ("is", "are") for token in left)
+            things = [
+                t for t in left if t.stem not in known.function | known.light | known.feelings
+            ]
+            states = bool(things) and any(token.text in ("is", "are") for token in left)
             taken = left if len(more) <= 1 and not states and _is_talk(left, people) else []
         else:
             few = len(more) <= 1 + (len(part) >= _LONG) and not is_fixed
