@@ -181,12 +181,12 @@ def only_replies(
     """Such messages claim only what saved replies say; other clauses ask, regret or repeat.
 
     Channel: state, audit or trace, by the sources. Use it for conversations whose instruction or
-    article says which sentences may be said. A clause that asks, understands, regrets, refuses
-    beside a reply, looks into the matter or repeats the reader asserts nothing and passes. Every
-    other clause is a claim and fails: a fact, a promise, a figure, the assent to a wish ("sure").
-    A question may have one or two words that are not known as words of questions; they may not be
-    names or weighty words such as "refund", "today" or "wrong", unless the reader has said them.
-    It passes if the agent wrote no message.
+    article says which sentences may be said. A clause claims something only if it touches the
+    protected matter: a figure, a name, a word of the replies or of weight ("refund", "today",
+    "wrong"), something done, to come or allowed, a statement about a thing. Such a clause fails
+    unless it asks, repeats the reader, supposes, looks into the matter, or refuses beside a reply.
+    The assent to a wish ("sure") fails. A question may have words of weight and names only if the
+    reader or `asks` has them. It passes if the agent wrote no message.
 
     Example:
         use = "messages.only_replies"

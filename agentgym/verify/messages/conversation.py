@@ -166,8 +166,9 @@ def conversation(
         for reading in part
     ]
     lists = words().conversation
+    saved = read_replies(replies)
     return Conversation(
-        read_replies(replies),
+        saved,
         stems([*lists["asking"], *asks, *names]),
         figures,
         [one for one in phrases if not one.is_figure],
@@ -179,13 +180,13 @@ def conversation(
             names, only=(*_COURTESIES, "reports"), more=[*lists["courtesies"], *lists["reports"]]
         ),
         Courtesy(names, more=lists["courtesies"]),
-        _matter(replies, names),
+        _matter(saved, names),
     )
 
 
-def _matter(replies: Sequence[object], names: Sequence[str]) -> frozenset[str]:
+def _matter(replies: Sequence[Reply], names: Sequence[str]) -> frozenset[str]:
+    """Return the stems of the words by which replies and names tell of the matter."""
     known = words()
-    texts = [one if isinstance(one, str) else one["say"] for one in replies]
     empty = known.function | known.light | known.joining | known.filling | known.refusing
     empty |= known.looks | known.feelings | stems(NEGATIONS)
-    return (stems(texts) | stems(names)) - empty
+    return (stems(one.shown for one in replies) | stems(names)) - empty
