@@ -1,7 +1,7 @@
-"""What may stand beside the facts of an account: parts that only thank or greet, and neutral words.
+"""Parts of an account beside its facts: those that only thank or greet, and neutral words.
 
-A word is neutral if it is no figure, names nobody, carries no claim, and neither denies nor limits
-what is said.
+A neutral word is not a figure or a name. It carries no claim, and neither denies nor limits what is
+said.
 """
 
 from __future__ import annotations

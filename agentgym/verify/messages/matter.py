@@ -45,7 +45,7 @@ _WORLD: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """What a conversation is about.
+    """The protected matter of one conversation.
 
     Attributes:
         stems: Stems of the words by which the rubric's replies and names tell it.
