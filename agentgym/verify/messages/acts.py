@@ -189,7 +189,7 @@ class Speaker:
         return self._repeats(said, tokens, beside=beside)
 
     def _hopes(self, said: str, tokens: Sequence[Token]) -> bool:
-        """Return whether a clause tells a hope of its writer that has neither a name nor a figure."""
+        """Return whether a clause tells a hope of its writer without a name or a figure."""
         if HOPES.match(said) is None:
             return False
         deeds = words().deeds

@@ -24,7 +24,8 @@ The ticket stays open until the money is back.
 
 ## What the customer hears
 We do not promise the money or a day to anybody, and we do not write where the customer can read
-it: they have you on the line. Greet them, thank them, say sorry, and ask questions in your own words.
+it: they have you on the line. Greet them, thank them, say sorry, and ask questions in your own
+words.
 Everything else that they hear is one of these sentences, as often as you need them:
 
 - That number and this address do not go together.
