@@ -25,8 +25,8 @@ from agentgym.protocols import (
     EpisodeContext,
     Sandbox,
     Services,
-    Site,
     Surface,
+    SurfaceContext,
     UserWorld,
 )
 from agentgym.records import Action, Audit, Observation, Recipe, TaskSandbox
@@ -80,9 +80,9 @@ class EpisodeParts:
         Raises:
             AgentGymError: A surface cannot be attached.
         """
-        site = Site(self.sandbox, self._services())
+        context = SurfaceContext(self.sandbox, self._services())
         for kind in self.environment.surface_kinds:
-            surface = await kind.attach(site)
+            surface = await kind.attach(context)
             self.surfaces.append(surface)
             self.calls |= {tool.name: surface.call for tool in kind.tools()}
         if self.conversation is not None:
