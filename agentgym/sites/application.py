@@ -209,7 +209,7 @@ def _headers(scope: ASGIMessage) -> Mapping[str, str]:
 
 
 def _cookie(scope: ASGIMessage) -> str:
-    """Return the session's cookie; empty if there is none that can be read."""
+    """Return the session's cookie; empty if it is absent or unreadable."""
     for name, value in scope["headers"]:
         if name.lower() == b"cookie":
             try:

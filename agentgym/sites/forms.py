@@ -33,7 +33,7 @@ Kind: TypeAlias = Literal[
     "integers",
     "hidden",
 ]
-"""What a field holds and how it is shown.
+"""The kind of value in a field, and its appearance.
 
 ``choice`` is a drop-down list, ``choices`` several boxes to tick, ``words`` texts between commas,
 ``integers`` numbers between commas.

@@ -5,19 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from agentgym.sites.body import Fields
+from agentgym.sites.session import Session
 from agentgym.sites.variation import Variation
 
-if TYPE_CHECKING:
-    from agentgym.sites.request import Request
-
 SHARED: Final = Path(__file__).parent
+
+
+class Shown(Protocol):
+    """A request as pages see it.
+
+    Attributes:
+        path: Decoded path.
+        query: Fields of the query.
+        session: Values kept about the visitor.
+        vary: Choices by the episode's seed.
+    """
+
+    path: str
+    query: Fields
+    session: Session
+    vary: Variation
+
+    def take_flashes(self) -> list[tuple[str, str]]:
+        """Return the messages for this page, which no later page shows."""
+        ...
 
 
 class Pages:
@@ -60,7 +79,7 @@ class Pages:
             for path in sorted(place.glob("*.html")):
                 self._templates.get_template(path.name)
 
-    def render(self, name: str, request: Request, values: Mapping[str, Any]) -> str:
+    def render(self, name: str, request: Shown, values: Mapping[str, Any]) -> str:
         """Return a page as text."""
         template = self._templates.get_template(name)
         flashes = request.take_flashes()
@@ -79,7 +98,7 @@ class Pages:
         return template.render(status=status, reason=reason, message=message, vary=vary)
 
 
-def page_url(request: Request, **changed: Any) -> str:
+def page_url(request: Shown, **changed: Any) -> str:
     """Return the address of this page with other values in its query; None removes a value."""
     kept = [(name, value) for name, value in request.query if name not in changed and value]
     added = [(name, str(value)) for name, value in changed.items() if value is not None]

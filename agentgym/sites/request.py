@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from agentgym.protocols import Services
 from agentgym.records import Actor, Json
 from agentgym.services.state import Rows, Value
 from agentgym.sites.body import BadRequestError, Fields, Upload
+from agentgym.sites.pages import Pages
 from agentgym.sites.response import HTML, Response, redirect
 from agentgym.sites.session import Session
 from agentgym.sites.variation import Variation
-
-if TYPE_CHECKING:
-    from agentgym.sites.pages import Pages
 
 START = "2026-03-02T09:00:00Z"
 
@@ -35,7 +33,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What a site needs of one episode.
+    """The part of one episode that a site needs.
 
     Attributes:
         services: The services, with injected faults; None if the environment has no services.
@@ -62,7 +60,7 @@ class Request:
         fields: Fields of the form.
         files: Files of the form, by field.
         json: Body of a request of a script, if it is JSON.
-        session: What is known about the visitor.
+        session: Values kept about the visitor.
         vary: Choices by the episode's seed.
     """
 

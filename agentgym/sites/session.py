@@ -19,7 +19,7 @@ _MOST_BYTES: Final = 3500
 
 
 class Session:
-    """What a site knows about its visitor between requests.
+    """Values that a site keeps about its visitor between requests.
 
     Args:
         key: Secret of one site in one episode.
@@ -36,7 +36,7 @@ class Session:
 
     @property
     def user(self) -> str:
-        """Name of the account that is logged in; empty if nobody is."""
+        """Name of the account that is logged in; empty without a login."""
         return str(self.values.get("user", ""))
 
     def log_in(self, user: str) -> None:

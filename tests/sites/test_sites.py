@@ -8,7 +8,7 @@ import re
 import time
 
 import pytest
-from conftest import TOML, visit, write_site
+from guest_site import TOML, visit, write_site
 
 from agentgym.errors import ConfigError, NotFoundError
 from agentgym.services.budget import CallLimits
