@@ -68,7 +68,8 @@ def make_canaries(folder: str, tests: Collection[str], taken: Collection[str]) -
     """
     draw = random.Random(secrets.randbits(64))
     words = [found[1] for test in tests if (found := re.search(r"::test_(\w{1,60})", test))]
-    modules, outcomes = {}, {}
+    modules: dict[str, bytes] = {}
+    outcomes: dict[str, Outcome] = {}
     while len(modules) < 2:
         name = f"test_{draw.choice(words or ['values'])}_{draw.choice(_SUFFIXES)}"
         path = posixpath.join(folder, f"{name}_{draw.randrange(1000)}.py")
