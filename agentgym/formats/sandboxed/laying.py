@@ -18,7 +18,7 @@ from agentgym.records import Json
 _PLACE = "/.agentgym-verifier-"
 _PLACEHOLDER = _PLACE + "0" * 16
 _SHIMS = ("apt", "apt-get", "curl", "pip", "pip3", "pytest", "uv", "uvx")
-# Variables of an image that name files which every program, or bash, loads: the agent can write them.
+# Variables of an image that name files which programs load, and which the agent can write.
 _PRELOADS = ("BASH_ENV", "ENV", "LD_AUDIT", "LD_PRELOAD", "PYTHONHOME")
 # Names of the programs; curl must not be found under its own name.
 _NAMES = {
