@@ -45,7 +45,7 @@ class Executable:
 
     @property
     def version(self) -> str:
-        """What it says of itself, such as ``Chromium 156.0.1``; empty if it cannot start."""
+        """Its name and version, such as ``Chromium 156.0.1``; empty if it cannot start."""
         return _version(self.path)
 
 

@@ -78,13 +78,13 @@ def main(path: str, command: list[str]) -> int:
         with contextlib.suppress(OSError):
             os.close(descriptor)
     while True:
-        ready, _, _ = select.select([control, wake], [], [])
+        ready, _, _ = select.select([control.fileno(), wake], [], [])
         if wake in ready:
             os.read(wake, 64)
         code = _status(pid)
         if code is not None:
             return code
-        if control in ready and not _answer(control):
+        if control.fileno() in ready and not _answer(control):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             return 0

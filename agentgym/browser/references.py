@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """Where an element is found again.
+    """The place at which an element is found again.
 
     Attributes:
         frame: The frame's id in the DevTools protocol.

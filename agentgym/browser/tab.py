@@ -70,21 +70,22 @@ class Tab:
         on("Page.frameStoppedLoading", self._stopped)
         on("Page.frameDetached", self._stopped)
         on("Page.frameRequestedNavigation", self._requested)
-        on("Page.frameNavigated", lambda event: self._worlds.pop(event["frame"]["id"], None))
+        on("Page.frameNavigated", self._navigated)
         self.page.on("crash", self._crash)
-        _, _, tree = await asyncio.gather(
+        script = {"source": walker_source(), "worldName": WORLD}
+        answers: list[dict[str, Any]] = await asyncio.gather(
             self.cdp.send("Page.enable"),
-            self.cdp.send(
-                "Page.addScriptToEvaluateOnNewDocument",
-                {"source": walker_source(), "worldName": WORLD},
-            ),
+            self.cdp.send("Page.addScriptToEvaluateOnNewDocument", script),
             self.cdp.send("Page.getFrameTree"),
         )
-        self.main = tree["frameTree"]["frame"]["id"]
+        self.main = answers[2]["frameTree"]["frame"]["id"]
 
     def _requested(self, event: dict[str, Any]) -> None:
         if event.get("disposition", "currentTab") == "currentTab":
             self._asked = time.monotonic()
+
+    def _navigated(self, event: dict[str, Any]) -> None:
+        self._worlds.pop(event["frame"]["id"], None)
 
     def _stopped(self, event: dict[str, Any]) -> None:
         self._loading.discard(event["frameId"])

@@ -113,6 +113,7 @@
       else if (child instanceof Element && depth < 40) {
         if (child.localName === "script" || child.localName === "style") continue;
         if (child.checkVisibility && !child.checkVisibility()) continue;
+        if (aria(child, "hidden") === "true") continue;
         const label = child.getAttribute("aria-label");
         if (label) text += ` ${label} `;
         else if (child.localName === "img") text += ` ${child.alt} `;
@@ -160,6 +161,7 @@
     let text = "";
     for (const child of label.childNodes) {
       if (child instanceof Text) text += child.data;
+      else if (child instanceof Element && aria(child, "hidden") === "true") continue;
       else if (child !== control && child instanceof Element && !child.contains(control) &&
                child.localName !== "select" && child.localName !== "textarea")
         text += ` ${content(child, most)} `;
