@@ -73,6 +73,7 @@ class Environment:
         recipe: Recipe of the sandboxes.
         limits: Limits of a sandbox while the agent acts: the task's own, on top of the recipe's.
         services: Services that each episode forks; None if the environment has no services.
+        sites: Web sites over the services of each episode.
         surface_kinds: Kinds of the surfaces through which the agent acts.
         tools: The surfaces' tools, `message_user` if there is a user, `submit`, `give_up`.
         observation_limits: Largest size of an observation.
@@ -106,6 +107,7 @@ class Environment:
         self.limits = task.manifest.limits.over(resolved.recipe.limits)
         self.recipe = _recipe(task, replace(resolved.recipe, limits=self.limits), offline)
         self.services = spec.find_services()
+        self.sites = spec.find_sites()
         self.surface_kinds = spec.make_surface_kinds(
             resolved.tools, withheld=own, limits=self.limits, has_sandbox=resolved.has_sandbox
         )

@@ -24,7 +24,7 @@ _FINGERPRINT = "agentgym.fingerprint/2"
 """Schema of the fingerprint; raise it if the same setup folder would be prepared differently."""
 
 ACTIONS_SUFFIXES = (".sh", ".jsonl")
-MUTANT_SUFFIXES = (*ACTIONS_SUFFIXES, ".patch")
+MUTANT_SUFFIXES = (*ACTIONS_SUFFIXES, ".patch", ".py")
 
 
 TASK_ID = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*-v[1-9][0-9]*")
