@@ -66,6 +66,8 @@ class Clone:
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_ATTR_NOSYSTEM": "1",
         }
+        if not self.path.is_dir():
+            raise TaskError(f"{self.path}: no such folder; expected a clone")
         try:
             done = subprocess.run(
                 ["git", "--no-pager", *_SAFE, "-C", str(self.path), *arguments],
@@ -76,11 +78,7 @@ class Clone:
                 check=False,
             )
         except FileNotFoundError:
-            if not self.path.is_dir():
-                raise TaskError(f"{self.path}: no such folder; expected a clone") from None
             raise MissingExtraError("git", "apt-get install git") from None
-        except NotADirectoryError:
-            raise TaskError(f"{self.path}: no folder; expected a clone") from None
         except subprocess.TimeoutExpired:
             raise TaskError(f"{self.path}: git {arguments[0]} took {_GIT_S:.0f} s") from None
         if check and done.returncode != 0:

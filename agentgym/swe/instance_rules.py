@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from agentgym.swe.instance import Instance
+from agentgym.swe.log_parsers.registry import parse_log
 from agentgym.swe.outcomes import Outcome, worse
 from agentgym.swe.test_run import TestRun
 
@@ -19,20 +20,14 @@ _RAN: Final = re.compile(
     r"\b[1-9]\d* (?:passing|passed|specs?,)|Tests:\s+[1-9]|^# tests [1-9]|Executed [1-9]\d* of",
     re.MULTILINE,
 )
-"""What a log says if its suite ran; a suite that reports only failures says nothing else."""
+"""Evidence in a log that its suite ran; a suite that reports only failures shows nothing else."""
 _FAILED: Final = (Outcome.FAIL, Outcome.ERROR)
 
 
 def as_swe_bench(run: TestRun, instance: Instance) -> TestRun:
-    """Return a run with the outcomes of the instance's tests as SWE-bench counts them.
-
-    A run without a single outcome is no evidence, and neither is a log without a failure whose
-    command failed.
-    """
+    """Return a run with the outcomes of the instance's tests as SWE-bench counts them."""
     if run.problem:
         return run
-    if problem := _missing_evidence(run, instance):
-        return replace(run, outcomes={}, problem=problem)
     outcomes = dict(run.outcomes)
     for test in instance.pass_to_pass:
         found = _outcome(test, run.outcomes, fail_only=instance.fail_only)
@@ -43,16 +38,24 @@ def as_swe_bench(run: TestRun, instance: Instance) -> TestRun:
     return replace(run, outcomes=outcomes)
 
 
-def _missing_evidence(run: TestRun, instance: Instance) -> str:
-    if not run.outcomes:
-        if instance.fail_only and run.exit_code == 0 and _RAN.search(run.log):
-            return ""
-        return f"the tests left no result (exit code {run.exit_code})"
-    if run.exit_code not in (0, None) and not any(
-        outcome in _FAILED for outcome in run.outcomes.values()
-    ):
-        return f"no test failed, and the command of the tests ended with {run.exit_code}"
-    return ""
+def read_log(run: TestRun, parser: str, instance: Instance) -> TestRun:
+    """Return the run of a command with the outcomes that its log states.
+
+    A log without a single outcome is no evidence, and neither is one without a failure whose
+    command failed.
+
+    Raises:
+        NotFoundError: No parser has the name.
+    """
+    if run.problem:
+        return run
+    outcomes, problem = parse_log(parser, run.log), ""
+    if not outcomes:
+        silent = instance.fail_only and run.exit_code == 0 and _RAN.search(run.log)
+        problem = "" if silent else f"the tests left no result (exit code {run.exit_code})"
+    elif run.exit_code != 0 and not any(seen in _FAILED for seen in outcomes.values()):
+        problem = f"no test failed, and the command of the tests ended with {run.exit_code}"
+    return replace(run, outcomes={} if problem else outcomes, problem=problem)
 
 
 def _outcome(test: str, seen: Mapping[str, Outcome], *, fail_only: bool) -> Outcome:

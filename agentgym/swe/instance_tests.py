@@ -1,4 +1,4 @@
-"""How the tests of an instance run in a clean room: which files are the grader's, which command.
+"""The tests of an instance in a clean room: the files of the grader, and the command.
 
 Python instances run through pytest's JUnit report if pytest is their runner; the others through the
 log of their command.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -16,8 +16,7 @@ from agentgym.protocols import Room
 from agentgym.swe.apply import apply_diff
 from agentgym.swe.grading import GradedPatch, grade_patch
 from agentgym.swe.instance import EnvironmentSpec, Instance
-from agentgym.swe.instance_rules import as_swe_bench
-from agentgym.swe.log_parsers.registry import parse_log
+from agentgym.swe.instance_rules import as_swe_bench, read_log
 from agentgym.swe.patch import Entry, Lookup, Patch
 from agentgym.swe.test_paths import is_test_module, is_test_path
 from agentgym.swe.test_run import CommandPlan, PytestPlan, TestRun, run_command, run_pytest
@@ -120,7 +119,7 @@ def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = 
     if tests.spec.language == "python" and "pytest" in tests.spec.test_command:
         plan = _pytest_plan(tests, targets, gold)
         return run_pytest(room, plan, patch, tests.instance.fail_to_pass)
-    command = test_command(tests.spec, targets)
+    command = command_line(tests.spec, targets)
     run = run_command(
         room,
         CommandPlan(
@@ -132,7 +131,7 @@ def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = 
         ),
         patch,
     )
-    return run if run.problem else replace(run, outcomes=parse_log(tests.spec.parser, run.log))
+    return read_log(run, tests.spec.parser, tests.instance)
 
 
 def graders_files(
@@ -154,7 +153,7 @@ def graders_files(
     return files
 
 
-def test_command(spec: EnvironmentSpec, targets: tuple[str, ...]) -> str:
+def command_line(spec: EnvironmentSpec, targets: tuple[str, ...]) -> str:
     """Return the command of the shell that runs test files.
 
     ``{tests}`` and ``{modules}`` are replaced; a command without them, which an instance states in

@@ -138,11 +138,12 @@ def write_task(
 
 def _check_patches(task: InstanceTask) -> None:
     tests = task.tests()
-    for name, read in (("patch", lambda: tests.gold), ("test_patch", lambda: tests.hidden)):
+    for name in ("gold", "hidden"):
         try:
-            read()
+            getattr(tests, name)
         except PatchError as error:
-            raise TaskError(f"{task.instance.id}: {name} does not apply: {error}") from error
+            which = "patch" if name == "gold" else "test_patch"
+            raise TaskError(f"{task.instance.id}: {which} does not apply: {error}") from error
 
 
 def read_task(folder: Path) -> InstanceTask:

@@ -1,4 +1,4 @@
-"""Which paths of a repository belong to its tests, and which are neither tests nor code."""
+"""Paths of a repository that belong to its tests, and paths that are code."""
 
 from __future__ import annotations
 

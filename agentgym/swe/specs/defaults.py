@@ -1,4 +1,4 @@
-"""What a repository needs if no table knows it: read from its own files, by language.
+"""The needs of a repository that no table knows: read from its own files, by language.
 
 Only text is read; nothing of the repository is executed on this machine.
 """

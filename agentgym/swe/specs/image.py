@@ -28,7 +28,7 @@ _RECIPES: Final = {
 }
 _ONE_COMMIT: Final = (
     "git init -q -b main && git add -A -f . && "
-    "GIT_AUTHOR_DATE=@0+0000 GIT_COMMITTER_DATE=@0+0000 git -c user.name=dev "
+    "GIT_AUTHOR_DATE='946684800 +0000' GIT_COMMITTER_DATE='946684800 +0000' git -c user.name=dev "
     "-c user.email=dev@example.com commit -q --allow-empty -m Base && rm -rf .git/hooks"
 )
 """The repository's only commit is made of its files, so that no later object can be in it."""
