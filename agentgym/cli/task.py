@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from agentgym.cli.suite import importers
 from agentgym.errors import AgentGymError, ConfigError
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Create tasks, try them by hand, and prove that they are sound.", no_args_is_help=True
 )
+
+
+app.add_typer(importers, name="import", help="Import tasks: FORMAT PATH. Each has its options.")
 
 
 @app.command("new", epilog="Example:  [bold]agentgym task new web-shop/refund --template[/]")
