@@ -39,7 +39,10 @@ class View:
     @property
     def nodes(self) -> list[dict[str, Any]]:
         """Nodes of the accessibility tree of the observation; empty if it has none."""
-        nodes = self.observation.data.get("nodes")
+        data = self.observation.data
+        # The first observation has the views of all surfaces, by their names.
+        views = [data, *(view for view in data.values() if isinstance(view, Mapping))]
+        nodes = next((view["nodes"] for view in views if "nodes" in view), None)
         found = nodes if isinstance(nodes, list | tuple) else ()
         return [dict(node) for node in found if isinstance(node, Mapping)]
 
