@@ -80,6 +80,7 @@ class BrowserKind:
     """
 
     name = "browser"
+    uses_sites = True
 
     def __init__(self, config: SurfaceConfig) -> None:
         self.options = _read(config.options)

@@ -64,9 +64,13 @@ ANSWER = Form(
     ),
     Field("note", "Note to the organiser", most=2000),
 )
-INVITE = Form(Field("people", "Invite", "words", required=True, hint=PEOPLE.hint, arguments=("add",)))
+INVITE = Form(
+    Field("people", "Invite", "words", required=True, hint=PEOPLE.hint, arguments=("add",))
+)
 TIMES = Form(
-    Field("people", "People", "words", required=True, hint="Addresses or numbers; name yourself, too."),
+    Field(
+        "people", "People", "words", required=True, hint="Addresses or numbers; name yourself, too."
+    ),
     Field("minutes", "Minutes", "integer", required=True, least=15, most=480),
     Field("start", "From day", "date", required=True),
     Field("end", "To day", "date", required=True),
@@ -389,9 +393,7 @@ def list_rooms(request: Request) -> Response:
     asked = {}
     problem = ""
     if day and begin and over:
-        form = Form(*WHEN).bind(
-            type(query)([("day", day), ("from", begin), ("until_time", over)])
-        )
+        form = Form(*WHEN).bind(type(query)([("day", day), ("from", begin), ("until_time", over)]))
         start, end = span(form)
         problem = " ".join(form.errors.values())
         asked = {} if problem else {"start": start, "end": end}

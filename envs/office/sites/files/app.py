@@ -61,7 +61,9 @@ def top(request: Request) -> Response:
 @site.get("/folder/{folder:int}")
 def folder(request: Request, folder: int) -> Response:
     items = request.call("files_list_folder", folder=folder)
-    return request.page("folder.html", items=items, folder=folder, line=line(request, folder), text="")
+    return request.page(
+        "folder.html", items=items, folder=folder, line=line(request, folder), text=""
+    )
 
 
 @site.get("/search")
@@ -254,7 +256,9 @@ def share(request: Request, item: int) -> Response:
 @site.post("/item/{item:int}/unshare")
 def unshare(request: Request, item: int) -> Response:
     grantee = request.fields.get("grantee")
-    request.attempt(f"No longer shared with {grantee}.", "files_unshare", item=item, grantee=grantee)
+    request.attempt(
+        f"No longer shared with {grantee}.", "files_unshare", item=item, grantee=grantee
+    )
     return request.redirect(f"/item/{item}")
 
 

@@ -95,7 +95,9 @@ def message(request: Request, message: int) -> Response:
 
 
 def own_addresses(request: Request) -> list[tuple[str, str]]:
-    rows = request.rows("SELECT email FROM contacts_address WHERE person_id = 1 ORDER BY email <> main")
+    rows = request.rows(
+        "SELECT email FROM contacts_address WHERE person_id = 1 ORDER BY email <> main"
+    )
     return [(row["email"], row["email"]) for row in rows]
 
 

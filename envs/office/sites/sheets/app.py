@@ -241,12 +241,13 @@ def sheets(request: Request, workbook: int) -> Response:
     fields, sheet = request.fields, request.fields.get("sheet")
     do, name = fields.get("do"), fields.get("name").strip()
     shown = sheet
-    if do == "add" and request.attempt(
-        "Sheet added.", "sheets_add_sheet", workbook=workbook, name=name
-    ):
-        shown = name
-    elif do == "rename" and request.attempt(
-        "Sheet renamed.", "sheets_rename_sheet", workbook=workbook, sheet=sheet, name=name
+    if (
+        do == "add"
+        and request.attempt("Sheet added.", "sheets_add_sheet", workbook=workbook, name=name)
+        or do == "rename"
+        and request.attempt(
+            "Sheet renamed.", "sheets_rename_sheet", workbook=workbook, sheet=sheet, name=name
+        )
     ):
         shown = name
     elif do == "delete" and request.attempt(
@@ -262,9 +263,7 @@ def evaluate(request: Request, workbook: int) -> Response:
     shown, problem = None, ""
     if formula:
         try:
-            shown = request.call(
-                "sheets_evaluate", workbook=workbook, sheet=sheet, formula=formula
-            )
+            shown = request.call("sheets_evaluate", workbook=workbook, sheet=sheet, formula=formula)
         except ServiceError as error:
             problem = error.message
     values = {"sheet": sheet, "formula": formula, "result": shown, "problem": problem}

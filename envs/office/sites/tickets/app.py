@@ -22,7 +22,10 @@ FIELDS = Form(
         "Status",
         "choice",
         required=True,
-        options=[("open", "Open: waiting for us"), ("pending", "Pending: waiting for the customer")],
+        options=[
+            ("open", "Open: waiting for us"),
+            ("pending", "Pending: waiting for the customer"),
+        ],
     ),
     Field("version", "Version", "hidden"),
 )
