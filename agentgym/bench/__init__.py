@@ -64,6 +64,8 @@ def run_bench(
     if name != "rl" and models:
         raise ConfigError(f"bench {name} takes no --models; it is for: rl")
     measured = asyncio.run(_measure(name, quick, jobs, provider, models))
+    from rich.console import Console
+
     console = Console()
     console.width = max(console.width, _MIN_WIDTH)
     measured.show(console)
