@@ -35,7 +35,7 @@ ENVIRONMENT: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PytestPlan:
-    """How pytest runs the tests of a repository.
+    """A plan by which pytest runs the tests of a repository.
 
     Attributes:
         root: The repository, an absolute guest path.
@@ -63,7 +63,7 @@ class PytestPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandPlan:
-    """How a command runs tests; its output is read by the caller.
+    """A plan by which a command runs tests; the caller reads its output.
 
     Attributes:
         root: The repository, an absolute guest path, and the working directory.
@@ -87,7 +87,7 @@ Plan: TypeAlias = PytestPlan | CommandPlan
 
 @dataclass(frozen=True, kw_only=True)
 class TestRun:
-    """What was seen of one run.
+    """The observations of one run.
 
     Attributes:
         outcomes: Outcomes by test id, without those of canaries.
@@ -149,7 +149,7 @@ def run_command(room: Room, plan: CommandPlan, patch: Patch) -> TestRun:
 def _run(
     room: Room, plan: Plan, patch: Patch, order: Mapping[str, Any], env: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the answer of the program in the room; "problem" says why there is none."""
+    """Return the answer of the program in the room, or the problem that prevented one."""
     whole = {
         "root": plan.root,
         "remove": list(patch.paths),

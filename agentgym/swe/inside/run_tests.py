@@ -239,7 +239,7 @@ def answer(seen: dict[str, Any]) -> None:
         if len(data) <= LINE_BYTES // 2:
             seen[key] = base64.b64encode(data).decode()
             continue
-        # Nobody else lives here any more, so nobody can have guessed the name.
+        # All other processes have ended, so none of them can have guessed the name.
         seen[f"{key}_file"] = f"/tmp/{secrets.token_hex(16)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with os.fdopen(os.open(seen[f"{key}_file"], flags, stat.S_IRUSR), "wb") as file:
