@@ -25,12 +25,14 @@ from agentgym.protocols import (
     EpisodeContext,
     Sandbox,
     Services,
-    Site,
+    Sites,
     Surface,
+    SurfaceContext,
     UserWorld,
 )
 from agentgym.records import Action, Audit, Observation, Recipe, TaskSandbox
 from agentgym.services.backend import Backend
+from agentgym.sites.hosts import open_sites
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.user.service_access import UserServiceAccess
@@ -80,13 +82,21 @@ class EpisodeParts:
         Raises:
             AgentGymError: A surface cannot be attached.
         """
-        site = Site(self.sandbox, self._services())
+        context = SurfaceContext(self.sandbox, self._services(), self._sites())
         for kind in self.environment.surface_kinds:
-            surface = await kind.attach(site)
+            surface = await kind.attach(context)
             self.surfaces.append(surface)
             self.calls |= {tool.name: surface.call for tool in kind.tools()}
         if self.conversation is not None:
             self.calls[MESSAGE_USER.name] = self.conversation.call
+
+    def _sites(self) -> Sites | None:
+        """Return the web sites over the services, None if the environment has no sites."""
+        sites, instance = self.environment.sites, self.instance
+        if not sites:
+            return None
+        seed = f"{instance.task.id}:{instance.seed}"
+        return open_sites(sites, services=self._services(), reader=self.backend, seed=seed)
 
     def _services(self) -> Services | None:
         own = None if self.rules is None else self.rules.services

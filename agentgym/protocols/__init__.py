@@ -17,10 +17,13 @@ from agentgym.protocols.sandboxes import (
     state_keeper,
 )
 from agentgym.protocols.surfaces import (
+    ASGIApplication,
+    ASGIMessage,
     Picture,
     Services,
-    Site,
+    Sites,
     Surface,
+    SurfaceContext,
     SurfaceFactory,
     SurfaceKind,
 )
@@ -45,6 +48,8 @@ from agentgym.protocols.verification import (
 
 __all__ = [
     "READ_BYTES",
+    "ASGIApplication",
+    "ASGIMessage",
     "Agent",
     "AgentFactory",
     "Check",
@@ -64,10 +69,11 @@ __all__ = [
     "Services",
     "Shell",
     "StateKeeper",
-    "Site",
+    "Sites",
     "StepGrader",
     "StepGraderFactory",
     "Surface",
+    "SurfaceContext",
     "SurfaceFactory",
     "SurfaceKind",
     "Tables",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from agentgym.errors import ActionError
 from agentgym.records.generations import Generation
@@ -242,6 +243,8 @@ class Briefing:
         max_steps: Largest number of steps.
         reference_actions: The solution's actions; empty unless the agent has
             ``privileged = True``.
+        reference_policy: File of a solution that looks before it acts; None unless the agent has
+            ``privileged = True`` and the task has such a solution.
     """
 
     task: str
@@ -249,3 +252,4 @@ class Briefing:
     seed: int
     max_steps: int
     reference_actions: Sequence[Action] = ()
+    reference_policy: Path | None = None

@@ -12,7 +12,8 @@ from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import load_toml, locate, read_text, show_path
 from agentgym.task.foreign import load_foreign
 from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
-from agentgym.task.reference_actions import read_reference_actions, solution
+from agentgym.task.reference_actions import SOLUTIONS, read_reference_actions, solution
+from agentgym.task.reference_policy import load_policy
 from agentgym.task.template import draw, fill_json
 from agentgym.task.user import FILE, UserScript, load_user
 
@@ -20,7 +21,6 @@ _ENTRIES = (
     *("task.toml", "instruction.md", "user.toml"),
     *("setup", "solution", "checks", "mutants", "events"),
 )
-_SOLUTIONS = ("solve.sh", "actions.jsonl")
 
 
 def find_task(task_id: str) -> Task:
@@ -108,15 +108,16 @@ def _layout(folder: Path) -> Iterator[str]:
     for name in required:
         if not (folder / name).is_file():
             yield f"{show_path(folder / name)}: required, but absent"
-    found = [name for name in _SOLUTIONS if (folder / "solution" / name).is_file()]
+    found = [name for name in SOLUTIONS if (folder / "solution" / name).is_file()]
     if len(found) != 1:
-        seen = "both" if found else "neither"
-        yield f"{show_path(folder / 'solution')}: expected {' or '.join(_SOLUTIONS)}, found {seen}"
-    yield from _unknown(folder / "solution", _SOLUTIONS)
+        seen = " and ".join(found) or "none of them"
+        expected = f"one of {', '.join(SOLUTIONS)}"
+        yield f"{show_path(folder / 'solution')}: expected {expected}, found {seen}"
+    yield from _unknown(folder / "solution", SOLUTIONS)
     names: dict[str, Path] = {}
     for path in visible(folder / "mutants"):
         if path.suffix not in MUTANT_SUFFIXES:
-            yield f"{show_path(path)}: expected a mutant in a .sh, .jsonl or .patch file"
+            yield f"{show_path(path)}: expected a mutant in a .sh, .jsonl, .patch or .py file"
         elif path.stem in names:
             yield f"{show_path(path)}: expected another name, {names[path.stem].name} has it too"
         names.setdefault(path.stem, path)
@@ -190,6 +191,9 @@ def _content(task: Task) -> Iterator[str]:
         return
     for path in (solution(task), *task.mutants().values()):
         try:
-            read_reference_actions(path, instance)
+            if path.suffix == ".py":
+                load_policy(path)
+            else:
+                read_reference_actions(path, instance)
         except TaskError as error:
             yield str(error)

@@ -44,8 +44,10 @@ def stage_actions(stage: Stage, rules: SandboxRules) -> tuple[Action, ...]:
     return () if stage.solution is None else tuple(_stage(stage, stage.solution, rules))
 
 
-async def solve(sandbox: Sandbox, actions: Sequence[Action], timeout_s: float) -> None:
+async def solve(sandbox: Sandbox, actions: Sequence[Action], timeout_s: float) -> bool:
     """Execute the actions of a stage's solution in a sandbox, without a surface.
+
+    Return whether the solution ended with exit code 0.
 
     Args:
         sandbox: A sandbox in which no agent acts.
@@ -62,7 +64,8 @@ async def solve(sandbox: Sandbox, actions: Sequence[Action], timeout_s: float) -
             await sandbox.write_file(given["path"], given["content"].encode())
         else:
             commands.append(given["command"])
-    await sandbox.exec(["/bin/bash", "-c", "\n".join(commands)], timeout_s=timeout_s)
+    done = await sandbox.exec(["/bin/bash", "-c", "\n".join(commands)], timeout_s=timeout_s)
+    return done.exit_code == 0 and not done.timed_out
 
 
 def _stage(stage: Stage, solution: Path, rules: SandboxRules) -> Iterator[Action]:

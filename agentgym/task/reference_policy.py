@@ -1,0 +1,150 @@
+"""Solutions that look before they act: a Python generator that sees observations only.
+
+A list of actions cannot solve a task whose right action depends on what the environment shows,
+such as the place of a button that a page draws at random. ``solution/policy.py`` then defines
+``solve(view)``, a generator that yields actions. Before it goes on, `View.observation` is the
+observation that its last action led to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from agentgym.errors import TaskError
+from agentgym.manifest import show_path
+from agentgym.modules import execute
+from agentgym.records import Action, Json, Observation
+
+POLICY_FILE: Final = "policy.py"
+"""Name of the file below ``solution/``."""
+
+Solve = Callable[["View"], Iterator[Action]]
+
+
+class View:
+    """The solution of a task looks at this: what any agent sees.
+
+    Attributes:
+        instruction: The instruction, its slots filled.
+        observation: The latest observation.
+    """
+
+    def __init__(self, instruction: str, observation: Observation) -> None:
+        self.instruction = instruction
+        self.observation = observation
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """Nodes of the accessibility tree of the observation; empty if it has none."""
+        data = self.observation.data
+        # The first observation has the views of all surfaces, by their names.
+        views = [data, *(view for view in data.values() if isinstance(view, Mapping))]
+        nodes = next((view["nodes"] for view in views if "nodes" in view), None)
+        found = nodes if isinstance(nodes, list | tuple) else ()
+        return [dict(node) for node in found if isinstance(node, Mapping)]
+
+    def find_all(
+        self, role: str = "", name: str | re.Pattern[str] | None = None, **state: Json
+    ) -> list[dict[str, Any]]:
+        """Return the nodes that have a role, a name and values of other fields, in page order.
+
+        Args:
+            role: Role of the node; empty for any.
+            name: Accessible name, compared exactly but for spaces around it, or a regular
+                expression that the whole name matches; None for any.
+            **state: Further fields of a node that must be equal, such as ``checked=True``.
+        """
+        return [
+            node
+            for node in self.nodes
+            if (not role or node.get("role") == role)
+            and _fits(str(node.get("name", "")).strip(), name)
+            and all(node.get(field) == value for field, value in state.items())
+        ]
+
+    def find(
+        self, role: str = "", name: str | re.Pattern[str] | None = None, **state: Json
+    ) -> dict[str, Any]:
+        """Return the first node that `find_all` finds.
+
+        Raises:
+            LookupError: The page has no such node; lists what it has.
+        """
+        found = self.find_all(role, name, **state)
+        if not found:
+            there = ", ".join(f"{n.get('role')} {n.get('name', '')!r}" for n in self.nodes[:40])
+            raise LookupError(f"no {role or 'node'} {name!r} {state or ''}; the page has {there}")
+        return found[0]
+
+    def act(self, tool: str, **arguments: Json) -> Action:
+        """Return a call of a tool, to be yielded."""
+        return Action(tool, arguments)
+
+
+def _fits(name: str, wanted: str | re.Pattern[str] | None) -> bool:
+    if isinstance(wanted, re.Pattern):
+        return wanted.fullmatch(name) is not None
+    return wanted is None or name == wanted.strip()
+
+
+class ReferencePolicy:
+    """The solution of one episode, from a policy file.
+
+    Args:
+        path: The file.
+        instruction: The instruction of the episode.
+
+    Attributes:
+        over: Whether it has ended the episode, with a `submit` or a `give_up`.
+
+    Raises:
+        TaskError: The file cannot be executed or has no function ``solve``.
+    """
+
+    def __init__(self, path: Path, instruction: str) -> None:
+        self._path = path
+        self._solve = load_policy(path)
+        self._view = View(instruction, Observation(""))
+        self._actions: Iterator[Action] | None = None
+        self.over = False
+
+    def act(self, observation: Observation) -> Action:
+        """Return the next action; a `submit` once the solution is over.
+
+        Raises:
+            TaskError: The solution failed, or yielded something else than an action.
+        """
+        self._view.observation = observation
+        try:
+            if self._actions is None:
+                self._actions = iter(self._solve(self._view))
+            action = next(self._actions, None)
+        except Exception as error:
+            raise TaskError(
+                f"{show_path(self._path)}: solve failed: {type(error).__name__}: {error}"
+            ) from error
+        if action is None:
+            action = Action("submit")
+        if not isinstance(action, Action):
+            raise TaskError(
+                f"{show_path(self._path)}: solve must yield actions, got {type(action).__name__}"
+            )
+        self.over = action.tool in ("submit", "give_up")
+        return action
+
+
+def load_policy(path: Path) -> Solve:
+    """Return the function ``solve`` of a policy file.
+
+    Raises:
+        TaskError: The file cannot be executed or has no such function.
+    """
+    module = execute(path, TaskError, is_package=True)
+    solve: Any = vars(module).get("solve")
+    if not callable(solve):
+        raise TaskError(f"{show_path(path)}: expected a function solve(view)")
+    chosen: Solve = solve
+    return chosen
