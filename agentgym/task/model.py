@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -119,6 +119,7 @@ class Task:
         instruction: Text of `instruction.md`, with its slots unfilled.
         foreign: The task as its format has read it, None for agentgym's own format.
         user: User to whom the agent can write; None if the task has no user.
+        surfaces: Surfaces that replace those of its environment; empty to keep these.
     """
 
     id: str
@@ -127,6 +128,7 @@ class Task:
     instruction: str
     foreign: ForeignTask | None = None
     user: UserScript | None = None
+    surfaces: tuple[str, ...] = ()
 
     def instance(self, seed: int) -> Instance:
         """Draw the slots for a seed.
@@ -146,6 +148,10 @@ class Task:
         own = self.manifest.surface
         merged = {name: {**own.get(name, {}), **table} for name, table in given.items()}
         return replace(self, manifest=self.manifest.model_copy(update={"surface": own | merged}))
+
+    def with_surfaces(self, names: Sequence[str]) -> Task:
+        """Return the task with other surfaces than its environment's; with these if empty."""
+        return replace(self, surfaces=tuple(dict.fromkeys(names))) if names else self
 
     @property
     def setup(self) -> Path | None:

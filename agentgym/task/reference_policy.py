@@ -8,6 +8,7 @@ observation that its last action led to.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -38,29 +39,35 @@ class View:
     @property
     def nodes(self) -> list[dict[str, Any]]:
         """Nodes of the accessibility tree of the observation; empty if it has none."""
-        nodes = self.observation.data.get("nodes")
+        data = self.observation.data
+        # The first observation has the views of all surfaces, by their names.
+        views = [data, *(view for view in data.values() if isinstance(view, Mapping))]
+        nodes = next((view["nodes"] for view in views if "nodes" in view), None)
         found = nodes if isinstance(nodes, list | tuple) else ()
         return [dict(node) for node in found if isinstance(node, Mapping)]
 
     def find_all(
-        self, role: str = "", name: str | None = None, **state: Json
+        self, role: str = "", name: str | re.Pattern[str] | None = None, **state: Json
     ) -> list[dict[str, Any]]:
         """Return the nodes that have a role, a name and values of other fields, in page order.
 
         Args:
             role: Role of the node; empty for any.
-            name: Accessible name, compared exactly but for spaces around it; None for any.
+            name: Accessible name, compared exactly but for spaces around it, or a regular
+                expression that the whole name matches; None for any.
             **state: Further fields of a node that must be equal, such as ``checked=True``.
         """
         return [
             node
             for node in self.nodes
             if (not role or node.get("role") == role)
-            and (name is None or str(node.get("name", "")).strip() == name.strip())
+            and _fits(str(node.get("name", "")).strip(), name)
             and all(node.get(field) == value for field, value in state.items())
         ]
 
-    def find(self, role: str = "", name: str | None = None, **state: Json) -> dict[str, Any]:
+    def find(
+        self, role: str = "", name: str | re.Pattern[str] | None = None, **state: Json
+    ) -> dict[str, Any]:
         """Return the first node that `find_all` finds.
 
         Raises:
@@ -75,6 +82,12 @@ class View:
     def act(self, tool: str, **arguments: Json) -> Action:
         """Return a call of a tool, to be yielded."""
         return Action(tool, arguments)
+
+
+def _fits(name: str, wanted: str | re.Pattern[str] | None) -> bool:
+    if isinstance(wanted, re.Pattern):
+        return wanted.fullmatch(name) is not None
+    return wanted is None or name == wanted.strip()
 
 
 class ReferencePolicy:
