@@ -229,6 +229,10 @@ def try_out(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A task id, or a folder's path.")],
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the instance.")] = 0,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
+    surface: Annotated[
+        list[str] | None,
+        typer.Option("--surface", help="Act through this surface instead; repeatable."),
+    ] = None,
 ) -> None:
     """Act in a task by hand; each command shows which checkpoints hold.
 
@@ -248,7 +252,7 @@ def try_out(
 
     folder = one_task(task)
     # Before any build, because a name may be mistyped.
-    chosen = load_folder(folder)
+    chosen = load_folder(folder).with_surfaces(surface or ())
     provider = open_provider(sandbox, needed=needs_sandbox(chosen))
     _build_images([chosen])
     attempt = Attempt(chosen, provider, seed)
