@@ -46,14 +46,14 @@ async def save_browser(driver: Driver) -> dict[str, Json]:
         numbers: list[Json] = [node["ref"] for node in view.nodes if "ref" in node]
         tabs.append({"url": view.url, "kept": kept, "digest": view.digest, "references": numbers})
     try:
-        storage = await session.context.storage_state(indexed_db=True)
+        storage: Any = await session.context.storage_state(indexed_db=True)
     except Error as error:
         session.check_alive()
         raise _unsupported(str(error).splitlines()[0]) from None
     return {
         "tabs": tabs,
         "current": session.tabs.index(session.tab),
-        "storage": dict(storage),
+        "storage": storage,
         "downloads": await asyncio.to_thread(_files, session),
         "last_reference": session.references.last,
         "values": dict(driver.values.values),

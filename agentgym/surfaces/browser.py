@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from agentgym.errors import (
     NotFoundError,
     SurfaceError,
 )
-from agentgym.protocols import SurfaceContext
+from agentgym.protocols import ASGIMessage, Sites, SurfaceContext
 from agentgym.records import (
     Action,
     Audit,
@@ -35,6 +36,7 @@ from agentgym.records import (
     SurfaceConfig,
     ToolSpec,
 )
+from agentgym.sandbox.absent import NoSandbox
 from agentgym.surfaces.truncation import bounded, pixels
 
 _REMARKS_BYTES: Final = 16_384
@@ -133,6 +135,39 @@ class BrowserKind:
         pool, self._pool = self._pool, None
         if pool is not None:
             await engine().run(pool.let_go())
+
+
+async def try_browser() -> float:
+    """Start the browser and open a page that the host answers; return the milliseconds it took.
+
+    Raises:
+        ConfigError: There is no Chromium, or it cannot be confined.
+        SurfaceError: It does not start, or does not show the page.
+    """
+    began = time.monotonic()
+    kind = BrowserKind(SurfaceConfig((), {"screenshot": False}, False, 1_000))
+    await kind.open()
+    try:
+        sites = Sites(_hello, frozenset(("hello.example",)), "http://hello.example/")
+        surface = await kind.attach(SurfaceContext(NoSandbox(), sites=sites))
+        seen = await surface.observe()
+        await surface.close()
+    finally:
+        await kind.close()
+    if "title: Hello" not in seen.text:
+        raise SurfaceError(f"the browser does not show a page: {seen.text[:300]}")
+    return 1000 * (time.monotonic() - began)
+
+
+async def _hello(
+    scope: ASGIMessage,
+    receive: Callable[[], Awaitable[ASGIMessage]],
+    send: Callable[[ASGIMessage], Awaitable[None]],
+) -> None:
+    del scope, receive
+    headers = [(b"content-type", b"text/html"), (b"content-length", b"20")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"<title>Hello</title>"})
 
 
 class BrowserSurface:
