@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from agentgym.cli.mine import mine
 from agentgym.cli.suite import importers
 from agentgym.errors import AgentGymError, ConfigError
 
@@ -23,6 +24,9 @@ app = typer.Typer(
 )
 
 
+app.command("mine", epilog="Example:  [bold]agentgym task mine ../CLONE --out mined --jobs 2[/]")(
+    mine
+)
 app.add_typer(importers, name="import", help="Import tasks: FORMAT PATH. Each has its options.")
 
 
@@ -225,6 +229,10 @@ def try_out(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A task id, or a folder's path.")],
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the instance.")] = 0,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
+    surface: Annotated[
+        list[str] | None,
+        typer.Option("--surface", help="Act through this surface instead; repeatable."),
+    ] = None,
 ) -> None:
     """Act in a task by hand; each command shows which checkpoints hold.
 
@@ -244,7 +252,7 @@ def try_out(
 
     folder = one_task(task)
     # Before any build, because a name may be mistyped.
-    chosen = load_folder(folder)
+    chosen = load_folder(folder).with_surfaces(surface or ())
     provider = open_provider(sandbox, needed=needs_sandbox(chosen))
     _build_images([chosen])
     attempt = Attempt(chosen, provider, seed)

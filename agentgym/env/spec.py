@@ -62,6 +62,11 @@ class EnvSpec(Manifest):
         update = {"surfaces": self.surfaces + added, "surface": {**self.surface, **options}}
         return self.model_copy(update=update)
 
+    def with_surfaces(self, names: Sequence[str]) -> EnvSpec:
+        """Return a copy with these surfaces instead of its own, whose options it keeps."""
+        options = {name: table for name, table in self.surface.items() if name in names}
+        return self.model_copy(update={"surfaces": tuple(names), "surface": options})
+
     def find_services(self) -> ServiceSet | None:
         """Return its services, None if the environment has no services.
 
@@ -126,13 +131,14 @@ class EnvSpec(Manifest):
 
 
 def spec_of(task: Task) -> EnvSpec:
-    """Return the specification of a task's environment, with the task's own options of surfaces.
+    """Return the specification of a task's environment, with the task's surfaces and options.
 
     Raises:
         NotFoundError: The environment is unknown.
         ConfigError: The specification is invalid.
     """
-    return load_env_spec(task.manifest.env).with_options(task.manifest.surface)
+    spec = load_env_spec(task.manifest.env).with_options(task.manifest.surface)
+    return spec.with_surfaces(task.surfaces) if task.surfaces else spec
 
 
 def load_env_spec(name: str) -> EnvSpec:

@@ -137,7 +137,8 @@ class SurfaceKind(Protocol):
 
     Offered by the entry points `agentgym.surfaces`, which make one from a `SurfaceConfig`. The
     kind holds what episodes share, such as a warm browser; what belongs to one episode is in the
-    `Surface` that `attach` returns.
+    `Surface` that `attach` returns. A kind that shows web sites has an attribute `uses_sites` that
+    is True; the sites of an environment are loaded only then.
 
     Attributes:
         name: Under which it is offered.

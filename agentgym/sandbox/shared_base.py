@@ -1,7 +1,8 @@
 """The base layer of the host recipe, built once for all stores of a user and linked into each.
 
 The layer has hundreds of symbolic links, such as those of /etc/ssl/certs. To make each of them
-anew with its owner and its times takes ten times as long as to link to it.
+anew with its owner and its times takes ten times as long as to link to it. A guest sees their
+numbers of links, which `agentgym.record.volatile` masks.
 """
 
 from __future__ import annotations

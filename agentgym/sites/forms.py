@@ -249,7 +249,7 @@ class BoundForm:
 
     def refuse(self, error: ServiceError) -> None:
         """Show the refusal of a service."""
-        about = (error.field or "").split(".", 1)[0]
+        about = re.split(r"[.\[]", error.field or "", maxsplit=1)[0]
         for name, field in self.form.fields.items():
             if about and field.kind != "hidden" and about in (name, *field.arguments):
                 self.errors[name] = _sentence(error.message)
@@ -259,6 +259,9 @@ class BoundForm:
 
 def _sentence(message: str) -> str:
     text = message.strip() or "This was refused."
+    if "should match pattern" in text:
+        # A regular expression tells a visitor nothing.
+        text = f"this is not valid: {text.rpartition(', got ')[2]}"
     return text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agentgym.errors import ServiceError
 from agentgym.protocols import Services
 from agentgym.records import Actor, Json
 from agentgym.services.state import Rows, Value
@@ -139,6 +140,35 @@ class Request:
         """
         shown = self.session.values.get("flashes", [])
         self.session.values["flashes"] = [*shown, [kind, message[:300]]][-5:]
+
+    def attempt(self, done: str, tool: str, **arguments: Json) -> Any:
+        """Call a tool and show on the next page that it is done, or why it was refused.
+
+        Args:
+            done: What is shown if the tool was not refused.
+            tool: Name of the tool.
+            arguments: Its arguments.
+
+        Returns:
+            The result; None after a refusal.
+        """
+        try:
+            result = self.call(tool, **arguments)
+        except ServiceError as error:
+            self.flash(error.message, "error")
+            return None
+        self.flash(done)
+        return result
+
+    def back(self, default: str) -> Response:
+        """Return an answer that leads to the page that a form names in its field ``back``.
+
+        Args:
+            default: Path of the page if the form names no page of this site.
+        """
+        path = self.fields.get("back")
+        own = path.startswith("/") and not path.startswith(("//", "/\\"))
+        return redirect(path if own else default)
 
     def take_flashes(self) -> list[tuple[str, str]]:
         """Return the messages for this page, which no later page shows."""

@@ -34,7 +34,7 @@ _PALETTES: Final = (
     Palette("#b4421e", "#ffffff", "#fbf6f2", "#fffdfb", "#33221b", "#7b665b", "#eaddd3"),
     Palette("#1f7a37", "#ffffff", "#f4f8f2", "#ffffff", "#1b2b1c", "#5d705f", "#d9e6d6"),
     Palette("#b0256a", "#ffffff", "#fcf5f8", "#ffffff", "#33182a", "#7c5c6d", "#f0dae5"),
-    Palette("#374151", "#ffffff", "#f3f4f6", "#ffffff", "#16191f", "#5f6672", "#d8dbe1"),
+    Palette("#34568b", "#ffffff", "#f3f4f6", "#ffffff", "#16191f", "#5f6672", "#d8dbe1"),
     Palette("#8ab4ff", "#0d1424", "#12161f", "#1b212d", "#e8ecf4", "#a3adbf", "#323b4d"),
     Palette("#5eead4", "#06251f", "#0f1a1c", "#172528", "#e4f1ef", "#9bb5b1", "#2c4145"),
 )

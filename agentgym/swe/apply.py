@@ -36,7 +36,7 @@ class _Hunk:
 
 @dataclass
 class _Section:
-    """What a patch says of one file."""
+    """The part of a patch about one file."""
 
     old: str | None = None
     new: str | None = None

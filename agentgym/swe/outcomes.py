@@ -20,7 +20,7 @@ _SUITES = 200_000
 
 
 class Outcome(StrEnum):
-    """What one test reported. `XFAIL` is a failure that the test announced."""
+    """The result that one test reported. `XFAIL` is a failure that the test announced."""
 
     PASS = "passed"
     FAIL = "failed"

@@ -19,7 +19,7 @@ from agentgym.swe.canaries import Canaries, make_canaries
 from agentgym.swe.outcomes import REPORT_BYTES, Outcome, ReportError, read_junit
 from agentgym.swe.patch import Entry, Patch, overlay
 
-GuestCaused = (GuestFileError, SandboxEndedError, SandboxLimitError)
+_ENDED = (SandboxEndedError, SandboxLimitError)
 _PROGRAM = Path(__file__).with_name("inside") / "run_tests.py"
 _PLACE = "/tmp/run.py"
 _PYTHON = "/usr/bin/python3"
@@ -35,11 +35,11 @@ ENVIRONMENT: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class PytestPlan:
-    """How pytest runs the tests of a repository.
+    """A plan by which pytest runs the tests of a repository.
 
     Attributes:
         root: The repository, an absolute guest path.
-        targets: Test files and folders to run, relative to `root`.
+        targets: Test files to run, relative to `root`.
         gold: The grader's files by path: hidden tests, restored tests and configuration; None for a
             path that must not exist. They replace what a patch says of these paths.
         config_name: Name of the configuration file; pytest tells its format by it.
@@ -63,7 +63,7 @@ class PytestPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandPlan:
-    """How a command runs tests; its output is read by the caller.
+    """A plan by which a command runs tests; the caller reads its output.
 
     Attributes:
         root: The repository, an absolute guest path, and the working directory.
@@ -87,7 +87,7 @@ Plan: TypeAlias = PytestPlan | CommandPlan
 
 @dataclass(frozen=True, kw_only=True)
 class TestRun:
-    """What was seen of one run.
+    """The observations of one run.
 
     Attributes:
         outcomes: Outcomes by test id, without those of canaries.
@@ -118,12 +118,12 @@ def run_pytest(room: Room, plan: PytestPlan, patch: Patch, tests: Sequence[str] 
     Raises:
         SandboxError: The room broke, and no program in it caused that.
     """
-    first = plan.targets[0] if plan.targets else ""
-    folder = posixpath.dirname(first) if first.endswith(".py") else first
+    folder = posixpath.dirname(plan.targets[0]) if plan.targets else ""
     canaries = make_canaries(folder, tests, set(plan.gold) | set(patch.paths))
     before, after = canaries.modules
     order = {
         "targets": [before, *plan.targets, after],
+        "tests": sorted({posixpath.dirname(path) for path in plan.targets} - {""}),
         "config_name": plan.config_name,
         "config": plan.config,
         "python_path": [posixpath.join(plan.root, path).rstrip("/") for path in plan.python_path],
@@ -149,7 +149,7 @@ def run_command(room: Room, plan: CommandPlan, patch: Patch) -> TestRun:
 def _run(
     room: Room, plan: Plan, patch: Patch, order: Mapping[str, Any], env: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the answer of the program in the room; "problem" says why there is none."""
+    """Return the answer of the program in the room, or the problem that prevented one."""
     whole = {
         "root": plan.root,
         "remove": list(patch.paths),
@@ -175,9 +175,9 @@ def _run(
         seen: dict[str, Any] = json.loads(done.stdout)
         for key in ("report", "log"):
             packed = seen.pop(f"{key}_file", None)
-            data = room.read(packed) if packed else base64.b64decode(seen[key])
+            data = _read_file(room, packed) if packed else base64.b64decode(seen[key])
             seen[key] = zlib.decompressobj().decompress(data, REPORT_BYTES)
-    except GuestCaused as error:
+    except _ENDED as error:
         return {"problem": f"the tests ended their sandbox: {error}"}
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
         return {"problem": f"the test runner's answer cannot be read: {error!r:.200}"}
@@ -186,6 +186,13 @@ def _run(
     elif not seen["clean"]:
         seen["problem"] = "the tests left processes that cannot be ended"
     return seen
+
+
+def _read_file(room: Room, path: str) -> bytes:
+    try:
+        return room.read(path)
+    except GuestFileError as error:
+        raise ValueError(str(error)) from None
 
 
 def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:
@@ -200,6 +207,8 @@ def _read(seen: Mapping[str, Any], canaries: Canaries) -> TestRun:
     wrong = canaries.wrong(outcomes)
     if not problem and seen["exit_code"] != _TESTS_FAILED:
         problem = f"pytest ended with {seen['exit_code']}; expected 1, for tests that must fail"
+    if not problem and seen["read_by"] != "[]":
+        problem = f"the code under test reads the tests: {seen['read_by']:.200}"
     if not problem and wrong:
         problem = f"{len(wrong)} tests of the grader have outcomes that an honest run cannot have"
     own = tuple(canaries.modules)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -16,6 +16,7 @@ from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.protocols import ForeignTask
 from agentgym.records import Json
+from agentgym.regular_file import digest_regular
 from agentgym.task.dynamics import ClockManifest, EventManifest, FaultManifest
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
@@ -118,6 +119,7 @@ class Task:
         instruction: Text of `instruction.md`, with its slots unfilled.
         foreign: The task as its format has read it, None for agentgym's own format.
         user: User to whom the agent can write; None if the task has no user.
+        surfaces: Surfaces that replace those of its environment; empty to keep these.
     """
 
     id: str
@@ -126,6 +128,7 @@ class Task:
     instruction: str
     foreign: ForeignTask | None = None
     user: UserScript | None = None
+    surfaces: tuple[str, ...] = ()
 
     def instance(self, seed: int) -> Instance:
         """Draw the slots for a seed.
@@ -145,6 +148,10 @@ class Task:
         own = self.manifest.surface
         merged = {name: {**own.get(name, {}), **table} for name, table in given.items()}
         return replace(self, manifest=self.manifest.model_copy(update={"surface": own | merged}))
+
+    def with_surfaces(self, names: Sequence[str]) -> Task:
+        """Return the task with other surfaces than its environment's; with these if empty."""
+        return replace(self, surfaces=tuple(dict.fromkeys(names))) if names else self
 
     @property
     def setup(self) -> Path | None:
@@ -207,7 +214,14 @@ def _describe(folder: Path) -> Iterator[Json]:
         elif stat.S_ISDIR(mode):
             yield [name, "dir", mode & 0o777]
         elif stat.S_ISREG(mode):
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = _digest(path)
             yield [name, "file", mode & 0o777, digest]
         else:
             raise TaskError(f"{show_path(path)}: expected a file, a folder or a link")
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest_regular(path)
+    except OSError as error:
+        raise TaskError(f"{show_path(path)}: cannot be read: {error.strerror}") from error

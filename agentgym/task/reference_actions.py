@@ -25,6 +25,9 @@ from agentgym.task_formats import plugin_errors
 SOLUTIONS = ("solve.sh", "actions.jsonl", POLICY_FILE)
 """Names that the file of a solution may have."""
 
+SURFACE_ENDS = (".py", ".jsonl")
+"""Endings of the solutions for one surface, which are named after it: ``browser.py``."""
+
 _SCRIPT_TIMEOUT_S = 300
 _SUBMIT = Action("submit")
 _ANSWER_FILE = "/dev/shm/agentgym-answer"  # in memory, so not part of the judged state
@@ -88,9 +91,15 @@ def reads_answer(action: Action) -> bool:
 
 
 def solution(task: Task) -> Path:
-    """Return the file that holds a task's solution."""
-    paths = [task.folder / "solution" / name for name in SOLUTIONS]
-    return next((path for path in paths if path.exists()), paths[0])
+    """Return the file that holds a task's solution.
+
+    If the surfaces of the task were chosen, the first of them that has a solution of its own
+    counts: ``solution/browser.py`` is a policy for the surface `browser`.
+    """
+    folder = task.folder / "solution"
+    own = [folder / f"{surface}{end}" for surface in task.surfaces for end in SURFACE_ENDS]
+    paths = [*own, *(folder / name for name in SOLUTIONS)]
+    return next((path for path in paths if path.exists()), folder / SOLUTIONS[0])
 
 
 def read_reference_actions(path: Path, instance: Instance) -> tuple[Action, ...]:

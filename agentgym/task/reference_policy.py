@@ -8,7 +8,9 @@ observation that its last action led to.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,29 +40,35 @@ class View:
     @property
     def nodes(self) -> list[dict[str, Any]]:
         """Nodes of the accessibility tree of the observation; empty if it has none."""
-        nodes = self.observation.data.get("nodes")
+        data = self.observation.data
+        # The first observation has the views of all surfaces, by their names.
+        views = [data, *(view for view in data.values() if isinstance(view, Mapping))]
+        nodes = next((view["nodes"] for view in views if "nodes" in view), None)
         found = nodes if isinstance(nodes, list | tuple) else ()
         return [dict(node) for node in found if isinstance(node, Mapping)]
 
     def find_all(
-        self, role: str = "", name: str | None = None, **state: Json
+        self, role: str = "", name: str | re.Pattern[str] | None = None, **state: Json
     ) -> list[dict[str, Any]]:
         """Return the nodes that have a role, a name and values of other fields, in page order.
 
         Args:
             role: Role of the node; empty for any.
-            name: Accessible name, compared exactly but for spaces around it; None for any.
+            name: Accessible name, compared exactly but for spaces around it, or a regular
+                expression that the whole name matches; None for any.
             **state: Further fields of a node that must be equal, such as ``checked=True``.
         """
         return [
             node
             for node in self.nodes
             if (not role or node.get("role") == role)
-            and (name is None or str(node.get("name", "")).strip() == name.strip())
+            and _fits(str(node.get("name", "")).strip(), name)
             and all(node.get(field) == value for field, value in state.items())
         ]
 
-    def find(self, role: str = "", name: str | None = None, **state: Json) -> dict[str, Any]:
+    def find(
+        self, role: str = "", name: str | re.Pattern[str] | None = None, **state: Json
+    ) -> dict[str, Any]:
         """Return the first node that `find_all` finds.
 
         Raises:
@@ -72,9 +80,66 @@ class View:
             raise LookupError(f"no {role or 'node'} {name!r} {state or ''}; the page has {there}")
         return found[0]
 
+    @property
+    def url(self) -> str:
+        """Address of the page; empty without a page."""
+        return str(self.observation.data.get("url", ""))
+
+    @property
+    def texts(self) -> list[str]:
+        """The names and texts of all nodes, in page order."""
+        return [str(node.get("name", "")) for node in self.nodes]
+
+    def rows(self, *texts: str) -> list[list[dict[str, Any]]]:
+        """Return the nodes of each row of a table in which all these texts occur."""
+        nodes, found = self.nodes, list[list[dict[str, Any]]]()
+        for place, node in enumerate(nodes):
+            if node.get("role") != "row":
+                continue
+            inner = takewhile(lambda n, top=node: n["depth"] > top["depth"], nodes[place + 1 :])
+            row = list(inner)
+            names = [str(n.get("name", "")) for n in row]
+            if all(any(text in name for name in names) for text in texts):
+                found.append(row)
+        return found
+
     def act(self, tool: str, **arguments: Json) -> Action:
         """Return a call of a tool, to be yielded."""
         return Action(tool, arguments)
+
+    def goto(self, url: str) -> Action:
+        """Return the action that opens an address."""
+        return Action("goto", {"url": url})
+
+    def click(self, role: str, name: str | re.Pattern[str], **state: Json) -> Action:
+        """Return the action that clicks the first fitting node.
+
+        Raises:
+            LookupError: The page has no such node.
+        """
+        return Action("click", {"ref": self.find(role, name, **state)["ref"]})
+
+    def enter(self, name: str | re.Pattern[str], text: str, role: str = "textbox") -> Action:
+        """Return the action that replaces the text of the first fitting field.
+
+        Raises:
+            LookupError: The page has no such field.
+        """
+        return Action("type", {"ref": self.find(role, name)["ref"], "text": text})
+
+    def choose(self, name: str | re.Pattern[str], *labels: str) -> Action:
+        """Return the action that chooses options of the first fitting list.
+
+        Raises:
+            LookupError: The page has no such list.
+        """
+        return Action("select", {"ref": self.find("combobox", name)["ref"], "values": list(labels)})
+
+
+def _fits(name: str, wanted: str | re.Pattern[str] | None) -> bool:
+    if isinstance(wanted, re.Pattern):
+        return wanted.fullmatch(name) is not None
+    return wanted is None or name == wanted.strip()
 
 
 class ReferencePolicy:

@@ -25,6 +25,7 @@ import tarfile
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 REPORT_BYTES = 32 * 2**20
@@ -109,6 +110,7 @@ def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
     import pytest
     from _pytest import runner
 
+    read_by = watch_reads(order["root"], order["targets"], order["tests"])
     # Tested code need not learn from its environment that tests run.
     vars(runner)["_update_current_test_var"] = lambda item, when: None
     sys.argv = ["python3"]
@@ -127,9 +129,34 @@ def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
         text = file.read(REPORT_BYTES)
     sys.stdout.flush()
     with os.fdopen(report, "wb") as out:
-        out.write(secret + text + secret)
+        out.write(secret + json.dumps(read_by[:1]).encode() + b"\n" + text + secret)
     # Without the handlers that tested code may have registered.
     os._exit(int(code))
+
+
+def watch_reads(root: str, targets: Sequence[str], tests: Sequence[str]) -> list[str]:
+    """Note which files of the tested code read a test module; tests and pytest may."""
+    hidden = {os.path.join(root, path) for path in targets}
+    own = tuple(os.path.join(root, path) for path in tests)
+    found: list[str] = []
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event != "open" or not isinstance(arguments[0], str | bytes):
+            return
+        if os.path.abspath(os.fsdecode(arguments[0])) not in hidden:
+            return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if "_pytest" in name or name.startswith(own):
+                return
+            if name.startswith(root + "/"):
+                found.append(name)
+                return
+            frame = frame.f_back
+
+    sys.addaudithook(note)
+    return found
 
 
 def watch(
@@ -163,10 +190,12 @@ def watch(
             break
     text = bytes(kept[report])
     valid = text.startswith(secret) and text.endswith(secret) and len(text) >= 64
+    read_by, _, report_text = text[32:-32].partition(b"\n") if valid else (b"[]", b"", b"")
     return {
         "exit_code": status,
         "timed_out": status is None,
-        "report": text[32:-32] if valid else b"",
+        "read_by": read_by.decode("utf-8", "replace"),
+        "report": report_text,
         "log": bytes(kept[log]),
         "omitted_bytes": omitted,
     }
@@ -210,7 +239,7 @@ def answer(seen: dict[str, Any]) -> None:
         if len(data) <= LINE_BYTES // 2:
             seen[key] = base64.b64encode(data).decode()
             continue
-        # Nobody else lives here any more, so nobody can have guessed the name.
+        # All other processes have ended, so none of them can have guessed the name.
         seen[f"{key}_file"] = f"/tmp/{secrets.token_hex(16)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with os.fdopen(os.open(seen[f"{key}_file"], flags, stat.S_IRUSR), "wb") as file:

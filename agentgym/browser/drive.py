@@ -1,0 +1,140 @@
+"""One step in a browser: the action, the settling, the view, and what the action has done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from agentgym.browser.actions import Actions, Refusal
+from agentgym.browser.picture import capture
+from agentgym.browser.session import BrowserSession, dialog_json
+from agentgym.browser.view import PageView
+from agentgym.records import Json
+
+Outcome: TypeAlias = Literal["changed", "no_change", "navigated", "error"]
+_BLANK: Final = "about:blank"
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserState:
+    """A browser as it was seen after an action, and what the action has done.
+
+    Attributes:
+        view: The current page.
+        tabs: The tabs, as JSON.
+        dialog: The open dialog, None if none is open.
+        downloads: Files downloaded so far, as JSON.
+        console: Errors that pages reported since the last action.
+        picture: The viewport as JPEG; None if it was not asked for or cannot be had.
+        outcome: What the action has done; None before the first.
+        error: Why it failed, or what was still going on at its end.
+    """
+
+    view: PageView
+    tabs: list[Json]
+    dialog: Mapping[str, Json] | None
+    downloads: list[Json]
+    console: list[str] = field(default_factory=list)
+    picture: bytes | None = None
+    outcome: Outcome | None = None
+    error: str = ""
+
+
+class Driver:
+    """Drives one session step by step, on the engine's loop.
+
+    Args:
+        session: The session.
+        base: The address that is opened first.
+        pictures: Whether every state has a picture.
+    """
+
+    def __init__(self, session: BrowserSession, base: str, *, pictures: bool) -> None:
+        self.session, self.pictures = session, pictures
+        self._actions = Actions(session, base)
+        self._last: BrowserState | None = None
+
+    async def begin(self, url: str) -> BrowserState:
+        """Open the first page; one that cannot be opened is told in the state."""
+        error = ""
+        if url:
+            try:
+                await self._actions.execute("goto", {"url": url})
+            except Refusal as refusal:
+                error = str(refusal)
+        late = await self.session.settle()
+        self._last = await self.look(error=error or late)
+        return self._last
+
+    async def step(self, tool: str, arguments: Mapping[str, Any]) -> BrowserState:
+        """Execute an action and return what is then seen.
+
+        Raises:
+            SurfaceError: The browser has ended.
+        """
+        session = self.session
+        before = self._last or await self.look()
+        mutated = _mutations(session)
+        session.begin_action()
+        error = ""
+        try:
+            await self._actions.execute(tool, arguments)
+        except Refusal as refusal:
+            error = str(refusal)
+        late = await session.settle()
+        state = await self.look()
+        outcome = _outcome(before, state, changed=_mutations(session) > mutated)
+        self._last = BrowserState(
+            view=state.view,
+            tabs=state.tabs,
+            dialog=state.dialog,
+            downloads=state.downloads,
+            console=list(session.console),
+            picture=state.picture,
+            outcome="error" if error else outcome,
+            error=error or late,
+        )
+        return self._last
+
+    async def look_with_picture(self) -> BrowserState:
+        """Return what is seen without acting, with a picture in any case."""
+        return await self.look(picture=True)
+
+    async def look(self, error: str = "", *, picture: bool = False) -> BrowserState:
+        """Return what is seen without acting."""
+        session = self.session
+        view = await session.look()
+        taken = None
+        if (self.pictures or picture) and not view.blocked:
+            taken = await capture(session.tab)
+        return BrowserState(
+            view=view,
+            tabs=session.tabs_json(),
+            dialog=dialog_json(session.tab),
+            downloads=[file.as_json() for file in session.downloads],
+            console=list(session.console),
+            picture=taken,
+            error=error,
+        )
+
+
+def _mutations(session: BrowserSession) -> int:
+    return sum(entry.mutating and not entry.refused for entry in session.log.entries)
+
+
+def _outcome(before: BrowserState, after: BrowserState, *, changed: bool) -> Outcome:
+    was, now = before.view, after.view
+    if was.url != now.url and now.url != _BLANK:
+        return "navigated"
+    if was.documents[:1] != now.documents[:1] and not was.blocked and not now.blocked:
+        return "navigated"
+    same = (
+        was.digest == now.digest
+        and was.title == now.title
+        and was.focused == now.focused
+        and before.tabs == after.tabs
+        and before.dialog == after.dialog
+        and before.downloads == after.downloads
+    )
+    return "no_change" if same and not changed else "changed"
