@@ -177,7 +177,5 @@ def _browser() -> Finding:
         return Finding(None, "browser", f"web environments need one: {what}", fix)
     except AgentGymError as error:
         return Finding(False, "browser", str(error))
-    name = found.version or "Chromium"
-    return Finding(
-        True, "browser", f"{name} at {found.path}, confined; first page in {took_ms:.0f} ms"
-    )
+    told = f"{found.version or 'Chromium'} at {found.path}, confined"
+    return Finding(True, "browser", f"{told}; first page in {took_ms:.0f} ms")
