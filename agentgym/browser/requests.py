@@ -41,6 +41,7 @@ class Entry:
         refused: Why the proxy has refused it; empty if a site has answered.
         failed: How the site has failed; empty if it has not.
         form: Start of the body.
+        attached: Whether the answer is a file to be downloaded.
         duration_s: Seconds until the end of the answer.
     """
 
@@ -56,6 +57,7 @@ class Entry:
     refused: str = ""
     failed: str = ""
     form: bytes = b""
+    attached: bool = False
     duration_s: float = 0.0
 
     def begin_answer(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
@@ -64,6 +66,7 @@ class Entry:
         self.status = status
         self.mime = named.get(b"content-type", "")
         self.location = named.get(b"location", "")
+        self.attached = named.get(b"content-disposition", "").lower().startswith("attachment")
 
     @property
     def mutating(self) -> bool:
@@ -114,11 +117,12 @@ class RequestLog:
         in_flight: How many are being answered.
         step: Number of the action that is being executed.
         ended: `time.monotonic` of the last end of a request.
+        attachments: How many answers were files to be downloaded.
     """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.omitted = self.in_flight = self.step = self.count = 0
+        self.omitted = self.in_flight = self.step = self.count = self.attachments = 0
         self.ended = 0.0
         self._in_step = 0
 
@@ -148,5 +152,6 @@ class RequestLog:
             yield entry
         finally:
             self.in_flight -= 1
+            self.attachments += entry.attached
             self.ended = time.monotonic()
             entry.duration_s = self.ended - entry.began

@@ -48,13 +48,14 @@ class Tab:
         cdp: A session of the DevTools protocol with it.
         main: Id of its main frame.
         title: The title that was last seen.
+        url: The address that was last seen.
         dialog: The dialog that is open, None if none is.
     """
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.cdp: CDPSession
-        self.main = self.title = ""
+        self.main = self.title = self.url = ""
         self.dialog: Dialog | None = None
         self.held = asyncio.Event()
         self.crashed = False
