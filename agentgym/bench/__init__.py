@@ -16,7 +16,7 @@ from rich.console import Console
 
 from agentgym.errors import ConfigError, NotFoundError
 
-BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost")
+BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost", "swe")
 # A pipe has no width of its own; a table cut at 80 columns would lose figures.
 _MIN_WIDTH = 100
 
@@ -93,6 +93,10 @@ async def _measure(
         from agentgym.bench.cost import measure_cost
 
         return await measure_cost(quick)
+    if name == "swe":
+        from agentgym.bench.swe import measure_swe
+
+        return await measure_swe(quick)
     from agentgym.bench.pool import JOBS, QUICK_JOBS, measure_pool
 
     return await measure_pool(
