@@ -10,11 +10,12 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Protocol
 
 from agentgym.errors import ConfigError, NotFoundError
+
+if TYPE_CHECKING:  # a server that is measured needs no console
+    from rich.console import Console
 
 BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost", "swe")
 # A pipe has no width of its own; a table cut at 80 columns would lose figures.
@@ -63,6 +64,8 @@ def run_bench(
     if name != "rl" and models:
         raise ConfigError(f"bench {name} takes no --models; it is for: rl")
     measured = asyncio.run(_measure(name, quick, jobs, provider, models))
+    from rich.console import Console
+
     console = Console()
     console.width = max(console.width, _MIN_WIDTH)
     measured.show(console)

@@ -155,7 +155,9 @@
       const text = squeeze(content(el, most), most);
       if (text) return text;
     }
-    return squeeze(el.title || el.placeholder || el.getAttribute("aria-placeholder") || "", most);
+    // A form has its fields as properties: one named "title" is no text.
+    const given = (name) => Element.prototype.getAttribute.call(el, name);
+    return squeeze(given("title") || given("placeholder") || given("aria-placeholder") || "", most);
   };
   const labelText = (label, control, most) => {
     let text = "";

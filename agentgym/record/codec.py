@@ -32,6 +32,7 @@ from agentgym.records import (
     Observation,
     TokenUsage,
 )
+from agentgym.records.json_text import encoder
 
 _PIXELS: Final = 1 << 26
 
@@ -57,7 +58,7 @@ def _container(value: object) -> object:
     raise TypeError(f"a {type(value).__name__} is not a JSON value")
 
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_container)
+_encoded = encoder(default=_container)
 _CANONICAL = json.JSONEncoder(separators=(",", ":"), default=_container, sort_keys=True)
 
 
@@ -67,7 +68,7 @@ def dumps(value: object) -> str:
     Raises:
         TypeError, ValueError, RecursionError: It holds a value that is not JSON.
     """
-    return _ENCODER.encode(value)
+    return _encoded(value)
 
 
 def canonical(value: object) -> str:

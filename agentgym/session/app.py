@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 from agentgym import __version__
 from agentgym.env.remote import wire
 from agentgym.errors import AgentError
+from agentgym.session import direct as direct_messages
 from agentgym.session import requests
 from agentgym.session.accounts import Account, Accounts
 from agentgym.session.answers import Failure, FailureCode
@@ -115,7 +116,8 @@ class EnvironmentApp:
             refusal = (403, "this server takes no connections from web pages")
         if refusal is None:
             assert account is not None
-            await self._websocket.serve(account, receive, send)
+            direct = (scope.get("extensions") or {}).get(direct_messages.NAME)
+            await self._websocket.serve(account, receive, send, direct)
             return
         status, told = refusal
         self.metrics.refused += status == 401

@@ -25,6 +25,10 @@ KEPT_BYTES: Final = 32 * 2**20
 """Largest size of the kept answers of one session; above it the older ones are forgotten."""
 
 
+# OpenSSL looks up the algorithm for each new hash, which takes longer than to hash a call.
+_EMPTY: Final = hashlib.sha256()
+
+
 def detach() -> None:
     """Declare that the running task is not cancelled if its caller gives up.
 
@@ -33,10 +37,10 @@ def detach() -> None:
     _DETACHED.set(asyncio.current_task())
 
 
-def is_detached() -> bool:
-    """Return whether the running task goes on if its caller gives up."""
+def detached_task() -> asyncio.Task[Any] | None:
+    """Return the running task if it goes on when its caller gives up, else None."""
     detached = _DETACHED.get()
-    return detached is not None and detached is asyncio.current_task()
+    return detached if detached is not None and detached is asyncio.current_task() else None
 
 
 @dataclass(eq=False, slots=True)
@@ -99,14 +103,16 @@ class Calls:
             return Failure(
                 FailureCode.INVALID, f"call number {number!r:.40}: expected an integer from {told}"
             )
-        digest = hashlib.sha256(call.encode(errors="surrogatepass")).digest()
+        hashed = _EMPTY.copy()
+        hashed.update(call.encode(errors="surrogatepass"))
+        digest = hashed.digest()
         known = self._numbered.get(number)
         if known is None:
             if number <= self.last - WINDOW:
                 return _forgotten(number)
             if refusal := self._refusal():
                 return refusal
-            if self._reply_s is None and is_detached():
+            if self._reply_s is None and detached_task() is not None:
                 return await self._inline(number, digest, work)
             task = self._start(work)
             known = self._accept(number, digest, task)

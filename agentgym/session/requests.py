@@ -22,6 +22,7 @@ from agentgym.session.calls import detach
 from agentgym.session.metrics import Metrics
 from agentgym.session.server import SessionServer
 from agentgym.session.session import Session
+from agentgym.threads import COMPUTING
 
 Response: TypeAlias = tuple[dict[str, Any], bytes]
 """A message for a client, and the bytes of its picture."""
@@ -158,9 +159,11 @@ class Requests:
             return _state(session, request.call), b""
         else:
             return self._error(BAD_MESSAGE, "hello is the first message of a connection"), b""
-        return self._response(request.type, request.call, answer, pictures)
+        return await self._response(request.type, request.call, answer, pictures)
 
-    def _response(self, kind: str, call: int, answer: Answer, pictures: wire.Pictures) -> Response:
+    async def _response(
+        self, kind: str, call: int, answer: Answer, pictures: wire.Pictures
+    ) -> Response:
         if isinstance(answer, Failure):
             message = self._error(
                 answer.code,
@@ -172,7 +175,10 @@ class Requests:
             )
             return message, b""
         self.metrics.count_done(kind, answer)
-        return response_of(answer, call, pictures)
+        if answer.observation.image is None:
+            return response_of(answer, call, pictures)
+        # To compress a picture takes milliseconds, in which other connections would wait.
+        return await COMPUTING.run(response_of, answer, call, pictures)
 
     def _described(self, request: wire.Describe) -> dict[str, Any]:
         offered = self.sessions.config.environments

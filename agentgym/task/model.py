@@ -16,6 +16,7 @@ from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.protocols import ForeignTask
 from agentgym.records import Json
+from agentgym.regular_file import digest_regular
 from agentgym.task.dynamics import ClockManifest, EventManifest, FaultManifest
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
@@ -213,7 +214,14 @@ def _describe(folder: Path) -> Iterator[Json]:
         elif stat.S_ISDIR(mode):
             yield [name, "dir", mode & 0o777]
         elif stat.S_ISREG(mode):
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = _digest(path)
             yield [name, "file", mode & 0o777, digest]
         else:
             raise TaskError(f"{show_path(path)}: expected a file, a folder or a link")
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest_regular(path)
+    except OSError as error:
+        raise TaskError(f"{show_path(path)}: cannot be read: {error.strerror}") from error

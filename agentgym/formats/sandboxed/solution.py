@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agentgym.errors import TaskError
 from agentgym.formats.sandboxed.rules import SOLUTION, SandboxRules, Stage
+from agentgym.formats.sandboxed.task_file import keep_inside, read_task_file
 from agentgym.formats.sandboxed.yaml_file import read_yaml
 from agentgym.manifest import show_path
 from agentgym.protocols import Sandbox
@@ -78,6 +79,7 @@ def _stage(stage: Stage, solution: Path, rules: SandboxRules) -> Iterator[Action
         executable = [script]
         for path in files:
             if path.is_file():
+                keep_inside(folder.parent, path)
                 target = f"{SOLUTION}/{path.relative_to(folder)}"
                 yield from _write(path, target)
                 executable += [target] if path.stat().st_mode & 0o111 else []
@@ -99,7 +101,7 @@ def _waiting(start: str, timeout_s: float) -> Iterator[Action]:
 
 
 def _write(path: Path, target: str) -> Iterator[Action]:
-    data = path.read_bytes()
+    data = read_task_file(path)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
