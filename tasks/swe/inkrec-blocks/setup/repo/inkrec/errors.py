@@ -1,4 +1,4 @@
-"""What can be wrong with a file."""
+"""Problems that a file can have."""
 
 
 class FormatError(Exception):

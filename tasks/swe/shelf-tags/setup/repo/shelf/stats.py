@@ -13,5 +13,5 @@ class Stats:
 
     @property
     def left(self) -> int:
-        """How many entries have left."""
+        """Number of entries that have left."""
         return self.evicted + self.expired + self.dropped
