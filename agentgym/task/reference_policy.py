@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -96,8 +95,7 @@ class View:
         for place, node in enumerate(nodes):
             if node.get("role") != "row":
                 continue
-            inner = takewhile(lambda n, top=node: n["depth"] > top["depth"], nodes[place + 1 :])
-            row = list(inner)
+            row = list(_subtree(nodes, place))
             names = [str(n.get("name", "")) for n in row]
             if all(any(text in name for name in names) for text in texts):
                 found.append(row)
@@ -134,6 +132,14 @@ class View:
             LookupError: The page has no such list.
         """
         return Action("select", {"ref": self.find("combobox", name)["ref"], "values": list(labels)})
+
+
+def _subtree(nodes: list[dict[str, Any]], place: int) -> Iterator[dict[str, Any]]:
+    """Yield the nodes below the one at a place."""
+    for node in nodes[place + 1 :]:
+        if node["depth"] <= nodes[place]["depth"]:
+            return
+        yield node
 
 
 def _fits(name: str, wanted: str | re.Pattern[str] | None) -> bool:
