@@ -10,7 +10,7 @@ LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 # Many hundred processes import the package: each would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-full sound check bench clean
+.PHONY: help demo train test test-full pytest sound check ready lint types bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
@@ -35,21 +35,31 @@ train:
 	@$(BIN)/agentgym train examples/tiny-terminal.toml \
 		--sandbox "$$(cat .venv/.sandbox)" --out runs/tiny-terminal
 
-check:
+check: lint types
+
+ready:
 	@scripts/setup.sh test
+
+lint: ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/check_words.py
 
-test: check
-	$(BIN)/python -m compileall -q agentgym
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10
+types: ready
+	$(BIN)/mypy
 
-test-full: check
-	$(BIN)/python -m compileall -q agentgym
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 --full --note
+# Types take one processor for most of a minute; the tests wait for nothing of theirs.
+test: lint
+	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
+	$(MAKE) --no-print-directory -j 2 types pytest
+
+test-full: lint
+	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
+	$(MAKE) --no-print-directory -j 2 types pytest FULL="--full --note"
+
+pytest: ready
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 $(FULL)
 
 sound:
 	@scripts/setup.sh test

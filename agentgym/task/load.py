@@ -7,12 +7,17 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agentgym import catalogue, task_formats
+from agentgym import catalogue, plugins, task_formats
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import load_toml, locate, read_text, show_path
 from agentgym.task.foreign import load_foreign
 from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
-from agentgym.task.reference_actions import SOLUTIONS, read_reference_actions, solution
+from agentgym.task.reference_actions import (
+    SOLUTIONS,
+    SURFACE_ENDS,
+    read_reference_actions,
+    solution,
+)
 from agentgym.task.reference_policy import load_policy
 from agentgym.task.template import draw, fill_json
 from agentgym.task.user import FILE, UserScript, load_user
@@ -113,7 +118,8 @@ def _layout(folder: Path) -> Iterator[str]:
         seen = " and ".join(found) or "none of them"
         expected = f"one of {', '.join(SOLUTIONS)}"
         yield f"{show_path(folder / 'solution')}: expected {expected}, found {seen}"
-    yield from _unknown(folder / "solution", SOLUTIONS)
+    known = [f"{name}{end}" for name in plugins.names("agentgym.surfaces") for end in SURFACE_ENDS]
+    yield from _unknown(folder / "solution", (*SOLUTIONS, *known))
     names: dict[str, Path] = {}
     for path in visible(folder / "mutants"):
         if path.suffix not in MUTANT_SUFFIXES:
@@ -189,7 +195,8 @@ def _content(task: Task) -> Iterator[str]:
     except TaskError as error:
         yield str(error)
         return
-    for path in (solution(task), *task.mutants().values()):
+    own = [path for path in visible(task.folder / "solution") if path.name not in SOLUTIONS]
+    for path in (solution(task), *own, *task.mutants().values()):
         try:
             if path.suffix == ".py":
                 load_policy(path)
