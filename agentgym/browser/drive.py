@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from agentgym.browser.actions import Actions, Refusal
 from agentgym.browser.picture import capture
 from agentgym.browser.session import BrowserSession, dialog_json
+from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
 from agentgym.records import Json
 
@@ -47,16 +49,32 @@ class Driver:
     Args:
         session: The session.
         base: The address that is opened first.
+        values: Values that are read from the page after every action.
+        deposit: Puts a file where the browser can read it.
         pictures: Whether every state has a picture.
     """
 
-    def __init__(self, session: BrowserSession, base: str, *, pictures: bool) -> None:
-        self.session, self.pictures = session, pictures
+    def __init__(
+        self,
+        session: BrowserSession,
+        base: str,
+        values: PageValues,
+        deposit: Callable[[str, str, bytes], Path],
+        *,
+        pictures: bool,
+    ) -> None:
+        self.deposit = deposit
+        self.session, self.values, self.pictures = session, values, pictures
         self._actions = Actions(session, base)
         self._last: BrowserState | None = None
 
-    async def begin(self, url: str) -> BrowserState:
-        """Open the first page; one that cannot be opened is told in the state."""
+    async def begin(self, url: str, init: str = "") -> BrowserState:
+        """Open the first page and prepare it; one that cannot be opened is told in the state.
+
+        Args:
+            url: Its address; empty for none.
+            init: Expression of JavaScript that is evaluated in it.
+        """
         error = ""
         if url:
             try:
@@ -64,6 +82,10 @@ class Driver:
             except Refusal as refusal:
                 error = str(refusal)
         late = await self.session.settle()
+        if init:
+            failure = await evaluate(self.session.tab, init)
+            late = await self.session.settle() or failure
+        await self.values.read(self.session)
         self._last = await self.look(error=error or late)
         return self._last
 
@@ -83,6 +105,7 @@ class Driver:
         except Refusal as refusal:
             error = str(refusal)
         late = await session.settle()
+        await self.values.read(session)
         state = await self.look()
         outcome = _outcome(before, state, changed=_mutations(session) > mutated)
         self._last = BrowserState(
@@ -96,6 +119,10 @@ class Driver:
             error=error or late,
         )
         return self._last
+
+    async def remember(self) -> None:
+        """Take the present view as the one that the next action is compared with."""
+        self._last = await self.look()
 
     async def look_with_picture(self) -> BrowserState:
         """Return what is seen without acting, with a picture in any case."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from agentgym.records import Json
+from agentgym.records import WebRequest
 
 STEP_REQUESTS: Final = 500
 """Requests that one action may cause; what a page asks for beyond that is refused."""
@@ -87,22 +87,22 @@ class Entry:
                 words.add(value.lower())
         return bool(words & _DESTROYS)
 
-    def as_json(self) -> dict[str, Json]:
-        """Return what the record and the evidence keep, without times."""
-        return {
-            "step": self.step,
-            "method": self.method,
-            "url": self.url,
-            "status": self.status,
-            "request_bytes": self.request_bytes,
-            "response_bytes": self.response_bytes,
-            "mime": self.mime,
-            "location": self.location,
-            "mutating": self.mutating,
-            "destructive": self.destructive,
-            "refused": self.refused,
-            "failed": self.failed,
-        }
+    def record(self) -> WebRequest:
+        """Return the part of it that the record and the evidence keep, without times."""
+        return WebRequest(
+            step=self.step,
+            method=self.method,
+            url=self.url,
+            status=self.status,
+            request_bytes=self.request_bytes,
+            response_bytes=self.response_bytes,
+            mime=self.mime,
+            location=self.location,
+            mutating=self.mutating,
+            destructive=self.destructive,
+            refused=self.refused,
+            failed=self.failed,
+        )
 
 
 class RequestLog:

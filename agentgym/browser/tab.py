@@ -100,12 +100,13 @@ class Tab:
         """Whether a document is being loaded, or is about to."""
         return bool(self._loading) or time.monotonic() - self._asked < _SLICE_S
 
-    async def unless_held(self, work: Awaitable[T], limit_s: float = ANSWER_S) -> T:
+    async def unless_held(self, work: Awaitable[T], limit_s: float | None = None) -> T:
         """Wait for something that a dialog or a busy page may hold.
 
         Raises:
             PageBusyError: The page has crashed, a dialog is open, or the time has passed.
         """
+        limit_s = ANSWER_S if limit_s is None else limit_s
         task = asyncio.ensure_future(work)
         held = asyncio.ensure_future(self.held.wait())
         try:
