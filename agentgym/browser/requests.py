@@ -114,7 +114,7 @@ class RequestLog:
     Attributes:
         entries: The requests; those beyond a bound are counted only.
         omitted: How many are counted only.
-        in_flight: How many are being answered.
+        open_in_step: How many of the present action are being answered.
         step: Number of the action that is being executed.
         ended: `time.monotonic` of the last end of a request.
         attachments: How many answers were files to be downloaded.
@@ -122,14 +122,14 @@ class RequestLog:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.omitted = self.in_flight = self.step = self.count = self.attachments = 0
+        self.omitted = self.open_in_step = self.step = self.count = self.attachments = 0
         self.ended = 0.0
         self._in_step = 0
 
     def begin_step(self) -> None:
         """Note that the next action begins."""
         self.step += 1
-        self._in_step = 0
+        self._in_step = self.open_in_step = 0
 
     def excess(self) -> str:
         """Return why a request is one too many; empty if it is not."""
@@ -147,11 +147,11 @@ class RequestLog:
             self.omitted += 1
         self._in_step += 1
         self.count += 1
-        self.in_flight += 1
+        self.open_in_step += 1
         try:
             yield entry
         finally:
-            self.in_flight -= 1
+            self.open_in_step -= entry.step == self.step
             self.attachments += entry.attached
             self.ended = time.monotonic()
             entry.duration_s = self.ended - entry.began

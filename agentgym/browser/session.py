@@ -262,6 +262,7 @@ class BrowserSession:
         self.console.clear()
         self._dialogs = 0
         self.log.begin_step()
+        self.tab.begin_action()
 
     async def settle(self) -> str:
         """Wait until the page has loaded, its requests have ended and it stopped changing.
@@ -310,7 +311,7 @@ class BrowserSession:
         # A download is reported a moment after its answer has ended.
         awaited = self.log.attachments > self._seen_downloads
         opening = opening or (awaited and now < self.log.ended + _OPENING_S)
-        return opening or tab.loading or self.log.in_flight > 0 or tab is not self.tab
+        return opening or tab.loading or self.log.open_in_step > 0 or tab is not self.tab
 
     async def look(self) -> PageView:
         """Return the present view of the current tab."""
