@@ -18,7 +18,7 @@ from agentgym.bench.series import Figure, Figures
 from agentgym.browser.engine import engine
 from agentgym.browser.pool import BrowserPool, browser_pool
 from agentgym.protocols import ASGIMessage, Sites, SurfaceContext
-from agentgym.records import Action, Observation, SurfaceConfig
+from agentgym.records import Action, Json, Observation, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.surfaces.browser import BrowserKind, BrowserSurface
 
@@ -94,7 +94,7 @@ async def measure_web(quick: bool) -> Figures:
     figures.notes.append(
         "page: MiniWoB++ click-checkboxes" if pages else "page: a form; miniwob is not installed"
     )
-    options = {"width": 500, "height": 320, "init": _START}
+    options: dict[str, Json] = {"width": 500, "height": 320, "init": _START}
     kind = BrowserKind(SurfaceConfig((), options, False, 1_000))
     sites = Sites(StaticPages(pages), frozenset((_HOST,)), f"http://{_HOST}/{path}")
     context = SurfaceContext(NoSandbox(), sites=sites)

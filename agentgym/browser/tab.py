@@ -64,7 +64,7 @@ class Tab:
         self._worlds: dict[str, int] = {}
         self._loading: set[str] = set()
         self._asked = 0.0
-        self._requests: set[str] = set()
+        self._requests: dict[str, str] = {}
 
     async def prepare(self) -> None:
         """Connect to the page."""
@@ -93,7 +93,12 @@ class Tab:
             self._asked = time.monotonic()
 
     def _navigated(self, event: dict[str, Any]) -> None:
-        self._worlds.pop(event["frame"]["id"], None)
+        frame = event["frame"]
+        self._worlds.pop(frame["id"], None)
+        if frame["id"] == self.main:
+            # The ends of requests of a document that was left are not always reported.
+            loader = frame["loaderId"]
+            self._requests = {id: by for id, by in self._requests.items() if by == loader}
 
     def _stopped(self, event: dict[str, Any]) -> None:
         self._loading.discard(event["frameId"])
@@ -101,10 +106,10 @@ class Tab:
 
     def _request(self, event: dict[str, Any]) -> None:
         if event.get("type") not in _LASTING and event["request"]["url"].startswith("http"):
-            self._requests.add(event["requestId"])
+            self._requests[event["requestId"]] = event["loaderId"]
 
     def _answered(self, event: dict[str, Any]) -> None:
-        self._requests.discard(event["requestId"])
+        self._requests.pop(event["requestId"], None)
 
     def begin_action(self) -> None:
         """Forget the requests that did not end: no action waits for those before it."""
