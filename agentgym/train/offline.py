@@ -193,7 +193,7 @@ def _nll_parts(
     lengths = [len(sequence.ids) for sequence in sequences]
     mask = torch.tensor([counts for sequence in sequences for counts in sequence.mask])
     owner = torch.tensor(owners).repeat_interleave(torch.tensor(lengths))
-    weights = token_weights(mask, owner, weighting).split(lengths)
+    weights = torch.split(token_weights(mask, owner, weighting), lengths)
     for part in _fitting(range(len(sequences)), lambda index: (sequences[index],), bounds):
         values = token_logprobs(model, [sequences[index] for index in part], bounds)
         yield -(torch.cat([weights[index] for index in part]) * values).sum()
