@@ -34,7 +34,7 @@ def to_har(requests: Sequence[WebRequest]) -> dict[str, Json]:
 
 
 def _entry(request: WebRequest) -> Json:
-    marks = {
+    marks: dict[str, Json] = {
         "_mutating": request.mutating,
         "_destructive": request.destructive,
         "_refused": request.refused,

@@ -184,7 +184,7 @@ def encode(action: Action) -> str:
     Raises:
         ActionError: BrowserGym has no such action.
     """
-    given = dict(action.arguments)
+    given: dict[str, Any] = dict(action.arguments)
     ref = repr(str(given["ref"])) if "ref" in given else ""
     if action.tool == "click":
         double = "dbl" if given.get("count") == 2 else ""

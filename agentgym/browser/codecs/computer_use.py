@@ -15,7 +15,7 @@ from agentgym.records import Action, Json
 
 _WHEEL_PX: Final = 100.0
 """Pixels of one click of Anthropic's scroll wheel."""
-_CLICKS: Final = {
+_CLICKS: Final[dict[str, dict[str, Json]]] = {
     "left_click": {},
     "right_click": {"button": "right"},
     "middle_click": {"button": "middle"},
@@ -128,7 +128,7 @@ def encode_openai(action: Action) -> dict[str, Json]:
     Raises:
         ActionError: It has no coordinates, or that tool has no such action.
     """
-    given = dict(action.arguments)
+    given: dict[str, Any] = dict(action.arguments)
     if action.tool == "click" and "x" in given and given.get("count", 1) <= 2:
         button = str(given.get("button", "left")).replace("middle", "wheel")
         if given.get("count") == 2:
@@ -158,7 +158,7 @@ def encode_anthropic(action: Action) -> dict[str, Json]:
     Raises:
         ActionError: It has no coordinates, or that tool has no such action.
     """
-    given = dict(action.arguments)
+    given: dict[str, Any] = dict(action.arguments)
     at: list[Json] = [given.get("x"), given.get("y")]
     if action.tool == "click" and "x" in given:
         names = {1: given.get("button", "left") + "_click", 2: "double_click", 3: "triple_click"}
