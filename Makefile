@@ -10,11 +10,12 @@ LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 # Many hundred processes import the package: each would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo train test test-full pytest sound check ready lint types bench clean
+.PHONY: help demo train swe test test-full pytest sound check ready lint types bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
 	@echo "make train   set up, then teach a small policy to solve tasks in sandboxes, into runs/tiny-terminal"
+	@echo "make swe     set up, build the sandbox for repositories, then evaluate the suite swe into runs/swe"
 	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
 	@echo "make sound   examine the tasks that changed with every seed, and note them as examined"
@@ -34,6 +35,12 @@ train:
 	@rm -rf runs/tiny-terminal
 	@$(BIN)/agentgym train examples/tiny-terminal.toml \
 		--sandbox "$$(cat .venv/.sandbox)" --out runs/tiny-terminal
+
+swe:
+	@scripts/setup.sh swe
+	@rm -rf runs/swe
+	@$(BIN)/agentgym eval swe --agent oracle --agent noop $(LLM) \
+		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/swe
 
 check: lint types
 

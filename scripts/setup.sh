@@ -1,10 +1,10 @@
 #!/bin/sh
-# Make this machine ready: setup.sh demo | train | web | test. Does nothing when nothing changed.
+# Make this machine ready: setup.sh demo | train | web | swe | test. Does nothing when nothing changed.
 # Installs system packages where it may, else prints the one line to type. Where bubblewrap cannot
 # be had and Docker answers, demo and train use Docker; .venv/.sandbox names what it uses.
 set -eu
 cd "$(dirname "$0")/.."
-goal=${1:?usage: scripts/setup.sh demo, train, web or test}
+goal=${1:?usage: scripts/setup.sh demo, train, web, swe or test}
 venv=.venv
 stamp=$venv/.ready-$goal
 # What bubblewrap sandboxes need, then what the bundled tasks use inside them.
@@ -43,9 +43,13 @@ missing_commands() {
     # shellcheck disable=SC2086
     [ $sandbox = docker ] || missing $bubblewrap_commands
     # shellcheck disable=SC2086
-    [ "$goal" = test ] && may_install && missing $build_commands
+    builds_recipes && may_install && missing $build_commands
     [ -x /usr/bin/python3 ] || echo /usr/bin/python3
     [ -n "$(find_python)" ] || echo "python3 with venv"
+}
+
+builds_recipes() {
+    [ "$goal" = test ] || [ "$goal" = swe ]
 }
 
 may_install() {
@@ -75,7 +79,7 @@ use_docker() {
 install_packages() {
     missing=$(missing_commands)
     [ -n "$missing" ] || return 0
-    [ "$goal" != test ] || packages="$packages $build_packages"
+    ! builds_recipes || packages="$packages $build_packages"
     line="apt-get install -y $(echo $packages)"
     if ! command -v apt-get >/dev/null; then
         say "Missing on this machine: $(echo $missing). Install, with your package manager: $(echo $packages)"
@@ -160,5 +164,12 @@ install_packages
 install_docker
 install_python
 install_browser
+# Repositories are worked on in a Debian of their own. Tests that need it say how to build it.
+if [ "$goal" = swe ]; then
+    $venv/bin/agentgym sandbox build swe-python
+elif [ "$goal" = test ]; then
+    $venv/bin/agentgym sandbox build swe-python >/dev/null 2>&1 ||
+        say "The recipe swe-python cannot be built; tests that need it will be skipped."
+fi
 [ "$goal" = test ] || echo $sandbox > $venv/.sandbox
 echo "$state" > "$stamp"

@@ -12,7 +12,7 @@ from agentgym.errors import ConfigError
 
 def bench(
     name: Annotated[
-        str, typer.Argument(help="What to measure: sandbox, pool, verify, tools, rl or cost.")
+        str, typer.Argument(help="What to measure: sandbox, pool, verify, tools, rl, cost or swe.")
     ],
     json_file: Annotated[
         Path | None,
