@@ -79,7 +79,7 @@ async def load_browser(driver: Driver, state: Mapping[str, Any]) -> None:
     numbers: dict[int, int] = {}
     for number, kept in enumerate(state["tabs"]):
         tab = session.tab if number == 0 else await session.new_tab()
-        view = await _restore(session, tab, kept)
+        view = await _restore(driver, tab, kept)
         found = [node["ref"] for node in view.nodes if "ref" in node]
         numbers |= dict(zip(found, kept["references"], strict=True))
     session.references.renumber(numbers, state["last_reference"])
@@ -92,7 +92,7 @@ async def load_browser(driver: Driver, state: Mapping[str, Any]) -> None:
     await driver.remember()
 
 
-async def _restore(session: BrowserSession, tab: Tab, kept: Mapping[str, Any]) -> PageView:
+async def _restore(driver: Driver, tab: Tab, kept: Mapping[str, Any]) -> PageView:
     """Open the page of a tab as it was.
 
     Raises:
@@ -100,13 +100,14 @@ async def _restore(session: BrowserSession, tab: Tab, kept: Mapping[str, Any]) -
     """
     from playwright.async_api import Error
 
+    session = driver.session
     try:
         if kept["url"] != "about:blank":
             await tab.unless_held(tab.page.goto(kept["url"], wait_until="commit"))
-            await session.settle()
+            await driver.prepare(tab)
         if await tab.call("reset_session", kept["kept"]["session"]):
             await tab.unless_held(tab.page.reload(wait_until="commit"))
-            await session.settle()
+            await driver.prepare(tab)
         await tab.call("restore", kept["kept"])
         await session.settle()
         await tab.call("restore", {**kept["kept"], "fields": []})

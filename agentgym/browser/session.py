@@ -28,12 +28,12 @@ QUIET_S: Final = 2.0
 """Seconds that a page may go on changing after an action."""
 TABS: Final = 10
 DIALOGS: Final = 20
-_IDLE_MS: Final = 20
+_IDLE_MS: Final = 10
 _CONSOLE: Final = 20
 _DOWNLOADS: Final = 20
 _DOWNLOAD_S: Final = 10.0
 _MESSAGE_CHARS: Final = 300
-_POLL_S: Final = 0.01
+_POLL_S: Final = 0.005
 _OPENING_S: Final = 1.0
 _BROWSER_S: Final = 10.0
 
@@ -91,6 +91,7 @@ class BrowserSession:
         self._dialogs = 0
         self._known: dict[Page, Tab] = {}
         self._wanted = False
+        self._seen_downloads = 0
         self._opening_until = 0.0
         context.on("page", self._opened)
 
@@ -237,6 +238,7 @@ class BrowserSession:
             await tab.unless_held(dialog.accept(text))
 
     async def _download(self, download: Download) -> None:
+        self._seen_downloads += 1
         name = Path(download.suggested_filename).name[:120] or "download"
         if len(self.downloads) >= _DOWNLOADS:
             self.note(f"a download was refused: there are {_DOWNLOADS} already")
@@ -260,6 +262,7 @@ class BrowserSession:
         self.console.clear()
         self._dialogs = 0
         self.log.begin_step()
+        self.tab.begin_action()
 
     async def settle(self) -> str:
         """Wait until the page has loaded, its requests have ended and it stopped changing.
@@ -288,10 +291,27 @@ class BrowserSession:
                 return f"the page did not finish loading in {LOAD_S:g} s"
             await asyncio.sleep(_POLL_S)
 
+    async def loaded(self, tab: Tab) -> str:
+        """Wait until a page has loaded, whatever it does then; return its address, or nothing."""
+        until = time.monotonic() + LOAD_S
+        while time.monotonic() < until and tab.dialog is None and not tab.crashed:
+            try:
+                state = await tab.call("quiet")
+            except (PageGoneError, PageFailure, PageBusyError):
+                state = {"ready": "loading"}  # the document is being replaced
+            if state["ready"] == "complete":
+                return str(state["url"])
+            await asyncio.sleep(_POLL_S)
+        return ""
+
     def _expects(self, tab: Tab) -> bool:
         """Whether a document, an answer or a new tab is still to come."""
-        opening = bool(self._pending) or time.monotonic() < self._opening_until
-        return opening or tab.loading or self.log.in_flight > 0 or tab is not self.tab
+        now = time.monotonic()
+        opening = bool(self._pending) or now < self._opening_until
+        # A download is reported a moment after its answer has ended.
+        awaited = self.log.attachments > self._seen_downloads
+        opening = opening or (awaited and now < self.log.ended + _OPENING_S)
+        return opening or tab.loading or self.log.open_in_step > 0 or tab is not self.tab
 
     async def look(self) -> PageView:
         """Return the present view of the current tab."""
@@ -301,7 +321,8 @@ class BrowserSession:
         view = await self.read(tab)
         if view.blocked and tab.dialog is None and not tab.crashed:
             await self._answers()
-        tab.title = view.title or tab.title
+        if not view.blocked:
+            tab.title, tab.url = view.title, view.url
         return view
 
     async def read(self, tab: Tab) -> PageView:
@@ -360,7 +381,7 @@ class BrowserSession:
         return [
             {
                 "number": number,
-                "url": tab.page.url,
+                "url": tab.url or tab.page.url,
                 "title": tab.title,
                 "current": tab is self._current,
             }

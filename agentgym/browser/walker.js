@@ -389,7 +389,7 @@
       focused: active && numbers.get(active) || 0,
       scroll: [...scrolled, document.documentElement?.scrollWidth || 0, document.documentElement?.scrollHeight || 0],
       view: [innerWidth, innerHeight],
-      title: document.title.slice(0, 300), ready: document.readyState,
+      url: location.href, title: document.title.slice(0, 300), ready: document.readyState,
     };
   };
   const named = (el, role) => !el.getAttribute("aria-label") || role !== "cell";
@@ -564,12 +564,13 @@
   };
   const quiet = () => ({
     idle: performance.now() - lastMutation, mutations, ready: document.readyState,
+    url: location.href,
   });
-  // Two frames, so that handlers, their promises and the layout have had their turn.
+  // One frame and one task, so that handlers, their promises and the layout have had their turn.
   const painted = () => new Promise((resolve) => {
     const done = () => resolve(quiet());
     setTimeout(done, 60);
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0)));
+    requestAnimationFrame(() => setTimeout(done, 0));
   });
 
   // The readable text: headings with marks, list items and table rows on lines of their own.

@@ -18,7 +18,7 @@ from agentgym.browser.pool import BrowserPool, ContextSettings, ReadyContext, br
 from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.tools import TOOLS
 from agentgym.browser.values import PageValues
-from agentgym.browser.view import Budget, bounded_lines
+from agentgym.browser.view import Budget, PageView, bounded_lines
 from agentgym.errors import (
     ConfigError,
     GuestFileError,
@@ -218,11 +218,9 @@ class BrowserSurface:
             start = self._options.start
             if not start and self._context.sites is not None:
                 start = self._context.sites.start
-            start = self._seeded(start)
-            self._driver = await engine().run(self._drive(start))
+            self._driver = await engine().run(self._drive(self._seeded(start)))
             if open_start:
-                opening = self._driver.begin(start, self._seeded(self._options.init))
-                self._state = await engine().run(opening)
+                self._state = await engine().run(self._driver.begin())
         return self._driver
 
     def _seeded(self, text: str) -> str:
@@ -233,7 +231,12 @@ class BrowserSurface:
         session = self._ready.session(Budget(options.nodes, options.text_bytes, options.tree_ms))
         await session.adopt(self._ready.page)
         return Driver(
-            session, start, self._values, self._ready.deposit, pictures=options.screenshot
+            session,
+            start,
+            self._seeded(options.init),
+            self._values,
+            self._ready.deposit,
+            pictures=options.screenshot,
         )
 
     async def call(self, action: Action) -> Observation:
@@ -263,6 +266,11 @@ class BrowserSurface:
         if state is None:
             state = await engine().run(driver.look())
         return self._observation(state)
+
+    async def tree(self) -> PageView:
+        """Return the present tree, without a picture."""
+        driver = await self._live()
+        return await engine().run(driver.session.look())
 
     async def save(self) -> Mapping[str, Json]:
         """Return the state that `load` can bring another context into; see docs/browser.md.
