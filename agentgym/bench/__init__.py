@@ -17,7 +17,7 @@ from agentgym.errors import ConfigError, NotFoundError
 if TYPE_CHECKING:  # a server that is measured needs no console
     from rich.console import Console
 
-BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost")
+BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost", "swe", "web")
 # A pipe has no width of its own; a table cut at 80 columns would lose figures.
 _MIN_WIDTH = 100
 
@@ -96,6 +96,14 @@ async def _measure(
         from agentgym.bench.cost import measure_cost
 
         return await measure_cost(quick)
+    if name == "web":
+        from agentgym.bench.web import measure_web
+
+        return await measure_web(quick)
+    if name == "swe":
+        from agentgym.bench.swe import measure_swe
+
+        return await measure_swe(quick)
     from agentgym.bench.pool import JOBS, QUICK_JOBS, measure_pool
 
     return await measure_pool(

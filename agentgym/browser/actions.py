@@ -273,26 +273,28 @@ class Actions:
     # --- navigation ---
 
     async def _goto(self, url: str) -> None:
-        from playwright.async_api import Error
-
         tab = self._session.tab
         here = tab.page.url if tab.page.url.startswith("http") else self._base
         address = url.strip()
         if "://" not in address and not address.startswith(("/", "?", "#", "about:")):
             first = address.split("/")[0]
             address = f"http://{address}" if "." in first else address
+        if "://" in address and not urlsplit(address).netloc:
+            raise Refusal(f"{url[:200]!r} names no host")
         address = urljoin(here, address)
         if address != "about:blank" and urlsplit(address).scheme not in ("http", "https"):
             raise Refusal(f"only http:// addresses can be opened, not {url[:200]!r}")
         try:
-            await tab.unless_held(
-                tab.page.goto(address, wait_until="commit", timeout=LOAD_S * 1000), LOAD_S + 2
-            )
-        except Error as error:
-            self._session.check_alive()
+            opened = await tab.unless_held(tab.cdp.send("Page.navigate", {"url": address}), LOAD_S)
+        except PageBusyError:
+            if tab.dialog is not None or tab.crashed:
+                raise
             await _quietly(tab, tab.cdp.send("Page.stopLoading"))
-            if "ERR_ABORTED" not in str(error):  # a download, or another navigation
-                raise Refusal(f"{address}: {_first_line(error)}") from None
+            raise Refusal(f"{address}: no answer within {LOAD_S:g} s") from None
+        # A download, or another navigation of the page, is reported as aborted.
+        failure = str(opened.get("errorText", ""))
+        if failure and failure != "net::ERR_ABORTED":
+            raise Refusal(f"{address}: {failure}")
 
     async def _history(self, by: int) -> None:
         tab = self._session.tab

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from agentgym.browser.actions import Actions, Refusal
 from agentgym.browser.picture import capture
 from agentgym.browser.session import BrowserSession, dialog_json
+from agentgym.browser.tab import Tab
+from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
 from agentgym.records import Json
 
@@ -47,23 +52,39 @@ class Driver:
     Args:
         session: The session.
         base: The address that is opened first.
+        init: Expression of JavaScript that prepares the page at that address.
+        values: Values that are read from the page after every action.
+        deposit: Puts a file where the browser can read it.
         pictures: Whether every state has a picture.
     """
 
-    def __init__(self, session: BrowserSession, base: str, *, pictures: bool) -> None:
-        self.session, self.pictures = session, pictures
+    def __init__(
+        self,
+        session: BrowserSession,
+        base: str,
+        init: str,
+        values: PageValues,
+        deposit: Callable[[str, str, bytes], Path],
+        *,
+        pictures: bool,
+    ) -> None:
+        self.deposit = deposit
+        self.session, self.values, self.pictures = session, values, pictures
         self._actions = Actions(session, base)
+        self._base = f"{base}/" if base and not urlsplit(base).path else base
+        self._init = init
         self._last: BrowserState | None = None
 
-    async def begin(self, url: str) -> BrowserState:
-        """Open the first page; one that cannot be opened is told in the state."""
+    async def begin(self) -> BrowserState:
+        """Open the first page and prepare it; one that cannot be opened is told in the state."""
         error = ""
-        if url:
+        if self._base:
             try:
-                await self._actions.execute("goto", {"url": url})
+                await self._actions.execute("goto", {"url": self._base})
             except Refusal as refusal:
                 error = str(refusal)
-        late = await self.session.settle()
+        late = await self.prepare(self.session.tab)
+        await self.values.read(self.session)
         self._last = await self.look(error=error or late)
         return self._last
 
@@ -83,6 +104,7 @@ class Driver:
         except Refusal as refusal:
             error = str(refusal)
         late = await session.settle()
+        await self.values.read(session)
         state = await self.look()
         outcome = _outcome(before, state, changed=_mutations(session) > mutated)
         self._last = BrowserState(
@@ -97,6 +119,21 @@ class Driver:
         )
         return self._last
 
+    async def prepare(self, tab: Tab) -> str:
+        """Evaluate what prepares the first page, if a tab shows that page, and let it settle.
+
+        Returns:
+            Why it failed, or what was still going on at its end; empty if nothing was.
+        """
+        failure = ""
+        if self._init and await self.session.loaded(tab) == self._base:
+            failure = await evaluate(tab, self._init)
+        return await self.session.settle() or failure
+
+    async def remember(self) -> None:
+        """Take the present view as the one that the next action is compared with."""
+        self._last = await self.look()
+
     async def look_with_picture(self) -> BrowserState:
         """Return what is seen without acting, with a picture in any case."""
         return await self.look(picture=True)
@@ -104,10 +141,11 @@ class Driver:
     async def look(self, error: str = "", *, picture: bool = False) -> BrowserState:
         """Return what is seen without acting."""
         session = self.session
-        view = await session.look()
-        taken = None
-        if (self.pictures or picture) and not view.blocked:
-            taken = await capture(session.tab)
+        tab = session.tab
+        if (self.pictures or picture) and tab.dialog is None:
+            view, taken = await asyncio.gather(session.look(), capture(tab))
+        else:
+            view, taken = await session.look(), None
         return BrowserState(
             view=view,
             tabs=session.tabs_json(),

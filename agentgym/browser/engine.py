@@ -1,7 +1,7 @@
 """The thread in which browsers are driven: one event loop for all callers of the process.
 
 Playwright's objects belong to one event loop. Episodes live on loops of their own (a test's, a
-notebook's, `agentgym.make`'s), and all of them share one Chromium, so that loop is nobody else's.
+notebook's, `agentgym.make`'s), and all of them share one Chromium: the engine has its own loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where Chromium is on this machine: the system's package, or what Playwright has installed."""
+"""Finds Chromium on this machine: the system's package, or what Playwright has installed."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def main(path: str, command: list[str]) -> int:
     if pid == 0:
         os.execvp(command[0], command)
     # The pipe of the DevTools protocol belongs to the browser alone: its end must be seen.
-    for descriptor in (0, 3, 4):
+    for descriptor in {0, 3, 4} - {control.fileno(), wake, woken}:
         with contextlib.suppress(OSError):
             os.close(descriptor)
     while True:

@@ -143,7 +143,11 @@ class BrowserPool:
         # A spare is a convenience: what goes wrong here is told where a context is needed.
         with contextlib.suppress(SurfaceError, TimeoutError):
             spare = await self._make(settings)
-            self._ready.setdefault(settings, []).append(spare)
+            if self._current.get(settings.headed) is spare.chromium:
+                self._ready.setdefault(settings, []).append(spare)
+            else:  # it was retired meanwhile
+                spare.listening.close()
+                await self.discard(spare)
 
     async def _make(self, settings: ContextSettings) -> ReadyContext:
         from playwright.async_api import Error
@@ -199,10 +203,28 @@ class BrowserPool:
     async def _retire(self, chromium: Chromium) -> None:
         if self._current.get(chromium.headed) is chromium:
             del self._current[chromium.headed]
+        for ready in self._ready.values():
+            for spare in [each for each in ready if each.chromium is chromium]:
+                ready.remove(spare)
+                spare.listening.close()
+                await self.discard(spare)
         if chromium.live <= 0 or not chromium.alive:
             await chromium.close()
         else:
             self._retired.add(chromium)
+
+    @property
+    def busy(self) -> bool:
+        """Whether contexts are being made ahead."""
+        return bool(self._making)
+
+    async def drop_spares(self) -> None:
+        """Close the contexts that were made ahead."""
+        for ready in self._ready.values():
+            while ready:
+                spare = ready.pop()
+                spare.listening.close()
+                await self.discard(spare)
 
     def processes(self) -> list[int]:
         """Return the process ids of the browsers that get new contexts."""

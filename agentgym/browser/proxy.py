@@ -21,6 +21,7 @@ from agentgym.protocols import Sites
 
 _HEAD_BYTES: Final = 65_536
 _READ_BYTES: Final = 65_536
+_LOOK_S: Final = 0.05
 BODY_BYTES: Final = 32 * 2**20
 """Bytes of one request's body."""
 
@@ -91,7 +92,8 @@ class SiteProxy:
                     await exchange.refuse(403, refusal)
                 else:
                     assert self._sites is not None
-                    await exchange.answer(self._sites.application)
+                    answering = asyncio.ensure_future(exchange.answer(self._sites.application))
+                    await _unless_left(answering, reader)
             if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
                 return
             connection.start_next_cycle()
@@ -106,6 +108,22 @@ class SiteProxy:
         if url.hostname not in self._sites.hosts:
             return f"{url.hostname} is not one of this environment's sites"
         return self.log.excess()
+
+
+async def _unless_left(answering: asyncio.Future[None], reader: asyncio.StreamReader) -> None:
+    """Wait for an answer, and cancel it where the browser has gone away.
+
+    Raises:
+        ConnectionError: The browser has closed the connection.
+    """
+    try:
+        while not answering.done():
+            await asyncio.wait({answering}, timeout=_LOOK_S)
+            if not answering.done() and reader.at_eof():
+                raise ConnectionError("the browser has closed the connection")
+    finally:
+        answering.cancel()
+    await answering
 
 
 def _target(request: h11.Request) -> SplitResult:

@@ -66,7 +66,7 @@ class Reader:
         scroll = tuple(int(value) for value in found["scroll"])
         focused = next((n["ref"] for n in reversed(nodes) if "focused" in n.get("f", ())), None)
         return PageView(
-            url=tab.page.url,
+            url=found["url"],
             title=found["title"],
             nodes=nodes,
             focused=focused,

@@ -8,7 +8,7 @@ only ones of their identity: the same role, name and attributes within the same 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,24 @@ class References:
     def reference(self, document: str, number: int) -> int | None:
         """Return the reference of an element; None if it has none."""
         return self._numbers.get((document, number))
+
+    @property
+    def last(self) -> int:
+        """The largest reference that was given."""
+        return self._last
+
+    def renumber(self, numbers: Mapping[int, int], last: int) -> None:
+        """Give the elements other references, as those of the context that was forked.
+
+        Args:
+            numbers: The new reference by the present one; others are forgotten.
+            last: The largest reference that was given there.
+        """
+        self._handles = {new: self._handles[old] for old, new in numbers.items()}
+        self._numbers = {
+            (handle.document, handle.number): new for new, handle in self._handles.items()
+        }
+        self._last = last
 
     def assign(
         self, frame: str, document: str, nodes: Sequence[dict[str, Any]], gone: Sequence[int]

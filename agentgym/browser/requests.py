@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from agentgym.records import Json
+from agentgym.records import WebRequest
 
 STEP_REQUESTS: Final = 500
 """Requests that one action may cause; what a page asks for beyond that is refused."""
@@ -41,6 +41,7 @@ class Entry:
         refused: Why the proxy has refused it; empty if a site has answered.
         failed: How the site has failed; empty if it has not.
         form: Start of the body.
+        attached: Whether the answer is a file to be downloaded.
         duration_s: Seconds until the end of the answer.
     """
 
@@ -56,6 +57,7 @@ class Entry:
     refused: str = ""
     failed: str = ""
     form: bytes = b""
+    attached: bool = False
     duration_s: float = 0.0
 
     def begin_answer(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
@@ -64,6 +66,7 @@ class Entry:
         self.status = status
         self.mime = named.get(b"content-type", "")
         self.location = named.get(b"location", "")
+        self.attached = named.get(b"content-disposition", "").lower().startswith("attachment")
 
     @property
     def mutating(self) -> bool:
@@ -87,22 +90,22 @@ class Entry:
                 words.add(value.lower())
         return bool(words & _DESTROYS)
 
-    def as_json(self) -> dict[str, Json]:
-        """Return what the record and the evidence keep, without times."""
-        return {
-            "step": self.step,
-            "method": self.method,
-            "url": self.url,
-            "status": self.status,
-            "request_bytes": self.request_bytes,
-            "response_bytes": self.response_bytes,
-            "mime": self.mime,
-            "location": self.location,
-            "mutating": self.mutating,
-            "destructive": self.destructive,
-            "refused": self.refused,
-            "failed": self.failed,
-        }
+    def record(self) -> WebRequest:
+        """Return the part of it that the record and the evidence keep, without times."""
+        return WebRequest(
+            step=self.step,
+            method=self.method,
+            url=self.url,
+            status=self.status,
+            request_bytes=self.request_bytes,
+            response_bytes=self.response_bytes,
+            mime=self.mime,
+            location=self.location,
+            mutating=self.mutating,
+            destructive=self.destructive,
+            refused=self.refused,
+            failed=self.failed,
+        )
 
 
 class RequestLog:
@@ -111,21 +114,22 @@ class RequestLog:
     Attributes:
         entries: The requests; those beyond a bound are counted only.
         omitted: How many are counted only.
-        in_flight: How many are being answered.
+        open_in_step: How many of the present action are being answered.
         step: Number of the action that is being executed.
         ended: `time.monotonic` of the last end of a request.
+        attachments: How many answers were files to be downloaded.
     """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.omitted = self.in_flight = self.step = self.count = 0
+        self.omitted = self.open_in_step = self.step = self.count = self.attachments = 0
         self.ended = 0.0
         self._in_step = 0
 
     def begin_step(self) -> None:
         """Note that the next action begins."""
         self.step += 1
-        self._in_step = 0
+        self._in_step = self.open_in_step = 0
 
     def excess(self) -> str:
         """Return why a request is one too many; empty if it is not."""
@@ -143,10 +147,11 @@ class RequestLog:
             self.omitted += 1
         self._in_step += 1
         self.count += 1
-        self.in_flight += 1
+        self.open_in_step += 1
         try:
             yield entry
         finally:
-            self.in_flight -= 1
+            self.open_in_step -= entry.step == self.step
+            self.attachments += entry.attached
             self.ended = time.monotonic()
             entry.duration_s = self.ended - entry.began

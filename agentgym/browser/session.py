@@ -28,12 +28,14 @@ QUIET_S: Final = 2.0
 """Seconds that a page may go on changing after an action."""
 TABS: Final = 10
 DIALOGS: Final = 20
-_IDLE_MS: Final = 20
+_IDLE_MS: Final = 10
 _CONSOLE: Final = 20
 _DOWNLOADS: Final = 20
 _DOWNLOAD_S: Final = 10.0
 _MESSAGE_CHARS: Final = 300
-_POLL_S: Final = 0.01
+_POLL_S: Final = 0.005
+_OPENING_S: Final = 1.0
+_BROWSER_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,9 @@ class BrowserSession:
         self._pending: set[asyncio.Task[None]] = set()
         self._dialogs = 0
         self._known: dict[Page, Tab] = {}
+        self._wanted = False
+        self._seen_downloads = 0
+        self._opening_until = 0.0
         context.on("page", self._opened)
 
     @property
@@ -112,14 +117,25 @@ class BrowserSession:
 
     async def new_tab(self) -> Tab:
         """Open a tab and make it the current one."""
-        page = await self.context.new_page()
-        await self._settle_pages()
-        tab = self._known.get(page) or await self.adopt(page)
-        self._current = tab
-        return tab
+        self._wanted = True
+        try:
+            page = await self.context.new_page()
+            await self._settle_pages()
+        finally:
+            self._wanted = False
+        self._current = await self.adopt(page)
+        return self._current
 
     def _opened(self, page: Page) -> None:
-        self._spawn(self._adopt_popup(page))
+        self._opening_until = 0.0
+        if page in self._known:
+            return
+        if len(self._known) >= TABS and not self._wanted:
+            self.note(f"a new tab was blocked: there are {TABS} already")
+            self._spawn(page.close())
+            return
+        wanted, tab = self._wanted, self._meet(page)
+        self._spawn(self._adopt_popup(tab, wanted=wanted))
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
@@ -135,19 +151,21 @@ class BrowserSession:
         if self._pending:
             await asyncio.wait(set(self._pending), timeout=LOAD_S)
 
-    async def _adopt_popup(self, page: Page) -> None:
-        if len(self.tabs) >= TABS:
-            self.note(f"a new tab was blocked: there are {TABS} already")
-            await page.close()
-            return
-        tab = await self.adopt(page)
-        if await page.opener() is not None:
+    async def _adopt_popup(self, tab: Tab, *, wanted: bool) -> None:
+        await self._prepare(tab)
+        if not wanted:
             self._current = tab
+
+    def _opens_window(self, _: object) -> None:
+        self._opening_until = time.monotonic() + _OPENING_S
 
     async def adopt(self, page: Page) -> Tab:
         """Return the tab of a page; a page seen for the first time becomes one."""
-        if page in self._known:
-            return self._known[page]
+        tab = self._known.get(page) or self._meet(page)
+        await self._prepare(tab)
+        return tab
+
+    def _meet(self, page: Page) -> Tab:
         tab = Tab(page)
         self._known[page] = tab
         page.on("dialog", lambda dialog: self._dialog(tab, dialog))
@@ -155,11 +173,16 @@ class BrowserSession:
         page.on("pageerror", lambda error: self.note(f"{error.name}: {error.message}"))
         page.on("download", lambda download: self._spawn(self._download(download)))
         page.on("close", lambda _: self._closed(tab))
-        await tab.prepare()
+        return tab
+
+    async def _prepare(self, tab: Tab) -> None:
+        if tab in self.tabs:
+            return
         self.tabs.append(tab)
+        await tab.prepare()
+        tab.cdp.on("Page.windowOpen", self._opens_window)
         if self._current is None:
             self._current = tab
-        return tab
 
     def _closed(self, tab: Tab) -> None:
         if tab in self.tabs:
@@ -215,6 +238,7 @@ class BrowserSession:
             await tab.unless_held(dialog.accept(text))
 
     async def _download(self, download: Download) -> None:
+        self._seen_downloads += 1
         name = Path(download.suggested_filename).name[:120] or "download"
         if len(self.downloads) >= _DOWNLOADS:
             self.note(f"a download was refused: there are {_DOWNLOADS} already")
@@ -238,8 +262,9 @@ class BrowserSession:
         self.console.clear()
         self._dialogs = 0
         self.log.begin_step()
+        self.tab.begin_action()
 
-    async def settle(self, *, load_s: float = LOAD_S) -> str:
+    async def settle(self) -> str:
         """Wait until the page has loaded, its requests have ended and it stopped changing.
 
         Returns:
@@ -258,21 +283,66 @@ class BrowserSession:
                 state = {"idle": 0, "ready": "loading"}
             except PageBusyError as error:
                 return "" if tab.dialog is not None else str(error)
-            loading = tab.loading or state["ready"] == "loading" or self.log.in_flight > 0
-            if not loading and (state["idle"] >= _IDLE_MS or waited > QUIET_S):
+            # A document that a script has opened and not closed is never complete.
+            calm = state["idle"] >= _IDLE_MS and state["ready"] != "loading"
+            if (calm or waited > QUIET_S) and not self._expects(tab):
                 return ""
-            if waited > load_s:
-                return f"the page did not finish loading in {load_s:g} s"
+            if waited > LOAD_S:
+                return f"the page did not finish loading in {LOAD_S:g} s"
             await asyncio.sleep(_POLL_S)
+
+    async def loaded(self, tab: Tab) -> str:
+        """Wait until a page has loaded, whatever it does then; return its address, or nothing."""
+        until = time.monotonic() + LOAD_S
+        while time.monotonic() < until and tab.dialog is None and not tab.crashed:
+            try:
+                state = await tab.call("quiet")
+            except (PageGoneError, PageFailure, PageBusyError):
+                state = {"ready": "loading"}  # the document is being replaced
+            if state["ready"] == "complete":
+                return str(state["url"])
+            await asyncio.sleep(_POLL_S)
+        return ""
+
+    def _expects(self, tab: Tab) -> bool:
+        """Whether a document, an answer or a new tab is still to come."""
+        now = time.monotonic()
+        opening = bool(self._pending) or now < self._opening_until
+        # A download is reported a moment after its answer has ended.
+        awaited = self.log.attachments > self._seen_downloads
+        opening = opening or (awaited and now < self.log.ended + _OPENING_S)
+        return opening or tab.loading or self.log.open_in_step > 0 or tab is not self.tab
 
     async def look(self) -> PageView:
         """Return the present view of the current tab."""
         tab = self.tab
         if tab.dialog is not None:
             return PageView(tab.page.url, blocked="a dialog is open")
-        view = await self._reader.read(tab)
-        tab.title = view.title or tab.title
+        view = await self.read(tab)
+        if view.blocked and tab.dialog is None and not tab.crashed:
+            await self._answers()
+        if not view.blocked:
+            tab.title, tab.url = view.title, view.url
         return view
+
+    async def read(self, tab: Tab) -> PageView:
+        """Return the present view of a tab."""
+        return await self._reader.read(tab)
+
+    async def _answers(self) -> None:
+        """Check that the browser itself answers, where a page does not.
+
+        Raises:
+            SurfaceError: It does not, so that the episode cannot go on.
+        """
+        from playwright.async_api import Error
+
+        try:
+            async with asyncio.timeout(_BROWSER_S):
+                await self.context.cookies("http://localhost/")
+        except (TimeoutError, Error) as error:
+            self.check_alive()
+            raise SurfaceError(f"the browser does not answer: {str(error)[:200]}") from None
 
     async def readable(self) -> str:
         """Return the readable text of the current page, its frames included."""
@@ -311,7 +381,7 @@ class BrowserSession:
         return [
             {
                 "number": number,
-                "url": tab.page.url,
+                "url": tab.url or tab.page.url,
                 "title": tab.title,
                 "current": tab is self._current,
             }

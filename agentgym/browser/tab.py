@@ -20,6 +20,8 @@ WORLD: Final = "agentgym"
 ANSWER_S: Final = 6.0
 """Seconds that a page may take to answer; one that is busy for longer does not respond."""
 _SLICE_S: Final = 0.25
+_LASTING: Final = frozenset(("EventSource", "WebSocket", "Ping"))
+"""Kinds of requests that do not end with an answer."""
 
 
 class PageBusyError(Exception):
@@ -48,19 +50,21 @@ class Tab:
         cdp: A session of the DevTools protocol with it.
         main: Id of its main frame.
         title: The title that was last seen.
+        url: The address that was last seen.
         dialog: The dialog that is open, None if none is.
     """
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.cdp: CDPSession
-        self.main = self.title = ""
+        self.main = self.title = self.url = ""
         self.dialog: Dialog | None = None
         self.held = asyncio.Event()
         self.crashed = False
         self._worlds: dict[str, int] = {}
         self._loading: set[str] = set()
         self._asked = 0.0
+        self._requests: dict[str, str] = {}
 
     async def prepare(self) -> None:
         """Connect to the page."""
@@ -71,25 +75,46 @@ class Tab:
         on("Page.frameDetached", self._stopped)
         on("Page.frameRequestedNavigation", self._requested)
         on("Page.frameNavigated", self._navigated)
+        on("Network.requestWillBeSent", self._request)
+        on("Network.loadingFinished", self._answered)
+        on("Network.loadingFailed", self._answered)
         self.page.on("crash", self._crash)
         script = {"source": walker_source(), "worldName": WORLD}
         answers: list[dict[str, Any]] = await asyncio.gather(
             self.cdp.send("Page.enable"),
+            self.cdp.send("Network.enable", {"maxTotalBufferSize": 0}),
             self.cdp.send("Page.addScriptToEvaluateOnNewDocument", script),
             self.cdp.send("Page.getFrameTree"),
         )
-        self.main = answers[2]["frameTree"]["frame"]["id"]
+        self.main = answers[3]["frameTree"]["frame"]["id"]
 
     def _requested(self, event: dict[str, Any]) -> None:
         if event.get("disposition", "currentTab") == "currentTab":
             self._asked = time.monotonic()
 
     def _navigated(self, event: dict[str, Any]) -> None:
-        self._worlds.pop(event["frame"]["id"], None)
+        frame = event["frame"]
+        self._worlds.pop(frame["id"], None)
+        if frame["id"] == self.main:
+            # The ends of requests of a document that was left are not always reported.
+            loader = frame["loaderId"]
+            self._requests = {id: by for id, by in self._requests.items() if by == loader}
 
     def _stopped(self, event: dict[str, Any]) -> None:
         self._loading.discard(event["frameId"])
         self._asked = 0.0
+
+    def _request(self, event: dict[str, Any]) -> None:
+        if event.get("type") not in _LASTING and event["request"]["url"].startswith("http"):
+            self._requests[event["requestId"]] = event["loaderId"]
+
+    def _answered(self, event: dict[str, Any]) -> None:
+        self._requests.pop(event["requestId"], None)
+
+    def begin_action(self) -> None:
+        """Forget the requests that did not end: no action waits for those before it."""
+        self._requests.clear()
+        self._loading.clear()
 
     def _crash(self, _: object) -> None:
         self.crashed = True
@@ -97,15 +122,16 @@ class Tab:
 
     @property
     def loading(self) -> bool:
-        """Whether a document is being loaded, or is about to."""
-        return bool(self._loading) or time.monotonic() - self._asked < _SLICE_S
+        """Whether a document or a part of it is being loaded, or is about to."""
+        return bool(self._loading or self._requests) or time.monotonic() - self._asked < _SLICE_S
 
-    async def unless_held(self, work: Awaitable[T], limit_s: float = ANSWER_S) -> T:
+    async def unless_held(self, work: Awaitable[T], limit_s: float | None = None) -> T:
         """Wait for something that a dialog or a busy page may hold.
 
         Raises:
             PageBusyError: The page has crashed, a dialog is open, or the time has passed.
         """
+        limit_s = ANSWER_S if limit_s is None else limit_s
         task = asyncio.ensure_future(work)
         held = asyncio.ensure_future(self.held.wait())
         try:

@@ -155,7 +155,9 @@
       const text = squeeze(content(el, most), most);
       if (text) return text;
     }
-    return squeeze(el.title || el.placeholder || el.getAttribute("aria-placeholder") || "", most);
+    // A form has its fields as properties: one named "title" is no text.
+    const given = (name) => Element.prototype.getAttribute.call(el, name);
+    return squeeze(given("title") || given("placeholder") || given("aria-placeholder") || "", most);
   };
   const labelText = (label, control, most) => {
     let text = "";
@@ -385,9 +387,9 @@
       token, nodes: out, cut, left, gone, frames, suspects, mutations,
       elements: cut ? document.getElementsByTagName("*").length : visited,
       focused: active && numbers.get(active) || 0,
-      scroll: [...scrolled, document.documentElement.scrollWidth, document.documentElement.scrollHeight],
+      scroll: [...scrolled, document.documentElement?.scrollWidth || 0, document.documentElement?.scrollHeight || 0],
       view: [innerWidth, innerHeight],
-      title: document.title.slice(0, 300), ready: document.readyState,
+      url: location.href, title: document.title.slice(0, 300), ready: document.readyState,
     };
   };
   const named = (el, role) => !el.getAttribute("aria-label") || role !== "cell";
@@ -562,12 +564,13 @@
   };
   const quiet = () => ({
     idle: performance.now() - lastMutation, mutations, ready: document.readyState,
+    url: location.href,
   });
-  // Two frames, so that handlers, their promises and the layout have had their turn.
+  // One frame and one task, so that handlers, their promises and the layout have had their turn.
   const painted = () => new Promise((resolve) => {
     const done = () => resolve(quiet());
     setTimeout(done, 60);
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0)));
+    requestAnimationFrame(() => setTimeout(done, 0));
   });
 
   // The readable text: headings with marks, list items and table rows on lines of their own.
@@ -607,6 +610,39 @@
     const text = parts.join("").replace(/[ \t]*\n[ \t]*/g, "\n").replace(/ +/g, " ").replace(/\n{3,}/g, "\n\n").trim();
     return {text: text.slice(0, most), frames};
   };
+  // The state of a document that a fork can restore.
+  const FIELDS = "input, textarea, select";
+  const FOCUSED = "input, textarea, select, button, a, summary, iframe, [tabindex], [contenteditable]";
+  const field = (el) => ({
+    kind: `${el.localName}:${el.type}:${el.name || el.id}`,
+    value: el.type === "file" ? "" : el.value, checked: el.checked || false,
+    chosen: el.localName === "select" ? [...el.options].map((o) => o.selected) : [],
+  });
+  const storage = () => { try { return Object.entries(sessionStorage).sort(); } catch { return []; } };
+  const keep = () => ({
+    fields: [...document.querySelectorAll(FIELDS)].map(field),
+    scroll: [scrollX, scrollY], session: storage(),
+    focus: [...document.querySelectorAll(FOCUSED)].indexOf(document.activeElement),
+  });
+  const reset_session = (kept) => {
+    if (JSON.stringify(storage()) === JSON.stringify(kept)) return false;
+    sessionStorage.clear();
+    for (const [name, value] of kept) sessionStorage.setItem(name, value);
+    return true;
+  };
+  const restore = (kept) => {
+    const fields = [...document.querySelectorAll(FIELDS)];
+    kept.fields.forEach((was, index) => {
+      const el = fields[index], now = el && field(el);
+      if (!now || now.kind !== was.kind || JSON.stringify(now) === JSON.stringify(was)) return;
+      if (el.localName === "select") [...el.options].forEach((o, i) => { o.selected = was.chosen[i]; });
+      else if (el.type === "checkbox" || el.type === "radio") el.checked = was.checked;
+      else if (el.type !== "file") set(el, was.value);
+      tell(el, "input", "change");
+    });
+    document.querySelectorAll(FOCUSED)[kept.focus]?.focus({preventScroll: true});
+    scrollTo({left: kept.scroll[0], top: kept.scroll[1], behavior: "instant"});
+  };
   const frame = (id) => {
     const el = target(id), box = el.getBoundingClientRect(), style = getComputedStyle(el);
     return {x: box.left + el.clientLeft + parseFloat(style.paddingLeft),
@@ -615,7 +651,7 @@
 
   globalThis.walker = {
     snapshot, point, fill, choose, pick, focus, scroll, show, quiet, painted, adopt, frame,
-    readable, token_: () => token,
+    readable, keep, reset_session, restore, token_: () => token,
     element: (id) => target(id), number,
   };
 })();

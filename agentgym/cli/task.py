@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from agentgym.cli.mine import mine
 from agentgym.cli.suite import importers
 from agentgym.errors import AgentGymError, ConfigError
 
@@ -23,6 +24,9 @@ app = typer.Typer(
 )
 
 
+app.command("mine", epilog="Example:  [bold]agentgym task mine ../CLONE --out mined --jobs 2[/]")(
+    mine
+)
 app.add_typer(importers, name="import", help="Import tasks: FORMAT PATH. Each has its options.")
 
 

@@ -22,6 +22,7 @@ from agentgym.env.resolved_task import sandbox_recipe
 from agentgym.env.rules import GuardedRules, open_rules
 from agentgym.errors import SandboxError
 from agentgym.protocols import (
+    AuditedSurface,
     EpisodeContext,
     Sandbox,
     Services,
@@ -82,7 +83,7 @@ class EpisodeParts:
         Raises:
             AgentGymError: A surface cannot be attached.
         """
-        context = SurfaceContext(self.sandbox, self._services(), self._sites())
+        context = SurfaceContext(self.sandbox, self._services(), self._sites(), self.instance.seed)
         for kind in self.environment.surface_kinds:
             surface = await kind.attach(context)
             self.surfaces.append(surface)
@@ -114,7 +115,16 @@ class EpisodeParts:
         Raises:
             SandboxError: The sandbox does not answer.
         """
-        return (await self.sandbox.audit()).following(self.earlier)
+        audit = await self.sandbox.audit()
+        for surface in self.surfaces:
+            if isinstance(surface, AuditedSurface):
+                audit = audit.beside(surface.audit())
+        return audit.following(self.earlier)
+
+    @property
+    def ended(self) -> bool:
+        """Whether a surface has ended the episode."""
+        return any(isinstance(s, AuditedSurface) and s.ended for s in self.surfaces)
 
     async def close(self) -> None:
         """End every part. Never raises."""

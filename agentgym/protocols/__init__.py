@@ -19,6 +19,7 @@ from agentgym.protocols.sandboxes import (
 from agentgym.protocols.surfaces import (
     ASGIApplication,
     ASGIMessage,
+    AuditedSurface,
     Picture,
     Services,
     Sites,
@@ -52,6 +53,7 @@ __all__ = [
     "ASGIMessage",
     "Agent",
     "AgentFactory",
+    "AuditedSurface",
     "Check",
     "EpisodeContext",
     "EpisodeRecorder",

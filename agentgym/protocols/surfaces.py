@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from agentgym.protocols.sandboxes import Sandbox
 from agentgym.records import (
     Action,
     Actor,
+    Audit,
     Json,
     Observation,
     ObservationLimits,
@@ -93,11 +94,13 @@ class SurfaceContext:
         sandbox: The computer; without files and commands if the environment has no computer.
         services: The stateful services, None if the environment has no services.
         sites: The web sites, None if the environment has no sites.
+        seed: Seed of the episode.
     """
 
     sandbox: Sandbox
     services: Services | None = None
     sites: Sites | None = None
+    seed: int = 0
 
 
 class Surface(Protocol):
@@ -129,6 +132,20 @@ class Surface(Protocol):
 
     async def close(self) -> None:
         """Let go of what it attached to. Never raises; may be called twice."""
+        ...
+
+
+@runtime_checkable
+class AuditedSurface(Protocol):
+    """A surface that keeps an audit of its own, and may end the episode; both are optional."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the world behind the surface has ended the episode, which is then judged."""
+        ...
+
+    def audit(self) -> Audit:
+        """Return what was noted out of the agent's reach, also after `close`."""
         ...
 
 

@@ -107,7 +107,7 @@ class _Observation:
 def decision_to_text(decision: Decision) -> str:
     """Write a decision as one line of JSON, without its usage and its generations."""
     action = decision.action
-    return dumps(
+    return _encoded(
         {
             "action": {"tool": action.tool, "arguments": action.arguments},
             "thought": decision.thought,
@@ -143,7 +143,7 @@ def observation_to_text(observation: Observation, image: str | None = None) -> s
         image: The name of the blob that holds its picture, None if it has none.
     """
     seen = observation
-    return dumps({"text": seen.text, "data": seen.data, "effect": seen.effect, "image": image})
+    return _encoded({"text": seen.text, "data": seen.data, "effect": seen.effect, "image": image})
 
 
 def observation_from_json(value: object, images: Callable[[str], Image]) -> Observation:

@@ -85,8 +85,10 @@ class Recorder:
         rows, pictures, recent = list[tuple[Value, ...]](), dict[int, str](), self._recent
         for following, step in enumerate(steps, self.steps):
             self._check(step, following)
-            picture = self._packing.pack_picture(step.observation)
-            if picture is not None:
+            picture = None
+            if step.observation.image is not None:
+                picture = self._packing.pack_picture(step.observation)
+                assert picture is not None
                 pictures[step.index] = picture
             rows.append(self._rows.row(self._episode_id, step, picture, recent))
             if step.decision.generations:

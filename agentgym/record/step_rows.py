@@ -87,14 +87,21 @@ class StepRows:
         Raises:
             RecordError: A blob cannot be written.
         """
-        decision = step.decision
+        decision, usage, packing = step.decision, step.decision.usage, self._packing
+        generations = decision.generations
         columns: tuple[Value, ...] = (
-            *(episode_id, step.index, float(step.duration_s)),
-            *(decision.usage.prompt, decision.usage.completion, decision.usage.cached),
-            self._packing.pack_text(codec.decision_to_text(decision)),
-            self._packing.pack_observation(step.observation, picture),
-            self._packing.pack(step.events) if step.events else _NO_EVENTS,
-            self._generations.pack(decision.generations, step.index, recent),
+            episode_id,
+            step.index,
+            float(step.duration_s),
+            usage.prompt,
+            usage.completion,
+            usage.cached,
+            packing.pack_text(codec.decision_to_text(decision)),
+            packing.pack_text(codec.observation_to_text(step.observation, picture)),
+            packing.pack(step.events) if step.events else _NO_EVENTS,
+            None
+            if generations is None
+            else self._generations.pack(generations, step.index, recent),
         )
         return (*columns, row_digest(columns))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from typing import Any, Final
 
 from agentgym.session.answers import Answer, Failure, FailureCode, Reply
 
-_DETACHED: ContextVar[asyncio.Task[Any] | None] = ContextVar("detached", default=None)
+# The context of a task would keep the task, and both would stay until a garbage collection.
+_DETACHED: ContextVar[weakref.ref[asyncio.Task[Any]] | None] = ContextVar("detached", default=None)
 
 WINDOW: Final = 256
 """Number of the latest call numbers whose answers are kept."""
@@ -34,13 +36,17 @@ def detach() -> None:
 
     Its calls then need no tasks of their own. This does not hold for the tasks that it starts.
     """
-    _DETACHED.set(asyncio.current_task())
+    task = asyncio.current_task()
+    _DETACHED.set(None if task is None else weakref.ref(task))
 
 
 def detached_task() -> asyncio.Task[Any] | None:
     """Return the running task if it goes on when its caller gives up, else None."""
     detached = _DETACHED.get()
-    return detached if detached is not None and detached is asyncio.current_task() else None
+    if detached is None:
+        return None
+    task = asyncio.current_task()
+    return task if detached() is task else None
 
 
 @dataclass(eq=False, slots=True)

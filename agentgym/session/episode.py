@@ -355,6 +355,8 @@ class SessionEpisode:
         if episode is not None:
             self._steps = len(episode.steps)
             await episode.close()
+            # Each refers to the other, and its steps would stay until the next garbage collection.
+            episode.recording = None
 
     def _ended(self, reply: Reply) -> Answer:
         """Return the answer to the operation that ended it."""

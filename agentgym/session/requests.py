@@ -171,7 +171,7 @@ class Requests:
                 call=call,
                 episode=answer.episode,
                 status=answer.status,
-                **_judged(answer.score, answer.verdict),
+                **judged(answer.score, answer.verdict),
             )
             return message, b""
         self.metrics.count_done(kind, answer)
@@ -188,7 +188,7 @@ class Requests:
             names = ", ".join(list(offered)[:20])
             told = f"task {request.task!r:.200}: expected one of: {names}"
             return self._error(FailureCode.INVALID, told, call=request.call)
-        return {"type": "task", "call": request.call, "task": name, **_description(environment)}
+        return {"type": "task", "call": request.call, "task": name, **description(environment)}
 
     def _error(self, code: str, message: str, **fields: Any) -> dict[str, Any]:
         self.metrics.count_error(code)
@@ -229,11 +229,12 @@ def response_of(reply: Reply, call: int, pictures: wire.Pictures) -> Response:
         message["facts"] = reply.facts
     if reply.over:
         message |= {"terminated": reply.terminated, "truncated": reply.truncated}
-        message |= _judged(reply.score, reply.verdict)
+        message |= judged(reply.score, reply.verdict)
     return message, picture
 
 
-def _judged(score: Score | None, verdict: Verdict | None) -> dict[str, Any]:
+def judged(score: Score | None, verdict: Verdict | None) -> dict[str, Any]:
+    """Return the fields of a message that tell how an episode was judged."""
     told: dict[str, Any] = {}
     if score is not None:
         told |= {"score": score.score, "outcome": score.outcome}
@@ -242,7 +243,8 @@ def _judged(score: Score | None, verdict: Verdict | None) -> dict[str, Any]:
     return told
 
 
-def _description(environment: Environment) -> dict[str, Any]:
+def description(environment: Environment) -> dict[str, Any]:
+    """Return the task, the tools and the limits of an environment as fields of a message."""
     limits = environment.observation_limits
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from agentgym.browser.drive import BrowserState, Driver
 from agentgym.browser.engine import engine
+from agentgym.browser.fork import load_browser, save_browser
 from agentgym.browser.picture import with_marks
 from agentgym.browser.pool import BrowserPool, ContextSettings, ReadyContext, browser_pool
 from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.tools import TOOLS
-from agentgym.browser.view import Budget, bounded_lines
+from agentgym.browser.values import PageValues
+from agentgym.browser.view import Budget, PageView, bounded_lines
 from agentgym.errors import (
     ConfigError,
     GuestFileError,
     NotFoundError,
     SurfaceError,
-    UnsupportedError,
 )
-from agentgym.protocols import SurfaceContext
+from agentgym.protocols import ASGIMessage, Sites, SurfaceContext
 from agentgym.records import (
     Action,
+    Audit,
     Effect,
     Json,
     Observation,
@@ -33,6 +36,7 @@ from agentgym.records import (
     SurfaceConfig,
     ToolSpec,
 )
+from agentgym.sandbox.absent import NoSandbox
 from agentgym.surfaces.truncation import bounded, pixels
 
 _REMARKS_BYTES: Final = 16_384
@@ -50,6 +54,10 @@ class BrowserOptions(BaseModel):
         height: Likewise.
         screenshot: Whether every observation has a picture of the viewport.
         marks: Whether those pictures carry the references of elements.
+        init: Expression of JavaScript that is evaluated in the first page, ``{{seed}}`` filled in.
+        state: Expressions of JavaScript by name: values that are read from the page after every
+            action, unseen by the agent, for `evidence.page_state`.
+        until: Name of the value that ends the episode once it is true, and keeps all values.
         nodes: Largest number of nodes in a tree.
         text_bytes: Bytes of a tree's text.
         tree_ms: Milliseconds that reading one document may take.
@@ -63,10 +71,19 @@ class BrowserOptions(BaseModel):
     height: int = Field(default=720, ge=100, le=4_000)
     screenshot: bool = True
     marks: bool = False
+    init: str = ""
+    state: dict[str, str] = Field(default_factory=dict)
+    until: str = ""
     nodes: int = Field(default=1_000, ge=1, le=10_000)
     text_bytes: int = Field(default=60_000, ge=1_000, le=1_000_000)
     tree_ms: int = Field(default=400, ge=20, le=5_000)
     headed: bool = False
+
+    @model_validator(mode="after")
+    def _until_is_read(self) -> BrowserOptions:
+        if self.until and self.until not in self.state:
+            raise ValueError(f"until: expected one of state = {sorted(self.state)}")
+        return self
 
 
 class BrowserKind:
@@ -101,7 +118,7 @@ class BrowserKind:
         self._pool = await engine().run(_held_pool())
 
     async def attach(self, context: SurfaceContext) -> BrowserSurface:
-        """Open the first page in a fresh context.
+        """Return a surface over a fresh context, which opens the first page when it is used.
 
         Raises:
             ConfigError: There is no Chromium, or it cannot be confined.
@@ -111,19 +128,46 @@ class BrowserKind:
             raise SurfaceError("the browser kind is not open")
         settings = ContextSettings(self.options.width, self.options.height, self.options.headed)
         ready = await engine().run(self._pool.acquire(settings))
-        surface = BrowserSurface(self._pool, ready, self.options, context)
-        try:
-            await surface.begin()
-        except BaseException:
-            await surface.close()
-            raise
-        return surface
+        return BrowserSurface(self._pool, ready, self.options, context)
 
     async def close(self) -> None:
         """Let go of the browser, which ends some seconds after its last user."""
         pool, self._pool = self._pool, None
         if pool is not None:
             await engine().run(pool.let_go())
+
+
+async def try_browser() -> float:
+    """Start the browser and open a page that the host answers; return the milliseconds it took.
+
+    Raises:
+        ConfigError: There is no Chromium, or it cannot be confined.
+        SurfaceError: It does not start, or does not show the page.
+    """
+    began = time.monotonic()
+    kind = BrowserKind(SurfaceConfig((), {"screenshot": False}, False, 1_000))
+    await kind.open()
+    try:
+        sites = Sites(_hello, frozenset(("hello.example",)), "http://hello.example/")
+        surface = await kind.attach(SurfaceContext(NoSandbox(), sites=sites))
+        seen = await surface.observe()
+        await surface.close()
+    finally:
+        await kind.close()
+    if "title: Hello" not in seen.text:
+        raise SurfaceError(f"the browser does not show a page: {seen.text[:300]}")
+    return 1000 * (time.monotonic() - began)
+
+
+async def _hello(
+    scope: ASGIMessage,
+    receive: Callable[[], Awaitable[ASGIMessage]],
+    send: Callable[[ASGIMessage], Awaitable[None]],
+) -> None:
+    del scope, receive
+    headers = [(b"content-type", b"text/html"), (b"content-length", b"20")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"<title>Hello</title>"})
 
 
 class BrowserSurface:
@@ -148,27 +192,52 @@ class BrowserSurface:
         self._proxy = SiteProxy(context.sites, ready.log)
         self._driver: Driver | None = None
         self._state: BrowserState | None = None
+        self._values = PageValues(options.state, options.until)
         self._closed = False
 
-    async def begin(self) -> None:
-        """Serve the context's network and open the first page.
+    @property
+    def ended(self) -> bool:
+        """Whether the page has ended the episode."""
+        return self._values.ended
+
+    def audit(self) -> Audit:
+        """Return the requests and the state of the page."""
+        requests = tuple(entry.record() for entry in self.log.entries)
+        return Audit(requests=requests, page_state=dict(self._values.values))
+
+    async def _live(self, *, open_start: bool = True) -> Driver:
+        """Return the driver; the first use serves the network and opens the first page.
 
         Raises:
-            SurfaceError: The browser has ended.
+            SurfaceError: The surface is closed, or the browser has ended.
         """
-        await self._proxy.open(self._ready.listening)
-        start = self._options.start
-        if not start and self._context.sites is not None:
-            start = self._context.sites.start
-        self._state = await engine().run(self._open(start))
+        if self._closed:
+            raise SurfaceError("the browser surface is closed; attach another one")
+        if self._driver is None:
+            await self._proxy.open(self._ready.listening)
+            start = self._options.start
+            if not start and self._context.sites is not None:
+                start = self._context.sites.start
+            self._driver = await engine().run(self._drive(self._seeded(start)))
+            if open_start:
+                self._state = await engine().run(self._driver.begin())
+        return self._driver
 
-    async def _open(self, start: str) -> BrowserState:
+    def _seeded(self, text: str) -> str:
+        return text.replace("{{seed}}", str(self._context.seed))
+
+    async def _drive(self, start: str) -> Driver:
         options = self._options
-        budget = Budget(options.nodes, options.text_bytes, options.tree_ms)
-        session = self._ready.session(budget)
+        session = self._ready.session(Budget(options.nodes, options.text_bytes, options.tree_ms))
         await session.adopt(self._ready.page)
-        self._driver = Driver(session, start, pictures=options.screenshot)
-        return await self._driver.begin(start)
+        return Driver(
+            session,
+            start,
+            self._seeded(options.init),
+            self._values,
+            self._ready.deposit,
+            pictures=options.screenshot,
+        )
 
     async def call(self, action: Action) -> Observation:
         """Execute a schema-valid action; what a page or the agent does wrong is an observation.
@@ -176,7 +245,7 @@ class BrowserSurface:
         Raises:
             SurfaceError: The browser has ended, or the surface is closed.
         """
-        driver = self._live()
+        driver = await self._live()
         arguments: dict[str, Any] = dict(action.arguments)
         if action.tool == "read_page":
             return await engine().run(self._read_page(driver))
@@ -192,24 +261,39 @@ class BrowserSurface:
 
     async def observe(self) -> Observation:
         """Return the present view."""
-        driver = self._live()
+        driver = await self._live()
         state, self._state = self._state, None
         if state is None:
             state = await engine().run(driver.look())
         return self._observation(state)
 
+    async def tree(self) -> PageView:
+        """Return the present tree, without a picture."""
+        driver = await self._live()
+        return await engine().run(driver.session.look())
+
     async def save(self) -> Mapping[str, Json]:
-        """Refuse.
+        """Return the state that `load` can bring another context into; see docs/browser.md.
 
         Raises:
-            UnsupportedError: Always.
+            UnsupportedError: The page cannot be saved now; the message says why.
         """
-        self._live()
-        raise UnsupportedError("surface 'browser': a page cannot be copied yet")
+        driver = await self._live()
+        return await engine().run(save_browser(driver))
 
     async def load(self, state: Mapping[str, Json]) -> None:
-        """Refuse, as `save` does."""
-        await self.save()
+        """Bring the context, which has not been used yet, into a saved state.
+
+        Raises:
+            UnsupportedError: The pages do not come back as they were.
+        """
+        if self._driver is not None or self._closed:
+            raise SurfaceError("load: the browser surface is in use already")
+        try:
+            driver = await self._live(open_start=False)
+            await engine().run(load_browser(driver, state))
+        except (KeyError, TypeError, IndexError, ValueError) as error:
+            raise SurfaceError(f"load: expected what `save` returned: {error!r}") from None
 
     async def close(self) -> None:
         """Close the context. Never raises."""
@@ -219,11 +303,7 @@ class BrowserSurface:
         driver, self._driver = self._driver, None
         await engine().run(_end(self._pool, self._ready, driver))
         await self._proxy.close()
-
-    def _live(self) -> Driver:
-        if self._driver is None:
-            raise SurfaceError("the browser surface is closed; attach another one")
-        return self._driver
+        self._ready.listening.close()
 
     # --- tools that do not act ---
 

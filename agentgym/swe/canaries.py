@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from agentgym.swe.outcomes import Outcome
 
 _SUFFIXES = ("again", "anew", "at_once", "by_default", "empty", "first", "last", "late", "twice")
-_BODIES: Sequence[tuple[str, Outcome]] = (
+_ALWAYS: Sequence[tuple[str, Outcome]] = (
     ("    assert {n} == {n}\n", Outcome.PASS),
     ("    assert {n} == {m}\n", Outcome.FAIL),
-    ("    values = [{n}, {m}]\n    assert sorted(values) == values[:1]\n", Outcome.FAIL),
     ("    with pytest.raises(ValueError):\n        str({n})\n", Outcome.FAIL),
+)
+_DRAWN: Sequence[tuple[str, Outcome]] = (
+    ("    values = [{n}, {m}]\n    assert sorted(values) == values[:1]\n", Outcome.FAIL),
     ("    assert {n}.0 == pytest.approx({m}.0)\n", Outcome.FAIL),
     ("    raise RuntimeError({n})\n", Outcome.FAIL),
     ("    raise SystemExit(0)\n", Outcome.FAIL),
@@ -29,7 +31,6 @@ _BODIES: Sequence[tuple[str, Outcome]] = (
     ("    text = '{n}'\n    assert len(text) == {m} and text != text\n", Outcome.FAIL),
 )
 _CASES: Sequence[tuple[str, Outcome]] = (
-    ("        self.assertEqual({n}, {n})\n", Outcome.PASS),
     ("        self.assertEqual({n}, {m})\n", Outcome.FAIL),
     ("        self.assertTrue({n} > {m})\n", Outcome.FAIL),
     ("        self.assertIn({n}, [{m}])\n", Outcome.FAIL),
@@ -82,13 +83,14 @@ def make_canaries(folder: str, tests: Collection[str], taken: Collection[str]) -
 
 def _module(draw: random.Random, words: Sequence[str]) -> tuple[bytes, dict[str, Outcome]]:
     text, expected = "import unittest\n\nimport pytest\n", {}
-    for index, (body, outcome) in enumerate(draw.sample(_BODIES, len(_BODIES))):
+    bodies = [*_ALWAYS, *draw.sample(_DRAWN, 2)]
+    for index, (body, outcome) in enumerate(draw.sample(bodies, len(bodies))):
         name = f"test_{draw.choice(words)}_{draw.choice(_SUFFIXES)}_{index}"
         text += f"\n\ndef {name}():\n{_filled(draw, body)}"
         expected[name] = outcome
     owner = f"Test{draw.choice(words).title().replace('_', '')}"
     text += f"\n\nclass {owner}(unittest.TestCase):\n"
-    for index, (body, outcome) in enumerate(draw.sample(_CASES, len(_CASES))):
+    for index, (body, outcome) in enumerate(draw.sample(_CASES, 2)):
         name = f"test_{draw.choice(words)}_{draw.choice(_SUFFIXES)}_{index}"
         text += f"    def {name}(self):\n{_filled(draw, body)}\n"
         expected[f"{owner}::{name}"] = outcome

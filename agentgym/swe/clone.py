@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from agentgym.errors import MissingExtraError, TaskError
+from agentgym.swe.patch import PATCH_FILES, Entry, FileChange, Lookup, Patch, PatchError, patch_of
 
 _GIT_S: Final = 300.0
 MAX_FILE: Final = 64 << 20
@@ -150,6 +151,54 @@ class Clone:
         """Return the difference of two commits, binary files included."""
         options = ("--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv")
         return self.git("diff-tree", "-r", "-p", *options, before, after)
+
+    def changes(self, before: str, after: str) -> Patch:
+        """Return the files and links that differ between two commits; submodules are left out.
+
+        Raises:
+            PatchError: They are too many or too large.
+        """
+        said = self.git(
+            "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", before, after
+        )
+        words = said.split(b"\0")
+        rows = []
+        for about, path in zip(words[0:-1:2], words[1::2], strict=True):
+            old_mode, new_mode, old, new, _ = about.decode().lstrip(":").split()
+            if "160000" not in (old_mode, new_mode):
+                name = path.decode("utf-8", "surrogateescape")
+                rows.append((name, old_mode, old, new_mode, new))
+            if len(rows) > PATCH_FILES:
+                raise PatchError(f"more than {PATCH_FILES} files differ")
+        wanted = [each for _, _, old, _, new in rows for each in (old, new) if each.strip("0")]
+        contents = iter(self.blobs(wanted))
+
+        def entry(mode: str, object_id: str) -> Entry | None:
+            if not object_id.strip("0"):
+                return None
+            return Entry("link" if mode == "120000" else "file", next(contents), mode == "100755")
+
+        return patch_of(
+            FileChange(path, entry(old_mode, old), entry(new_mode, new))
+            for path, old_mode, old, new_mode, new in rows
+        )
+
+    def lookup(self, commit: str) -> Lookup:
+        """Return a look-up of the files and links of a commit."""
+        entries = {entry.path: entry for entry in self.entries(commit)}
+        known: dict[str, Entry | None] = {}
+
+        def find(path: str) -> Entry | None:
+            if path not in known:
+                found = entries.get(path)
+                known[path] = None
+                if found is not None and found.mode != "160000":
+                    (data,) = self.blobs([found.object_id])
+                    kind: Literal["file", "link"] = "link" if found.mode == "120000" else "file"
+                    known[path] = Entry(kind, data, found.mode == "100755")
+            return known[path]
+
+        return find
 
     def committed_at(self, commit: str) -> datetime:
         """Return the time at which a commit was made, in UTC."""

@@ -58,7 +58,7 @@ def build_context(context: Path, builds: Builds, tell: Tell) -> None:
     """
     plan = plan_context(context, Sources())
     if find_image(plan.name) is None:
-        tell(f"building {context.parent.name}")
+        tell(f"building the environment {context.parent.name}")
         builds.build(plan)
 
 

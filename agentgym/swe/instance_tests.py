@@ -17,7 +17,7 @@ from agentgym.swe.apply import apply_diff
 from agentgym.swe.grading import GradedPatch, grade_patch
 from agentgym.swe.instance import EnvironmentSpec, Instance
 from agentgym.swe.instance_rules import as_swe_bench, read_log
-from agentgym.swe.patch import Entry, Lookup, Patch
+from agentgym.swe.patch import Entry, FileChange, Lookup, Patch, patch_of
 from agentgym.swe.test_paths import is_test_module, is_test_path
 from agentgym.swe.test_run import CommandPlan, PytestPlan, TestRun, run_command, run_pytest
 
@@ -45,7 +45,8 @@ class InstanceTests:
         spec: Its environment.
         root: Guest path of the repository.
         base: Files of the base commit.
-        plugins: Modules of the pytest plug-ins that the environment has.
+        plugins: Names of the pytest plug-ins that the environment has.
+        shift: Changes that lead from the repository of the clean rooms to the base.
     """
 
     instance: Instance
@@ -53,6 +54,7 @@ class InstanceTests:
     root: str
     base: Lookup
     plugins: tuple[str, ...] = ()
+    shift: Patch = Patch()
 
     @cached_property
     def gold(self) -> Patch:
@@ -114,6 +116,7 @@ def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = 
     """
     gold = graders_files(tests, patch, hidden=hidden)
     targets = tests.targets()
+    patch = following(tests.shift, patch)
     if not hidden:
         targets = tuple(path for path in targets if tests.base(path) is not None)
     if tests.spec.language == "python" and "pytest" in tests.spec.test_command:
@@ -132,6 +135,18 @@ def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = 
         patch,
     )
     return read_log(run, tests.spec.parser, tests.instance)
+
+
+def following(first: Patch, second: Patch) -> Patch:
+    """Return the changes of two patches, the second of which was made after the first."""
+    if not first.changes:
+        return second
+    changes = {change.path: change for change in first.changes}
+    for change in second.changes:
+        earlier = changes.get(change.path)
+        before = change.before if earlier is None else earlier.before
+        changes[change.path] = FileChange(change.path, before, change.after)
+    return patch_of(changes.values())
 
 
 def graders_files(

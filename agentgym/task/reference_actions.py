@@ -25,6 +25,9 @@ from agentgym.task_formats import plugin_errors
 SOLUTIONS = ("solve.sh", "actions.jsonl", POLICY_FILE)
 """Names that the file of a solution may have."""
 
+SURFACE_ENDS = (".py", ".jsonl")
+"""Endings of the solutions for one surface, which are named after it: ``browser.py``."""
+
 _SCRIPT_TIMEOUT_S = 300
 _SUBMIT = Action("submit")
 _ANSWER_FILE = "/dev/shm/agentgym-answer"  # in memory, so not part of the judged state
@@ -42,7 +45,7 @@ class Cue:
 def reference(instance: Instance) -> tuple[Action, ...] | Path:
     """Return the actions of the task's own solution, or the file of a policy.
 
-    Empty if a foreign task has no solution.
+    Empty if the task has no solution.
 
     Raises:
         TaskError: The solution cannot be read; names file and line.
@@ -53,6 +56,8 @@ def reference(instance: Instance) -> tuple[Action, ...] | Path:
             given = foreign.rules.reference_actions()
             return given if isinstance(given, Path) else tuple(given)
     path = solution(instance.task)
+    if instance.task.manifest.unsolved and not path.exists():
+        return ()
     return path if path.suffix == ".py" else read_reference_actions(path, instance)
 
 
@@ -94,7 +99,7 @@ def solution(task: Task) -> Path:
     counts: ``solution/browser.py`` is a policy for the surface `browser`.
     """
     folder = task.folder / "solution"
-    own = [folder / f"{surface}{end}" for surface in task.surfaces for end in (".py", ".jsonl")]
+    own = [folder / f"{surface}{end}" for surface in task.surfaces for end in SURFACE_ENDS]
     paths = [*own, *(folder / name for name in SOLUTIONS)]
     return next((path for path in paths if path.exists()), folder / SOLUTIONS[0])
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
+from agentgym import catalogue
 from agentgym.errors import TaskError
 from agentgym.manifest import show_path
 from agentgym.modules import execute
@@ -79,9 +81,67 @@ class View:
             raise LookupError(f"no {role or 'node'} {name!r} {state or ''}; the page has {there}")
         return found[0]
 
+    @property
+    def url(self) -> str:
+        """Address of the page; empty without a page."""
+        return str(self.observation.data.get("url", ""))
+
+    @property
+    def texts(self) -> list[str]:
+        """The names and texts of all nodes, in page order."""
+        return [str(node.get("name", "")) for node in self.nodes]
+
+    def rows(self, *texts: str) -> list[list[dict[str, Any]]]:
+        """Return the nodes of each row of a table in which all these texts occur."""
+        nodes, found = self.nodes, list[list[dict[str, Any]]]()
+        for place, node in enumerate(nodes):
+            if node.get("role") != "row":
+                continue
+            row = list(_subtree(nodes, place))
+            names = [str(n.get("name", "")) for n in row]
+            if all(any(text in name for name in names) for text in texts):
+                found.append(row)
+        return found
+
     def act(self, tool: str, **arguments: Json) -> Action:
         """Return a call of a tool, to be yielded."""
         return Action(tool, arguments)
+
+    def goto(self, url: str) -> Action:
+        """Return the action that opens an address."""
+        return Action("goto", {"url": url})
+
+    def click(self, role: str, name: str | re.Pattern[str], **state: Json) -> Action:
+        """Return the action that clicks the first fitting node.
+
+        Raises:
+            LookupError: The page has no such node.
+        """
+        return Action("click", {"ref": self.find(role, name, **state)["ref"]})
+
+    def enter(self, name: str | re.Pattern[str], text: str, role: str = "textbox") -> Action:
+        """Return the action that replaces the text of the first fitting field.
+
+        Raises:
+            LookupError: The page has no such field.
+        """
+        return Action("type", {"ref": self.find(role, name)["ref"], "text": text})
+
+    def choose(self, name: str | re.Pattern[str], *labels: str) -> Action:
+        """Return the action that chooses options of the first fitting list.
+
+        Raises:
+            LookupError: The page has no such list.
+        """
+        return Action("select", {"ref": self.find("combobox", name)["ref"], "values": list(labels)})
+
+
+def _subtree(nodes: list[dict[str, Any]], place: int) -> Iterator[dict[str, Any]]:
+    """Yield the nodes below the one at a place."""
+    for node in nodes[place + 1 :]:
+        if node["depth"] <= nodes[place]["depth"]:
+            return
+        yield node
 
 
 def _fits(name: str, wanted: str | re.Pattern[str] | None) -> bool:
@@ -134,6 +194,23 @@ class ReferencePolicy:
             )
         self.over = action.tool in ("submit", "give_up")
         return action
+
+
+def shared_policies(env: str, name: str) -> ModuleType:
+    """Return a module of policies that the tasks of an environment share.
+
+    Args:
+        env: Name of the environment.
+        name: Module ``envs/<env>/policies/<name>.py``; it may import its neighbours.
+
+    Raises:
+        NotFoundError: There is no such environment.
+        TaskError: The module is absent, or cannot be executed.
+    """
+    path = catalogue.find("envs", env) / "policies" / f"{name}.py"
+    if not path.is_file():
+        raise TaskError(f"{show_path(path)}: no such file")
+    return execute(path, TaskError, is_package=True)
 
 
 def load_policy(path: Path) -> Solve:

@@ -28,13 +28,15 @@ async def browse():
     """Opens pages: ``await browse(html)`` or ``await browse({"/": html, "/b": html})``."""
     kinds, visits = [], []
 
-    async def opened(pages, *, start=None, sandbox=None, **options) -> Visit:
+    async def opened(pages, *, start=None, sandbox=None, load=None, **options) -> Visit:
         web = pages if isinstance(pages, WebPages) else WebPages(pages)
         kind = BrowserKind(SurfaceConfig((), {"screenshot": False, **options}, False, 1_000))
         await kind.open()
         kinds.append(kind)
         surface = await kind.attach(web.context(start, sandbox))
         visits.append(Visit(surface, web, kind))
+        if load is not None:
+            await surface.load(load)
         await visits[-1].look()
         return visits[-1]
 

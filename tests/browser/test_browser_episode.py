@@ -126,6 +126,7 @@ async def test_a_recorded_episode_happens_again_with_the_same_references(store):
 
 
 async def test_episodes_of_one_process_share_a_browser_and_nothing_else(environment):
+    began = browser_pool().started
     first, second = await environment.start(1), await environment.start(1)
     for episode in (first, second):
         view = View("", episode.first)
@@ -134,4 +135,4 @@ async def test_episodes_of_one_process_share_a_browser_and_nothing_else(environm
         moved = await episode.step({"tool": "click", "arguments": {"ref": button}})
         assert "1\u20132 of 4" in moved.observation.text
         await episode.close()
-    assert browser_pool().started == 1
+    assert browser_pool().started <= max(began, 1)

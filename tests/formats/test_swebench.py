@@ -20,6 +20,7 @@ from agentgym.sandbox.images import find_image
 from agentgym.sandbox.recipe import load_plan
 from agentgym.swe.clone import find_clone
 from agentgym.swe.instance_files import read_instances
+from agentgym.swe.predictions import read_predictions
 from agentgym.swe.specs.resolve import packages_until, resolve_environment
 from agentgym.swe.task_folder import write_task
 from agentgym.task.load import find_task
@@ -237,3 +238,62 @@ def test_bad_instances_stop_an_import_or_are_left_out(tmp_path: Path, monkeypatc
     assert shown.exit_code == 0 and "1 tasks written, 1 instances left out" in shown.output
     assert "patch: expected the gold patch" in shown.output
     assert "has no clone of x/y" in shown.output
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_predictions_are_graded_resumed_and_made_of_runs(kept_images, tmp_path):
+    clones = tmp_path / "clones"
+    good = make_instance(clones)
+    names = ("gold", "empty", "broken", "odd")
+    instances = [good | {"instance_id": f"ada__tally-{name}"} for name in names]
+    file = write_instances(tmp_path / "mine.jsonl", *instances)
+    absent = good | {"instance_id": "x__y-1", "repo": "x/y"}
+    patches = {
+        "gold": good["patch"],
+        "empty": "",
+        "broken": good["patch"].replace("sum(values) + 1", "sum(numbers)"),
+        "odd": "not a patch at all",
+    }
+    predictions = [
+        {"instance_id": f"ada__tally-{name}", "model_name_or_path": "m", "model_patch": patch}
+        for name, patch in patches.items()
+    ]
+    given = write_instances(tmp_path / "p.jsonl", *predictions)
+    out = tmp_path / "graded"
+
+    def graded(*words):
+        command = ["grade-predictions", *words, "--clones", str(clones), "--out", str(out)]
+        return CliRunner().invoke(app, command)
+
+    done = graded(str(given), "--instances", str(file))
+    assert done.exit_code == 0, done.output
+    report = json.loads((out / "report.json").read_text())
+    assert report["resolved_ids"] == ["ada__tally-gold"]
+    assert report["unresolved_ids"] == ["ada__tally-broken", "ada__tally-odd"]
+    assert report["empty_patch_ids"] == ["ada__tally-empty"]
+    again = graded(str(given), "--instances", str(file))
+    assert again.exit_code == 0 and "1 of 4 resolved" in again.output
+    # Another patch is graded anew, and equal ones are not.
+    other = write_instances(tmp_path / "q.jsonl", predictions[1] | {"model_patch": good["patch"]})
+    assert "1 of 1 resolved" in graded(str(other), "--instances", str(file)).output
+    assert len((out / "results.jsonl").read_text().splitlines()) == 5
+    # What cannot be graded is told and tried again, and never counts as unresolved.
+    write_instances(file, absent)
+    done = graded("gold", "--instances", str(file))
+    assert done.exit_code == 1 and "1 could not be graded" in done.output
+
+    write_instances(file, good)
+    folder = imported(tmp_path, good)
+    run = tmp_path / "run"
+    words = ["eval", str(folder), "-a", "oracle", "--out", str(run)]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    written = tmp_path / "made.jsonl"
+    words = ["predictions", str(run), "--out", str(written), "--task", str(folder)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    (made,) = read_predictions(written)
+    assert (made.instance_id, made.model_name_or_path) == ("ada__tally-1", "oracle")
+    assert "+    return sum(values)\n" in made.model_patch
+    done = graded(str(written), "--instances", str(file))
+    assert done.exit_code == 0 and "1 of 1 resolved" in done.output

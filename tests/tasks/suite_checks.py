@@ -25,7 +25,7 @@ from agentgym.verify.rubric import load_rubric
 SEEDS = 2
 MUTANTS = 2
 EXAMINED = 3
-_FREE = ("schema", "noop", "messages", "template", "gold")
+_FREE = ("schema", "noop", "template", "gold")
 _BUNDLED = Path(agentgym.__file__).resolve().parents[1] / "tasks"
 
 
@@ -58,7 +58,7 @@ def brief_probes(folder: Path) -> list[Probe]:
     The solution must still score 1, doing nothing 0, and a few mutants must not pass; properties
     that need no further episode are examined too. Each other property costs several episodes, so
     it is examined for a few tasks of a suite. Together the tasks still try every property on a
-    change of the engine.
+    change of the engine. `tests/verify/test_message_rates.py` judges the known texts of every task.
     """
     brief = {"oracle": _solves, "mutants": _few_mutants, "offline": _contacted_nobody}
     return [

@@ -1,5 +1,9 @@
 """The suite `swe`: every task is sound, and its lists of tests are those that two runs give."""
 
+import posixpath
+import zlib
+from collections import Counter
+
 import pytest
 from suite_checks import check_form, check_soundness, folders_of
 from swe_images import take_image
@@ -9,6 +13,7 @@ from agentgym.env.spec import spec_of
 from agentgym.sandbox.recipe import load_recipe
 from agentgym.swe.native import Issue
 from agentgym.task.load import find_task
+from agentgym.task.setup import prepare
 
 FOLDERS = folders_of("swe")
 PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
@@ -44,7 +49,35 @@ async def test_its_hidden_tests_are_named_and_the_agent_never_sees_them(task_id)
     assert files <= set(issue.hidden), "each failing test stands in a hidden file"
 
 
+@pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
 @every_task
-async def test_its_sandbox_has_no_network(task_id):
-    sandbox = spec_of(find_task(task_id)).sandbox
-    assert load_recipe(sandbox).network == "none"
+async def test_nothing_of_the_future_is_in_the_sandbox(task_id, stage):
+    """One commit, no other object, no reflog, remote or installed copy, no network."""
+    take_image()
+    task = find_task(task_id)
+    recipe = load_recipe(spec_of(task).sandbox)
+    assert recipe.network == "none"
+    prepared = await prepare(task.instance(0), stage.provider, recipe)
+    tree = await stage.provider.open_tree(prepared.snapshot)
+    issue = Issue(task.folder / "checks")
+    root = issue.manifest.root
+    files = [path for path, stat in tree.walk(root) if stat.kind == "file"]
+    git = {path.removeprefix(f"{root}/.git/") for path in files if f"{root}/.git/" in path}
+    objects = {name for name in git if name.startswith("objects/")}
+    assert git - objects == {"HEAD", "config", "index", "refs/heads/main"}
+    assert "remote" not in tree.read(f"{root}/.git/config").decode()
+
+    kinds, blobs = Counter(), set()
+    for name in objects:
+        kind, _, rest = zlib.decompress(tree.read(f"{root}/.git/{name}")).partition(b" ")
+        kinds[kind] += 1
+        if kind == b"blob":
+            blobs.add(rest.partition(b"\0")[2])
+    shown = {tree.read(path) for path in files if "/.git/" not in path}
+    assert kinds[b"commit"] == 1 and b"tag" not in kinds
+    assert blobs == shown, "an object is no file of the tree"
+    assert not shown & {entry.data for entry in issue.hidden.values() if entry.data}
+
+    package = posixpath.basename(root)
+    for folder in ("/usr/local/lib/python3.11/dist-packages", "/usr/lib/python3/dist-packages"):
+        assert package not in {name.partition("-")[0] for name in tree.list(folder)}

@@ -58,6 +58,8 @@ async def _evidence(subject: Subject, episode: Episode) -> EpisodeEvidence:
         changes=changes,
         processes=audit.processes,
         connections=audit.connections,
+        requests=audit.requests,
+        page_state=audit.page_state,
         gold_files=initial.gold,
         open_room=_no_room,
         services=episode.dynamics.services_seen(),

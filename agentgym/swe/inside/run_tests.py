@@ -23,6 +23,8 @@ import stat
 import sys
 import tarfile
 import time
+import traceback
+import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -138,6 +140,8 @@ def watch_reads(root: str, targets: Sequence[str], tests: Sequence[str]) -> list
     """Note which files of the tested code read a test module; tests and pytest may."""
     hidden = {os.path.join(root, path) for path in targets}
     own = tuple(os.path.join(root, path) for path in tests)
+    # A traceback or a warning quotes the lines of its frames.
+    quoting = (traceback.__file__, warnings.__file__)
     found: list[str] = []
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
@@ -148,7 +152,7 @@ def watch_reads(root: str, targets: Sequence[str], tests: Sequence[str]) -> list
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             name = frame.f_code.co_filename
-            if "_pytest" in name or name.startswith(own):
+            if "_pytest" in name or name in quoting or name.startswith(own):
                 return
             if name.startswith(root + "/"):
                 found.append(name)

@@ -111,12 +111,14 @@ def edit(request: Request, article: int) -> Response:
 def change(request: Request, article: int) -> Response:
     form = EDIT.bind(request.fields)
     values, seen = form.values, form.values["seen_version"] or ""
+    before = request.rows("SELECT title FROM knowledge_article WHERE id = ?", article)
+    title = {} if before and before[0]["title"] == values["title"] else {"title": values["title"]}
     done = form.attempt(
         lambda: request.call(
             "knowledge_edit",
             article=article,
-            title=values["title"],
             body=values["body"],
+            **title,
             note=values["note"] or "",
             **({"seen_version": int(seen)} if seen.isdigit() else {}),
         )
