@@ -132,8 +132,8 @@ class SiteApplication:
         if self._site.site is None:
             if method != "GET":
                 raise BadRequestError(405, "the pages of this site are static")
-            folder = self._site.folder / (self._site.manifest.folder or "")
-            return static_file(folder, path, self._site.manifest.fallback)
+            assert self._site.static is not None, "a site without views has static pages"
+            return static_file(self._site.static, path, self._site.manifest.fallback)
         view, parts = self._site.site.find(method, path)
         if method == "POST" and not session.is_own(request.fields.get("csrf")):
             raise BadRequestError(403, "the form has no valid token; load its page again")
