@@ -1,4 +1,4 @@
-"""`agentgym bench swe`: resets, grading and storage of tasks over repositories.
+"""`agentgym bench swe`: resets, grading and storage of tasks over repositories, and mining.
 
 The tests' own time is that of a plain `python3 -m pytest` over the same tests in a sandbox of the
 same task. The rest of a grading is its overhead: comparing the trees, starting the clean room,
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentgym import catalogue
+from agentgym.bench.mining import candidates_per_min
 from agentgym.bench.series import Figure, Figures
 from agentgym.env import ending
 from agentgym.env.environment import Environment
@@ -60,6 +61,7 @@ async def measure_swe(quick: bool) -> Figures:
         Figure("grade_overhead_ms.p50", "grading, without the tests' own time", "ms", 150),
         Figure("tests_ms.p50", "the tests' own time", "ms"),
         Figure("instance_mb", "storage of one more instance", "MB", 5),
+        Figure("mine.candidates_per_min", "candidates that the miner tries", "1/min", 10, True),
     )
     names = catalogue.match_tasks(SUITE)[: 2 if quick else None]
     try:
@@ -67,6 +69,8 @@ async def measure_swe(quick: bool) -> Figures:
             task = load_task(catalogue.find("tasks", name))
             await _measure_task(figures, task, provider, 2 if quick else _GRADINGS)
         await _measure_large(figures, provider, _LARGE_FILES // (10 if quick else 1))
+        rate = await candidates_per_min(provider, quick)
+        figures["mine.candidates_per_min"].samples.append(rate)
     finally:
         await provider.close()
     figures.notes.append("Each task counts once, with the median of its resets and gradings.")

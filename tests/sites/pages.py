@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from urllib.parse import urljoin
+
+import httpx
+
+from agentgym.services import Backend, find_services
+from agentgym.sites.hosts import open_sites
+from agentgym.sites.load import find_sites
 
 
 class Page(HTMLParser):
@@ -107,3 +114,68 @@ async def send(visitor, page, address, **fields):
     if form["method"] == "post":
         return Page(await visitor.post(form["url"], data=values))
     return Page(await visitor.get(form["url"], params=values))
+
+
+class World:
+    """The services and sites of one episode, and somebody who visits them."""
+
+    def __init__(self, env, domain, seed="tools/a:1"):
+        services = find_services(env)
+        self.domain = domain
+        self.backend = Backend(services, services.template(1))
+        sites = find_sites((f"{env}/*",))
+        self.sites = open_sites(sites, services=self.backend, reader=self.backend, seed=seed)
+        transport = httpx.ASGITransport(self.sites.application)
+        self.visitor = httpx.AsyncClient(transport=transport, follow_redirects=True)
+
+    async def read(self, host, path="/"):
+        return await read(self.visitor, f"http://{host}{self.domain}{path}")
+
+    async def send(self, page, address, **fields):
+        return await send(self.visitor, page, address, **fields)
+
+    def calls(self, tool):
+        return [entry for entry in self.backend.audit if entry.tool == tool]
+
+    def value(self, sql, *values):
+        return self.backend.state.rows.value(sql, *values)
+
+    async def crawl(self, begin):
+        """Open every kind of page from an address on; return the kinds, and their forms."""
+        waiting, seen, forms = [begin], set(), {}
+        while waiting:
+            url = waiting.pop(0)
+            varying = "day|page|q|occurrence|before|sender|recipient|brand|colour|stars"
+            kind = re.sub(rf"\d+|[?&]({varying})=[^&]*", "#", url)
+            if kind in seen or not url.startswith(begin) or url.endswith("/download"):
+                continue
+            seen.add(kind)
+            if "export.csv" in url:
+                continue
+            page = await read(self.visitor, url)
+            assert len(page.ids) == len(set(page.ids)), f"{url}: two elements have one id"
+            for control in page.controls:
+                named = control.get("aria-label") or control.get("id") in page.labels
+                within = (
+                    control.get("type") in ("checkbox", "radio") or control["name"] == "percent"
+                )
+                assert named or within, f"{url}: {control}"
+            waiting += page.links
+            for form in page.forms:
+                forms.setdefault(re.sub(r"\d+", "#", form["url"]), form)
+        return seen, forms
+
+    async def send_nonsense(self, forms):
+        """Send every form with empty, odd and long values; no answer may blame the site."""
+        for form in forms:
+            for text in ("", "' OR 1 --", "9" * 400, "<b>"):
+                values = {n: v if n == "csrf" else text for n, v in form["fields"].items()}
+                post = form["method"] == "post"
+                do = self.visitor.post if post else self.visitor.get
+                answer = await do(form["url"], **{"data" if post else "params": values})
+                assert answer.status_code < 500, f"{form['url']} {text!r}: {answer.text[-600:]}"
+        assert self.sites.application.failures == []
+
+    async def close(self):
+        await self.visitor.aclose()
+        self.backend.close()

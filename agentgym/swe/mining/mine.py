@@ -234,6 +234,8 @@ class Mining:
             try:
                 issue = await self._issue(split)
                 tried = await self._try(split, issue, profile, ground)
+                if self._done():
+                    return  # Another job has found the last task that is wanted.
                 instance = _instance(self._plan.repo, split, issue, tried)
                 await to_thread(self._write, instance, profile)
             except DroppedError as dropped:

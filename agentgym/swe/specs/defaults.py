@@ -27,7 +27,8 @@ _REQUIREMENT_FILES: Final = (
 )
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[^\]]*\])?\s*[^@]*")
 _MAX_REQUIREMENTS: Final = 200
-_BUILD: Final = "python3 -m pip install --no-deps --no-build-isolation -e ."
+_BUILD: Final = "python3 -m pip install --quiet --no-build-isolation -e ."
+"""Requirements that only `setup.py` knows are found here; the others are installed already."""
 
 
 def default_spec(language: str, read: Reader) -> EnvironmentSpec:
