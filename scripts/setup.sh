@@ -144,7 +144,7 @@ install_python() {
     else
         extras=
         [ $sandbox = bubblewrap ] || extras=docker
-        [ "$goal" != web ] || extras="${extras:+$extras,}web"
+        [ "$goal" != web ] || extras="${extras:+$extras,}miniwob"
         if [ "$goal" = train ]; then
             extras="${extras:+$extras,}train"
             $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"

@@ -270,7 +270,7 @@ class WebRequest:
         step: Number of the browser action that caused it, counted from 1; 0 for the first page.
         method: Method of HTTP.
         url: Its target.
-        status: Status of the answer, 0 if there was none.
+        status: Status of the answer, 0 without an answer.
         request_bytes: Bytes of its body.
         response_bytes: Bytes of the answer's body.
         mime: Media type of the answer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import threading
 from dataclasses import dataclass
@@ -33,12 +34,14 @@ class LoadedSite:
         manifest: Its `site.toml`.
         pages: Its templates.
         site: Its views; None if its pages are static.
+        static: Folder of its static pages; None if it has views.
     """
 
     folder: Path
     manifest: SiteManifest
     pages: Pages
     site: Site | None
+    static: Path | None = None
 
     def error_page(self, status: int, reason: str, message: str, vary: Variation) -> str:
         """Return a page that reports a problem, as HTML."""
@@ -81,6 +84,20 @@ def find_sites(globs: tuple[str, ...]) -> tuple[LoadedSite, ...]:
     return sites
 
 
+def _package(path: Path, name: str) -> Path:
+    """Return the folder of a package that is installed, without importing it."""
+    try:
+        found = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or not found.submodule_search_locations:
+        raise ConfigError(
+            f"{show_path(path)}: its pages are those of the package {name!r}, which is not "
+            f"installed; run: pip install {name}"
+        )
+    return Path(found.submodule_search_locations[0])
+
+
 def _names() -> dict[str, Path]:
     """Return the folders of all sites by name, sorted."""
     found: dict[str, list[Path]] = {}
@@ -108,9 +125,10 @@ def _load(folder: Path, changed: int) -> LoadedSite:
     manifest = load_toml(path, SiteManifest, ConfigError)
     pages = Pages(folder, manifest.title, manifest.host)
     if manifest.folder is not None:
-        if not (folder / manifest.folder).is_dir():
-            raise ConfigError(f"{show_path(path)}: no folder {manifest.folder!r} there")
-        return LoadedSite(folder, manifest, pages, None)
+        static = _package(path, manifest.package) if manifest.package else folder
+        if not (static / manifest.folder).is_dir():
+            raise ConfigError(f"{show_path(path)}: no folder {manifest.folder!r} in {static}")
+        return LoadedSite(folder, manifest, pages, None, static / manifest.folder)
     app = folder / "app.py"
     if not app.is_file():
         raise ConfigError(

@@ -24,7 +24,10 @@ class SiteManifest(Manifest):
     Attributes:
         title: Title, in a few words.
         host: Name under which the site is reached, without a port.
-        folder: Folder of static pages below the site's own; None if `app.py` answers.
+        folder: Folder of static pages, below the site's own or the package's; None if `app.py`
+            answers.
+        package: Python package that brings the pages, found without importing it; empty if the
+            site's own folder has them.
         fallback: Static page for paths without a file, as a single-page application needs it.
         tools: Globs of service tools that scripts of its pages may call at ``/api/TOOL``.
         max_body_kb: Largest body of a request.
@@ -34,6 +37,7 @@ class SiteManifest(Manifest):
     title: Annotated[str, Field(min_length=1)]
     host: Annotated[str, AfterValidator(_host)]
     folder: str | None = None
+    package: str = ""
     fallback: str | None = None
     tools: tuple[str, ...] = ()
     max_body_kb: int = Field(default=2048, ge=1, le=65_536)
@@ -42,4 +46,6 @@ class SiteManifest(Manifest):
     def _is_complete(self) -> SiteManifest:
         if self.fallback is not None and self.folder is None:
             raise ValueError("fallback needs a folder of static pages")
+        if self.package and self.folder is None:
+            raise ValueError("package needs the folder of static pages in it")
         return self

@@ -73,12 +73,17 @@ def list_tests(run: Callable[[Patch], TestRun], gold: Patch) -> dict[str, Sequen
         gold: The gold patch, without tests.
 
     Raises:
-        VerifierError: A run leaves no evidence, or no test fails without the gold patch.
+        VerifierError: A run leaves no evidence, no test fails without the gold patch, or one fails
+            with it.
     """
     before, after = run(Patch()), run(gold)
     for name, seen in (("base", before), ("gold patch", after)):
         if seen.problem:
             raise VerifierError(f"the tests over the {name}: {seen.problem}\n{seen.log[-2000:]}")
+    odd = {name: seen for name, seen in after.outcomes.items() if seen is not Outcome.PASS}
+    if odd:
+        name, outcome = next(iter(odd.items()))
+        raise VerifierError(f"with the gold patch {name} is {outcome.value}\n{after.log[-2000:]}")
     passing = [name for name, seen in sorted(after.outcomes.items()) if seen is Outcome.PASS]
     keep = [name for name in passing if before.outcomes.get(name) is Outcome.PASS]
     fail = [name for name in passing if before.outcomes.get(name) is not Outcome.PASS]

@@ -89,6 +89,7 @@ def _load(folder: Path, files: tuple[tuple[str, int, int, int], ...]) -> Task:
         manifest = load_toml(folder / "task.toml", TaskManifest, TaskError)
     except TaskError as error:
         raise TaskError("\n".join([str(error), *problems])) from error
+    problems += _solved(folder, manifest)
     problems += _id(folder, manifest)
     problems += _world(folder, manifest)
     user: UserScript | None = None
@@ -113,11 +114,6 @@ def _layout(folder: Path) -> Iterator[str]:
     for name in required:
         if not (folder / name).is_file():
             yield f"{show_path(folder / name)}: required, but absent"
-    found = [name for name in SOLUTIONS if (folder / "solution" / name).is_file()]
-    if len(found) != 1:
-        seen = " and ".join(found) or "none of them"
-        expected = f"one of {', '.join(SOLUTIONS)}"
-        yield f"{show_path(folder / 'solution')}: expected {expected}, found {seen}"
     known = [f"{name}{end}" for name in plugins.names("agentgym.surfaces") for end in SURFACE_ENDS]
     yield from _unknown(folder / "solution", (*SOLUTIONS, *known))
     names: dict[str, Path] = {}
@@ -135,6 +131,17 @@ def _unknown(folder: Path, known: Sequence[str]) -> Iterator[str]:
             matches = close_matches(path.name, known, limit=1)
             hint = f"did you mean {matches[0]!r}?" if matches else f"known: {', '.join(known)}"
             yield f"{show_path(path)}: unknown entry; {hint}"
+
+
+def _solved(folder: Path, manifest: TaskManifest) -> Iterator[str]:
+    """Yield a problem if the task has not exactly one solution, or has one and calls it missing."""
+    found = [name for name in SOLUTIONS if (folder / "solution" / name).is_file()]
+    if len(found) != (0 if manifest.unsolved else 1):
+        seen = " and ".join(found) or "none of them"
+        expected = f"one of {', '.join(SOLUTIONS)}"
+        if manifest.unsolved:
+            expected = "no solution, because task.toml has unsolved = …"
+        yield f"{show_path(folder / 'solution')}: expected {expected}, found {seen}"
 
 
 def _id(folder: Path, manifest: TaskManifest) -> Iterator[str]:
@@ -196,7 +203,8 @@ def _content(task: Task) -> Iterator[str]:
         yield str(error)
         return
     own = [path for path in visible(task.folder / "solution") if path.name not in SOLUTIONS]
-    for path in (solution(task), *own, *task.mutants().values()):
+    solved = () if task.manifest.unsolved else (solution(task),)
+    for path in (*solved, *own, *task.mutants().values()):
         try:
             if path.suffix == ".py":
                 load_policy(path)

@@ -84,6 +84,8 @@ class TaskManifest(Manifest):
         event: Changes of the world without the agent.
         fault: Calls of the agent's tools that fail.
         user: User to whom the agent can write; absent if the task has no user.
+        unsolved: Reason why the task has no solution; empty if it has one. Without a solution
+            nothing proves that the task can be solved.
         surface: Options of surfaces by name, which override the environment's; a surface that the
             environment lacks is added.
     """
@@ -105,6 +107,7 @@ class TaskManifest(Manifest):
     event: tuple[EventManifest, ...] = ()
     fault: tuple[FaultManifest, ...] = ()
     user: UserManifest | None = None
+    unsolved: str = ""
     surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
 
 

@@ -45,7 +45,7 @@ class Cue:
 def reference(instance: Instance) -> tuple[Action, ...] | Path:
     """Return the actions of the task's own solution, or the file of a policy.
 
-    Empty if a foreign task has no solution.
+    Empty if the task has no solution.
 
     Raises:
         TaskError: The solution cannot be read; names file and line.
@@ -56,6 +56,8 @@ def reference(instance: Instance) -> tuple[Action, ...] | Path:
             given = foreign.rules.reference_actions()
             return given if isinstance(given, Path) else tuple(given)
     path = solution(instance.task)
+    if instance.task.manifest.unsolved and not path.exists():
+        return ()
     return path if path.suffix == ".py" else read_reference_actions(path, instance)
 
 

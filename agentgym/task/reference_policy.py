@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
+from agentgym import catalogue
 from agentgym.errors import TaskError
 from agentgym.manifest import show_path
 from agentgym.modules import execute
@@ -192,6 +194,23 @@ class ReferencePolicy:
             )
         self.over = action.tool in ("submit", "give_up")
         return action
+
+
+def shared_policies(env: str, name: str) -> ModuleType:
+    """Return a module of policies that the tasks of an environment share.
+
+    Args:
+        env: Name of the environment.
+        name: Module ``envs/<env>/policies/<name>.py``; it may import its neighbours.
+
+    Raises:
+        NotFoundError: There is no such environment.
+        TaskError: The module is absent, or cannot be executed.
+    """
+    path = catalogue.find("envs", env) / "policies" / f"{name}.py"
+    if not path.is_file():
+        raise TaskError(f"{show_path(path)}: no such file")
+    return execute(path, TaskError, is_package=True)
 
 
 def load_policy(path: Path) -> Solve:
