@@ -323,7 +323,8 @@ async def test_the_text_of_a_page_and_its_pictures(browse):
 async def test_a_tree_can_be_told_by_its_changes(browse):
     visit = await browse(
         {
-            "/": "<p>Same</p><button onclick='this.textContent = `Done`'>Go</button><a href=/b>B</a>",
+            "/": "<p>Same</p><button onclick='this.textContent = `Done`'>Go</button>"
+            "<a href=/b>B</a>",
             "/b": "<p>Other",
         },
         diff=True,
