@@ -105,6 +105,15 @@ async def test_agent_and_verifier_are_who_the_task_says(play, tmp_path):
     assert play.seen == ["daemon\n"]
 
 
+async def test_tests_of_an_ordinary_user_may_leave_a_reward_and_a_fifo_stops_nobody(play, tmp_path):
+    users = MANIFEST.replace("[verifier]", '[verifier]\nuser = "daemon"')
+    script = reward('R=$(id -u); [ "$R" = 1 ] && echo 1 > /logs/verifier/reward.txt')
+    folder = harbor(tmp_path / "hello", **{"task.toml": users, "tests/test.sh": script})
+    assert (await play(folder)).score == 1.0
+    verdict = await play(folder, [bash("rm /etc/passwd; mkfifo /etc/passwd")])
+    assert (verdict.status, verdict.score) == ("scored", 0.0)
+
+
 async def test_a_reward_may_be_a_json_object(play, tmp_path):
     script = reward("""echo '{"speed": 0.5, "style": 1}' > /logs/verifier/reward.json""")
     verdict = await play(harbor(tmp_path / "hello", **{"tests/test.sh": script}))

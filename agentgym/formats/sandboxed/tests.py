@@ -67,7 +67,7 @@ async def run_tests(
         own = [path.format(version) for path in _PACKAGES] if toolkit.wants.own_python else []
         laid = await lay(toolkit, target.sandbox, own_path=own)
         keeps_tests = target.separate and rules.verifier_has_tests
-        await _clear(laid, target, *([] if keeps_tests else [TESTS]), VERIFIER_LOGS)
+        await _clear(laid, target, VERIFIER_LOGS, *([] if keeps_tests else [TESTS]))
         if not keeps_tests:
             await _upload(target.sandbox, stage)
         return await _judge(target, rules, stage, laid)
