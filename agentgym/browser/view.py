@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from agentgym.records import Json
 
 _KEYS: Final = {"r": "role", "n": "name", "d": "depth", "v": "value", "b": "box", "h": "url"}
+_VALUE_CHARS: Final = 600
 _UNSTABLE: Final = frozenset(("covered", "offscreen", "focused"))
 _NAMELESS: Final = frozenset(("list", "row", "table", "group", "listitem", "scrollable"))
 
@@ -130,7 +131,9 @@ def _line(node: Mapping[str, Any], page: str, duplicates: frozenset[tuple[str, s
     if "l" in node:
         parts.append(f"level={node['l']}")
     if "v" in node:
-        parts.append(f"value={_quoted(node['v'])}")
+        value = node["v"]
+        cut = f" ({len(value)} characters)" if len(value) > _VALUE_CHARS else ""
+        parts.append(f"value={_quoted(value[:_VALUE_CHARS])}{cut}")
     if "g" in node:
         bounds = zip(("min", "max", "step"), node["g"], strict=False)
         parts += [f"{name}={bound}" for name, bound in bounds if bound not in ("", None)]

@@ -3,6 +3,33 @@
 // the numbers of elements. Roles follow HTML-AAM, names the usual part of accname-1.2.
 (() => {
   if (globalThis.walker) return;
+  // A field named "title" hides the property of its form, an image named "body" that of the
+  // document. What may be hidden so is read by the getters of the prototypes.
+  const getter = (prototype, name) => {
+    const get = Object.getOwnPropertyDescriptor(prototype, name).get;
+    return (object) => get.call(object);
+  };
+  const own = {
+    parent: getter(Node.prototype, "parentElement"), parentNode: getter(Node.prototype, "parentNode"),
+    slot: getter(Element.prototype, "assignedSlot"), root: getter(Element.prototype, "shadowRoot"),
+    nodes: getter(Node.prototype, "childNodes"), first: getter(Node.prototype, "firstChild"),
+    tag: getter(Element.prototype, "localName"),
+    box: (el) => Element.prototype.getBoundingClientRect.call(el),
+    attribute: (el, name) => Element.prototype.getAttribute.call(el, name),
+    closest: (el, what) => Element.prototype.closest.call(el, what),
+  };
+  const page = {
+    get body() { return getter(Document.prototype, "body")(document); },
+    get documentElement() { return getter(Document.prototype, "documentElement")(document); },
+    get title() { return getter(Document.prototype, "title")(document); },
+    get activeElement() { return getter(Document.prototype, "activeElement")(document); },
+    get readyState() { return getter(Document.prototype, "readyState")(document); },
+    get scrollingElement() { return getter(Document.prototype, "scrollingElement")(document); },
+    elementFromPoint: (x, y) => Document.prototype.elementFromPoint.call(document, x, y),
+    getElementsByTagName: (tag) => Document.prototype.getElementsByTagName.call(document, tag),
+    querySelectorAll: (what) => Document.prototype.querySelectorAll.call(document, what),
+    createRange: () => Document.prototype.createRange.call(document),
+  };
   const numbers = new WeakMap(), elements = new Map(), closedRoots = new WeakMap();
   const token = `${Date.now()}-${Math.random()}`;
   let counter = 0, mutations = 0, lastMutation = performance.now();
@@ -31,10 +58,13 @@
     const found = elements.get(id)?.deref();
     return found && found.isConnected ? found : null;
   };
-  const rootOf = (el) => el.shadowRoot || closedRoots.get(el) || null;
-  const parentOf = (node) =>
-    node.assignedSlot || node.parentElement ||
-    (node.parentNode instanceof ShadowRoot ? node.parentNode.host : null);
+  const rootOf = (el) => own.root(el) || closedRoots.get(el) || null;
+  const parentOf = (node) => {
+    const above = own.slot(node) || own.parent(node);
+    if (above) return above;
+    const holder = own.parentNode(node);
+    return holder instanceof ShadowRoot ? holder.host : null;
+  };
   const squeeze = (text, most) => {
     const plain = (text || "").slice(0, most * 8).replace(/\s+/g, " ").trim();
     return plain.length > most ? plain.slice(0, most) + "\u2026" : plain;
@@ -73,7 +103,7 @@
     if (given && given !== "none" && given !== "presentation" && given !== "generic") return given;
     const tag = el.tagName.toUpperCase();
     if (tag === "A" || tag === "AREA") {
-      if (el.hasAttribute("href")) return "link";
+      return el.hasAttribute("href") ? "link" : "clickable";
     } else if (tag === "INPUT") {
       return INPUTS[el.type] || (el.hasAttribute("list") ? "combobox" : "textbox");
     } else if (tag === "SELECT") {
@@ -88,6 +118,9 @@
       if (el.hasAttribute("aria-label") || el.hasAttribute("aria-labelledby")) return "region";
     } else if (tag === "IMG") {
       if (el.getAttribute("alt") !== "") return "image";
+    } else if (tag === "LI" && style.cursor === "pointer" && cursor !== "pointer" &&
+               !el.querySelector("a, button, input, select")) {
+      return "clickable";
     } else if (TAGS[tag] && given === "") {
       return TAGS[tag];
     }
@@ -107,10 +140,11 @@
   };
   const content = (node, most, depth = 0) => {
     let text = "";
-    for (const child of (node instanceof Element && rootOf(node) || node).childNodes) {
+    for (const child of own.nodes(node instanceof Element && rootOf(node) || node)) {
       if (text.length > most) break;
       if (child instanceof Text) text += child.data;
       else if (child instanceof Element && depth < 40) {
+        if (child instanceof HTMLFormElement) { text += ` ${content(child, most, depth + 1)} `; continue; }
         if (child.localName === "script" || child.localName === "style") continue;
         if (child.checkVisibility && !child.checkVisibility()) continue;
         if (aria(child, "hidden") === "true") continue;
@@ -179,9 +213,9 @@
         return undefined;
       if (el.type === "file") return [...el.files].map((file) => file.name).join(", ");
       if (el.type === "password") return "\u2022".repeat(Math.min(el.value.length, 64));
-      return el.value.slice(0, most * 4);
+      return el.value.slice(0, 4000);
     }
-    if (tag === "textarea") return el.value.slice(0, most * 4);
+    if (tag === "textarea") return el.value.slice(0, 4000);
     if (tag === "select")
       return [...el.selectedOptions].slice(0, 50).map((option) => option.label).join(", ");
     if (tag === "progress" || tag === "meter") return String(el.value);
@@ -218,8 +252,8 @@
     for (let up = parentOf(el); up; up = parentOf(up)) {
       const style = getComputedStyle(up);
       if (style.overflowX === "visible" && style.overflowY === "visible") continue;
-      if (up === document.documentElement || up === document.body) continue;
-      const box = up.getBoundingClientRect();
+      if (up === page.documentElement || up === page.body) continue;
+      const box = own.box(up);
       left = Math.max(left, box.left);
       top = Math.max(top, box.top);
       right = Math.min(right, box.right);
@@ -228,7 +262,7 @@
     return [left, top, right, bottom];
   };
   const hitAt = (x, y) => {
-    let hit = document.elementFromPoint(x, y);
+    let hit = page.elementFromPoint(x, y);
     for (let depth = 0; hit && depth < 20; depth++) {
       const root = rootOf(hit);
       const inner = root && root.elementFromPoint(x, y);
@@ -240,7 +274,7 @@
   const belongs = (hit, el) => {
     for (let up = hit; up; up = parentOf(up)) if (up === el) return true;
     if (el.localName === "option") return belongs(hit, el.closest("select"));
-    const label = hit && hit.closest && hit.closest("label");
+    const label = hit && own.closest(hit, "label");
     if (label && label.control === el) return true;
     if (el.localName === "area") return hit && hit.localName === "img";
     return false;
@@ -296,7 +330,17 @@
         if (child instanceof Element) visit(child, depth, cursor, covered);
       }
     };
+    const form = (el, depth, cursor, covered) => {
+      const style = getComputedStyle(el), box = own.box(el);
+      if (style.display === "none") return;
+      const role = own.attribute(el, "role") || "form", name = squeeze(own.attribute(el, "aria-label"), most);
+      out.push({i: number(el), r: role, d: depth, n: name, k: ["form", name, own.attribute(el, "id")].join("\u0001"),
+                b: [Math.round(box.left), Math.round(box.top), Math.round(box.width), Math.round(box.height)]});
+      walk(el, depth + 1, style.cursor, covered);
+      out[out.length - 1].end = 1;
+    };
     const visit = (el, depth, cursor, covered) => {
+      if (el instanceof HTMLFormElement) { form(el, depth, cursor, covered); return; }
       const tag = el.localName;
       if (tag === "script" || tag === "style" || tag === "noscript" || tag === "template" ||
           tag === "head" || tag === "datalist") return;
@@ -375,8 +419,8 @@
                   k: identity(option, "option", option.value)});
       }
     };
-    if (document.body) visit(document.body, 0, "", false);
-    else if (document.documentElement) visit(document.documentElement, 0, "", false);
+    if (page.body) visit(page.body, 0, "", false);
+    else if (page.documentElement) visit(page.documentElement, 0, "", false);
     const gone = [];
     for (const [id, ref] of elements) {
       const el = ref.deref();
@@ -385,20 +429,21 @@
     for (const node of out) delete node.end;
     return {
       token, nodes: out, cut, left, gone, frames, suspects, mutations,
-      elements: cut ? document.getElementsByTagName("*").length : visited,
+      elements: cut ? page.getElementsByTagName("*").length : visited,
       focused: active && numbers.get(active) || 0,
-      scroll: [...scrolled, document.documentElement?.scrollWidth || 0, document.documentElement?.scrollHeight || 0],
+      scroll: [...scrolled, page.documentElement?.scrollWidth || 0, page.documentElement?.scrollHeight || 0],
       view: [innerWidth, innerHeight],
-      url: location.href, title: document.title.slice(0, 300), ready: document.readyState,
+      url: location.href, title: page.title.slice(0, 300), ready: page.readyState,
     };
   };
   const named = (el, role) => !el.getAttribute("aria-label") || role !== "cell";
   const scrolls = (el, style) =>
-    el !== document.body && el !== document.documentElement && el.scrollHeight > el.clientHeight + 4 &&
+    el !== page.body && el !== page.documentElement && el.scrollHeight > el.clientHeight + 4 &&
     el.clientHeight > 20 && (style.overflowY === "auto" || style.overflowY === "scroll");
   const childrenOf = (node) => {
     const root = node instanceof Element && rootOf(node);
     if (root) return root.childNodes;
+    if (node instanceof HTMLFormElement) return own.nodes(node);
     if (node.localName === "slot") {
       const given = node.assignedNodes();
       if (given.length) return given;
@@ -407,13 +452,13 @@
     return node.childNodes;
   };
   const deepActive = () => {
-    let found = document.activeElement;
+    let found = page.activeElement;
     while (found) {
       const inner = rootOf(found)?.activeElement;
       if (!inner) break;
       found = inner;
     }
-    return found === document.body ? null : found;
+    return found === page.body ? null : found;
   };
   // An element that looks filled without children of its own may hold a closed shadow root.
   const checkedEmpty = new WeakMap();
@@ -448,6 +493,7 @@
   };
   const describe = (el) => {
     if (!el) return "nothing";
+    if (el instanceof HTMLFormElement) return "form";
     const style = getComputedStyle(el);
     const name = nameOf(el, roleOf(el, style, "") || el.localName, 40) || squeeze(el.textContent, 40);
     return `${roleOf(el, style, "") || el.localName}${name ? ` "${name}"` : ""}`;
@@ -498,7 +544,7 @@
       else { try { el.setSelectionRange(el.value.length, el.value.length); } catch { /* number, email */ } }
       return {empty: el.value === ""};
     }
-    const range = document.createRange();
+    const range = page.createRange();
     range.selectNodeContents(el);
     if (!clear) range.collapse(false);
     const selection = (el.getRootNode().getSelection ? el.getRootNode() : document).getSelection();
@@ -549,10 +595,10 @@
     return {done: true};
   };
   const scroll = (id, dx, dy) => {
-    const el = id ? target(id) : document.scrollingElement || document.documentElement;
+    const el = id ? target(id) : page.scrollingElement || page.documentElement;
     let inner = el;
     if (id) while (inner && !(inner.scrollHeight > inner.clientHeight + 1 || inner.scrollWidth > inner.clientWidth + 1)) inner = parentOf(inner);
-    inner = inner || document.scrollingElement || document.documentElement;
+    inner = inner || page.scrollingElement || page.documentElement;
     const before = [inner.scrollLeft, inner.scrollTop];
     const page = [inner.clientWidth || innerWidth, inner.clientHeight || innerHeight];
     inner.scrollBy({left: dx * page[0], top: dy * page[1], behavior: "instant"});
@@ -563,7 +609,7 @@
     return {moved: true};
   };
   const quiet = () => ({
-    idle: performance.now() - lastMutation, mutations, ready: document.readyState,
+    idle: performance.now() - lastMutation, mutations, ready: page.readyState,
     url: location.href,
   });
   // One frame and one task, so that handlers, their promises and the layout have had their turn.
@@ -606,7 +652,7 @@
         if (block && !cell) add("\n");
       }
     };
-    if (document.body) walk(document.body);
+    if (page.body) walk(page.body);
     const text = parts.join("").replace(/[ \t]*\n[ \t]*/g, "\n").replace(/ +/g, " ").replace(/\n{3,}/g, "\n\n").trim();
     return {text: text.slice(0, most), frames};
   };
@@ -620,9 +666,9 @@
   });
   const storage = () => { try { return Object.entries(sessionStorage).sort(); } catch { return []; } };
   const keep = () => ({
-    fields: [...document.querySelectorAll(FIELDS)].map(field),
+    fields: [...page.querySelectorAll(FIELDS)].map(field),
     scroll: [scrollX, scrollY], session: storage(),
-    focus: [...document.querySelectorAll(FOCUSED)].indexOf(document.activeElement),
+    focus: [...page.querySelectorAll(FOCUSED)].indexOf(page.activeElement),
   });
   const reset_session = (kept) => {
     if (JSON.stringify(storage()) === JSON.stringify(kept)) return false;
@@ -631,7 +677,7 @@
     return true;
   };
   const restore = (kept) => {
-    const fields = [...document.querySelectorAll(FIELDS)];
+    const fields = [...page.querySelectorAll(FIELDS)];
     kept.fields.forEach((was, index) => {
       const el = fields[index], now = el && field(el);
       if (!now || now.kind !== was.kind || JSON.stringify(now) === JSON.stringify(was)) return;
@@ -640,7 +686,7 @@
       else if (el.type !== "file") set(el, was.value);
       tell(el, "input", "change");
     });
-    document.querySelectorAll(FOCUSED)[kept.focus]?.focus({preventScroll: true});
+    page.querySelectorAll(FOCUSED)[kept.focus]?.focus({preventScroll: true});
     scrollTo({left: kept.scroll[0], top: kept.scroll[1], behavior: "instant"});
   };
   const frame = (id) => {

@@ -117,6 +117,35 @@ window.WeakMap = Map.prototype.get = null;</script>""")
     assert "no element has had the reference [999]" in visit.text
 
 
+async def test_names_of_fields_hide_nothing_of_a_page(browse):
+    hidden = ("title", "id", "name", "children", "childNodes", "tagName", "localName", "parentNode")
+    hidden += ("getAttribute", "getBoundingClientRect", "parentElement", "closest", "shadowRoot")
+    fields = "".join(f"<input name={name} aria-label='field {name}'>" for name in hidden)
+    visit = await browse(
+        f"<title>Real</title><img name=body><img name=title><form name=activeElement>{fields}"
+        "<button type=button onclick='this.textContent = `Done`'>Go</button></form>"
+    )
+    assert (
+        "title: Real" in visit.text
+        and len([n for n in visit.nodes if n["role"] == "textbox"]) == 13
+    )
+    await visit.click("button", "Go")
+    assert visit.node("button", "Done") and visit.last == "changed"
+
+
+async def test_links_without_address_and_rows_with_a_pointer_can_be_clicked(browse):
+    visit = await browse(
+        "<a onclick='document.title = `next`'>Next</a><ul><li style='cursor:pointer' "
+        "onclick='document.title = `item`'>One</ul><textarea aria-label=Long></textarea><script>"
+        "document.querySelector('textarea').value = 'x'.repeat(2000)</script>"
+    )
+    assert len(visit.node("textbox", "Long")["value"]) == 2000 and "(2000 characters)" in visit.text
+    await visit.click("clickable", "Next")
+    assert "title: next" in visit.text
+    await visit.click("clickable", "One")
+    assert "title: item" in visit.text
+
+
 async def test_shadow_trees_and_frames_are_one_tree(browse):
     inner = "<button onclick=\"parent.document.title = 'inner'\">Inside</button>"
     visit = await browse(
