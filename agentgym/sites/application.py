@@ -11,7 +11,6 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 
 from agentgym.errors import ServiceError
@@ -29,6 +28,8 @@ from agentgym.threads import COMPUTING, FILES
 
 LIMITS: Final = CallLimits()
 """Limits of one request: processor time, wall time and memory, as for one call of a tool."""
+
+_MOST_COOKIES: Final = 8
 
 _REASONS: Final = {
     400: "This request is malformed",
@@ -80,7 +81,7 @@ class SiteApplication:
         """Answer one request."""
         if scope["type"] != "http":
             raise ValueError(f"a site answers HTTP, not {scope['type']}")
-        session = Session(self._live.key, _cookie(scope))
+        session = Session(self._live.key, *_cookies(scope))
         try:
             body = await _body(receive, self._site.manifest.max_body_kb * 1024)
             threads = FILES if self._waits else COMPUTING
@@ -208,16 +209,11 @@ def _headers(scope: ASGIMessage) -> Mapping[str, str]:
     }
 
 
-def _cookie(scope: ASGIMessage) -> str:
-    """Return the session's cookie; empty if it is absent or unreadable."""
-    for name, value in scope["headers"]:
-        if name.lower() == b"cookie":
-            try:
-                found = SimpleCookie(value.decode("latin-1")).get(COOKIE)
-            except CookieError:
-                return ""
-            return "" if found is None else found.value
-    return ""
+def _cookies(scope: ASGIMessage) -> list[str]:
+    """Return the values of all cookies with the session's name: a client may send several."""
+    headers = [value for name, value in scope["headers"] if name.lower() == b"cookie"]
+    pairs = [pair.partition("=") for line in headers for pair in line.decode("latin-1").split(";")]
+    return [value.strip() for name, _, value in pairs if name.strip() == COOKIE][:_MOST_COOKIES]
 
 
 def _json(body: bytes) -> Any:

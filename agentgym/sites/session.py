@@ -23,15 +23,16 @@ class Session:
 
     Args:
         key: Secret of one site in one episode.
-        cookie: Cookie as the request brought it; a cookie with a wrong signature counts as absent.
+        cookies: Cookies of the request; the first with a valid signature counts, if any has one.
 
     Attributes:
         values: Values by name, as JSON; change them in place.
     """
 
-    def __init__(self, key: bytes, cookie: str = "") -> None:
+    def __init__(self, key: bytes, *cookies: str) -> None:
         self._key = key
-        self.values: dict[str, Any] = self._opened(cookie)
+        opened = (values for cookie in cookies if (values := self._opened(cookie)) is not None)
+        self.values: dict[str, Any] = next(opened, {})
         self._before = self._packed()
 
     @property
@@ -77,17 +78,17 @@ class Session:
         content = base64.urlsafe_b64encode(text.encode()).rstrip(b"=")
         return f"{content.decode()}.{self._sign(content)}"
 
-    def _opened(self, cookie: str) -> dict[str, Any]:
+    def _opened(self, cookie: str) -> dict[str, Any] | None:
         content, _, signature = cookie.partition(".")
         given = signature.encode("utf-8", "replace")
         if not hmac.compare_digest(given, self._sign(content.encode("utf-8", "replace")).encode()):
-            return {}
+            return None
         try:
             padded = content + "=" * (-len(content) % 4)
             values = json.loads(base64.urlsafe_b64decode(padded))
         except (binascii.Error, ValueError):
-            return {}
-        return values if isinstance(values, dict) else {}
+            return None
+        return values if isinstance(values, dict) else None
 
     def _sign(self, content: bytes) -> str:
         return hmac.new(self._key, content, hashlib.sha256).hexdigest()

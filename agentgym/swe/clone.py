@@ -19,6 +19,7 @@ from agentgym.swe.patch import PATCH_FILES, Entry, FileChange, Lookup, Patch, Pa
 
 _GIT_S: Final = 300.0
 MAX_FILE: Final = 64 << 20
+_BATCH: Final = 2000
 _SAFE: Final = (
     *("-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
     *("-c", "log.showSignature=false", "-c", "protocol.allow=never", "-c", "diff.renames=false"),
@@ -134,6 +135,18 @@ class Clone:
                 raise TaskError(f"{self.path}: object {said[at:end].decode()!r} is not there")
             yield said[end + 1 : end + 1 + int(size)]
             at = end + 2 + int(size)
+
+    def contents(self, entries: Iterable[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
+        """Yield files and links with their contents; few of them are in memory at a time."""
+        batch: list[TreeEntry] = []
+        size = 0
+        for entry in entries:
+            batch.append(entry)
+            size += entry.size
+            if size > MAX_FILE or len(batch) == _BATCH:
+                yield from zip(batch, self.blobs(each.object_id for each in batch), strict=True)
+                batch, size = [], 0
+        yield from zip(batch, self.blobs(each.object_id for each in batch), strict=True)
 
     def read(self, commit: str, path: str) -> bytes | None:
         """Return the content of a file at a commit; None if it is absent or no file."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
-import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +27,8 @@ SCHEMA: Final = "agentgym.swebench/1"
 ENVIRONMENT: Final = "environment"
 _INSTANCE: Final = "instance.json"
 _LONGEST: Final = 100
+_LARGEST: Final = 4 << 30
+"""Bytes of a repository."""
 _ADAPTER: Final = TypeAdapter(Instance)
 
 
@@ -169,9 +171,12 @@ def read_task(folder: Path) -> InstanceTask:
 
 
 def folder_name(instance_id: str) -> str:
-    """Return the name of an instance's folder, a part of a task id."""
+    """Return the name of an instance's folder, a part of a task id; no two ids share one."""
     plain = re.sub(r"[^a-z0-9_]+", "-", instance_id.lower()).strip("-_")
-    return plain[-_LONGEST:].strip("-_") or "instance"
+    plain = plain[-_LONGEST:].strip("-_") or "instance"
+    if plain == instance_id:
+        return plain
+    return f"{plain}-{hashlib.sha256(instance_id.encode()).hexdigest()[:6]}"
 
 
 def write_files(clone: Clone, commit: str, target: Path) -> list[str]:
@@ -182,8 +187,10 @@ def write_files(clone: Clone, commit: str, target: Path) -> list[str]:
     """
     entries = list(clone.entries(commit))
     wanted = [entry for entry in entries if entry.mode != "160000"]
+    if (size := sum(entry.size for entry in wanted)) > _LARGEST:
+        raise TaskError(f"{clone.path}: {commit[:10]} has {size} bytes; the limit is {_LARGEST}")
     made = _Folders(target)
-    for entry, data in zip(wanted, clone.blobs(entry.object_id for entry in wanted), strict=True):
+    for entry, data in clone.contents(wanted):
         try:
             full = made.above(check_path(entry.path))
         except PatchError as error:
@@ -215,13 +222,3 @@ class _Folders:
                 there.mkdir(exist_ok=True)
                 self._known.add(there)
         return full
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove a task folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def folders_of(suite_folder: Path, instances: Iterable[Instance]) -> dict[str, Path]:
-    """Return the folder of each instance by its id."""
-    return {instance.id: suite_folder / folder_name(instance.id) for instance in instances}

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from chat_server import ChatServer, says
 from swe_repository import FIX, TESTS, commit, git, make_repository
 
 from agentgym.errors import TaskError
@@ -18,6 +19,7 @@ from agentgym.swe.mining.issue_text import clean_issue
 from agentgym.swe.mining.journal import Decision, Journal
 from agentgym.swe.mining.mine import Mining, MiningPlan
 from agentgym.swe.mining.profile import end_of
+from agentgym.swe.mining.rewriting import rewriter
 from agentgym.swe.mining.split import DroppedError, split_change
 from agentgym.swe.task_folder import read_task
 
@@ -177,6 +179,21 @@ def test_a_journal_survives_a_cut_line(tmp_path: Path) -> None:
     path.write_text('{"commit": 1}\n')
     with pytest.raises(TaskError, match=":1: no line of a journal"):
         Journal(path)
+
+
+async def test_a_model_writes_the_issue_and_its_leaks_are_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reply = "Loading follows links\n\nAny file is read. Call open_checked instead."
+    with ChatServer([says(content=reply)]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        said = await rewriter("m")("Use open_checked", TESTING)
+        (asked,) = server.requests
+    assert said == reply and TESTING in asked["messages"][1]["content"]
+    assert clean_issue(said, CODE, "", frozenset()).text == (
+        "Loading follows links\n\nAny file is read."
+    )
 
 
 def kept_images(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Environments of instances: tables, defaults by language, images, and local clones."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from agentgym.swe.specs.defaults import declared_requirements, default_spec
 from agentgym.swe.specs.image import environment_image
 from agentgym.swe.specs.resolve import packages_until, resolve_environment
 from agentgym.swe.specs.table import find_spec, load_table
-from agentgym.swe.task_folder import read_task, write_files, write_task
+from agentgym.swe.task_folder import folder_name, read_task, write_files, write_task
 
 JUNE = datetime(2025, 6, 1, tzinfo=UTC)
 
@@ -157,3 +158,9 @@ def test_absent_clones_and_commits_are_told(tmp_path: Path) -> None:
             clone.commit(stated)
     with pytest.raises(TaskError, match="no such folder"):
         Clone(tmp_path / "absent").git("rev-parse")
+
+
+def test_folders_of_ids_that_differ_in_case_alone_are_apart() -> None:
+    names = [folder_name(name) for name in ("a__b-1", "A__b-1", "a__B-1", "a.b-1", "x" * 300)]
+    assert len(set(names)) == 5 and names[0] == "a__b-1"
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name) for name in names)

@@ -41,18 +41,22 @@ class MergedChange:
         return f"{self.merged_at.year}q{(self.merged_at.month + 2) // 3}"
 
 
-def merged_changes(clone: Clone, start: str = "HEAD") -> Iterator[MergedChange]:
+def merged_changes(
+    clone: Clone, start: str = "HEAD", limit: int = 1_000_000
+) -> Iterator[MergedChange]:
     """Yield the commits of a branch's main line, newest first, without the first one.
 
     Args:
         clone: The clone.
         start: Branch, tag or commit.
+        limit: Largest number of commits.
 
     Raises:
         TaskError: The clone cannot be read.
     """
     fields = "%H%x00%P%x00%ct%x00%B%x00%x01"
-    said = clone.git("log", "--first-parent", f"--format={fields}", clone.commit(start))
+    most = f"--max-count={limit}"
+    said = clone.git("log", "--first-parent", most, f"--format={fields}", clone.commit(start))
     for entry in said.decode("utf-8", "replace").split("\x01"):
         if entry.count("\0") < 4:
             continue

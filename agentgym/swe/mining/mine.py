@@ -7,7 +7,6 @@ The method is SWE-bench's (Jimenez et al. 2024), with environments by quarter as
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -128,9 +127,7 @@ class Mining:
         """
         began_s = time.monotonic()
         plan = self._plan
-        changes = await to_thread(
-            lambda: list(itertools.islice(merged_changes(plan.clone, plan.start), plan.limit))
-        )
+        changes = await to_thread(lambda: list(merged_changes(plan.clone, plan.start, plan.limit)))
         self._tell(f"{len(changes)} merged changes, {len(self._journal.decisions)} decided before")
         quarters = await to_thread(self._candidates, changes)
         building = asyncio.create_task(to_thread(self._built, quarters[:1]))
@@ -373,12 +370,3 @@ def _instance(repo: str, split: SplitChange, issue: IssueText, tried: TriedCandi
         version=change.quarter,
         created_at=change.merged_at,
     )
-
-
-def decisions_of(out: Path) -> Iterator[Decision]:
-    """Yield the decisions of a mining, in their order.
-
-    Raises:
-        TaskError: The journal is broken.
-    """
-    yield from Journal(out / "journal.jsonl").decisions.values()

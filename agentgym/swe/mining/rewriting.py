@@ -12,7 +12,7 @@ _TIMEOUT_S: Final = 120.0
 _RETRIES: Final = 3
 _MOST_TEXT: Final = 12_000
 _PROMPT: Final = """\
-Below are the text of a merged change and the patch of its tests. Write the issue that a user \
+You get the text of a merged change and the patch of its tests. Write the issue that a user \
 would have reported before the change: what they did, what they saw, what they expected. State \
 every name, message and value that the tests depend on. Do not say how to fix it, do not name \
 files or functions that only the fix touches, and do not mention the tests or the change. \
@@ -29,11 +29,10 @@ def rewriter(model: str) -> Rewrite:
 
     async def rewrite(source: str, test_patch: str) -> str:
         endpoint = Endpoint(address, timeout_s=_TIMEOUT_S, retries=_RETRIES)
-        said = f"{_PROMPT}\n\nChange:\n{source[:_MOST_TEXT]}\n\nTests:\n{test_patch[:_MOST_TEXT]}"
+        told = f"Change:\n{source[:_MOST_TEXT]}\n\nTests:\n{test_patch[:_MOST_TEXT]}"
+        messages = [{"role": "system", "content": _PROMPT}, {"role": "user", "content": told}]
         try:
-            reply = await endpoint.complete(
-                {"model": model, "messages": [{"role": "user", "content": said}]}
-            )
+            reply = await endpoint.complete({"model": model, "messages": messages})
         except EndpointError as error:
             raise AgentError(f"task mine --model {model}: {error}") from error
         finally:
