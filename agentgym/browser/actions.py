@@ -15,6 +15,8 @@ from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 
 _TYPED_CHARS: Final = 60
 _DRAG_STEPS: Final = 8
+_WHEEL_S: Final = 0.05
+"""The wheel takes a frame or two to move what lies under it."""
 
 
 class Refusal(Exception):
@@ -213,6 +215,8 @@ class Actions:
         ref: int | None = None,
         direction: str | None = None,
         amount: float = 0.8,
+        x: float | None = None,
+        y: float | None = None,
     ) -> None:
         if ref is not None and direction is None:
             await self._ask("show", ref)
@@ -222,6 +226,12 @@ class Actions:
         ]
         if ref is not None:
             await self._ask("scroll", ref, dx * amount, dy * amount)
+        elif x is not None or y is not None:
+            tab = self._session.tab
+            await tab.unless_held(tab.page.mouse.move(*await self._point(None, x, y)))
+            width, height = await self._size(tab)
+            await tab.unless_held(tab.page.mouse.wheel(dx * amount * width, dy * amount * height))
+            await asyncio.sleep(_WHEEL_S)
         else:
             await self._session.tab.call("scroll", 0, dx * amount, dy * amount)
 

@@ -81,8 +81,11 @@ TOOLS: Final = (
     _tool(
         "scroll",
         "Scroll the page, or the scrollable element that ref names or stands in. With ref and "
-        "without direction, the element itself is brought into view.",
+        "without direction, the element itself is brought into view. With x and y, what lies there "
+        "is scrolled.",
         ref=_REF,
+        x=_X,
+        y=_Y,
         direction={"enum": ["up", "down", "left", "right"]},
         amount={
             "type": "number",

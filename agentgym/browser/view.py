@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 from collections import Counter
@@ -97,6 +98,13 @@ def bounded_lines(lines: Sequence[str], cut: int, most_bytes: int) -> tuple[str,
     if left:
         shown.append(f"  (truncated: {left} more nodes)")
     return "\n".join(shown), left
+
+
+def changed_lines(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Return the lines that left and came, marked by ``-`` and ``+``; one line if none did."""
+    compared = difflib.unified_diff(before, after, lineterm="", n=0)
+    changed = [line for line in compared if not line.startswith(("---", "+++", "@@"))]
+    return changed or ["  (nothing)"]
 
 
 def _duplicates(nodes: Sequence[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:

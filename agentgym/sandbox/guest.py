@@ -164,8 +164,7 @@ class BubblewrapSandbox(Supervised):
 
     async def _killed_for_memory(self) -> int | None:
         """Return how many processes the memory limit ended, or None if they are not counted."""
-        # The kernel answers from a counter in memory, sooner than a thread could be woken.
-        return None if self._group is None else self._group.killed_for_memory()
+        return None if self._group is None else await to_thread(self._group.killed_for_memory)
 
     async def _halt(self) -> None:
         """End every process inside and wait for their end."""

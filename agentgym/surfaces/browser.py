@@ -18,7 +18,7 @@ from agentgym.browser.pool import BrowserPool, ContextSettings, ReadyContext, br
 from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.tools import TOOLS
 from agentgym.browser.values import PageValues
-from agentgym.browser.view import Budget, PageView, bounded_lines
+from agentgym.browser.view import Budget, PageView, bounded_lines, changed_lines
 from agentgym.errors import (
     ConfigError,
     GuestFileError,
@@ -61,6 +61,7 @@ class BrowserOptions(BaseModel):
         nodes: Largest number of nodes in a tree.
         text_bytes: Bytes of a tree's text.
         tree_ms: Milliseconds that reading one document may take.
+        diff: Whether a tree of the same page is told by its changes since the last observation.
         headed: Whether the browser shows windows.
     """
 
@@ -77,6 +78,7 @@ class BrowserOptions(BaseModel):
     nodes: int = Field(default=1_000, ge=1, le=10_000)
     text_bytes: int = Field(default=60_000, ge=1_000, le=1_000_000)
     tree_ms: int = Field(default=400, ge=20, le=5_000)
+    diff: bool = False
     headed: bool = False
 
     @model_validator(mode="after")
@@ -194,6 +196,7 @@ class BrowserSurface:
         self._state: BrowserState | None = None
         self._values = PageValues(options.state, options.until)
         self._closed = False
+        self._told: tuple[tuple[str, ...], list[str]] = ((), [])
 
     @property
     def ended(self) -> bool:
@@ -343,7 +346,8 @@ class BrowserSurface:
 
     def _observation(self, state: BrowserState) -> Observation:
         view = state.view
-        text, left = bounded_lines(view.lines(), view.cut, self._options.text_bytes)
+        shown = view.lines()
+        text, left = bounded_lines(shown, view.cut, self._options.text_bytes)
         lines = [f"url: {view.url}", f"title: {view.title}"]
         if len(state.tabs) > 1:
             lines.append("tabs: " + " | ".join(_tab_line(tab) for tab in state.tabs))
@@ -357,8 +361,11 @@ class BrowserSurface:
             lines.append(f"last: {_outcome_line(state)}")
         if view.blocked:
             lines.append(f"(no tree: {view.blocked})")
+        elif self._options.diff and self._told[0] == view.documents:
+            lines += ["tree, what has changed:", *changed_lines(self._told[1], shown)]
         else:
             lines += ["tree:", text]
+        self._told = (view.documents, shown)
         image = None
         if state.picture is not None:
             picture = state.picture

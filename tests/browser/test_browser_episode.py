@@ -6,6 +6,7 @@ import pytest
 from guest_site import APP, INDEX, write_site
 
 from agentgym.agents.registry import create
+from agentgym.browser.har import to_har
 from agentgym.browser.pool import browser_pool
 from agentgym.env.environment import Environment
 from agentgym.record.store import EpisodePlan, RunStore
@@ -136,3 +137,14 @@ async def test_episodes_of_one_process_share_a_browser_and_nothing_else(environm
         assert "1\u20132 of 4" in moved.observation.text
         await episode.close()
     assert browser_pool().started <= max(began, 1)
+
+
+async def test_the_requests_of_an_episode_are_recorded_and_written_as_a_har(store, tmp_path):
+    requests = store.episode(1).audit.requests
+    changing = [request for request in requests if request.mutating]
+    assert [(r.method, r.status, r.location, r.step) for r in changing] == [("POST", 303, "/", 2)]
+    log = to_har(requests)["log"]
+    assert log["version"] == "1.2" and len(log["entries"]) == len(requests)
+    (posted,) = [entry for entry in log["entries"] if entry["_mutating"]]
+    assert posted["request"]["url"] == "http://guests.example/sign"
+    assert posted["response"]["redirectURL"] == "/" and posted["pageref"] == "step-2"

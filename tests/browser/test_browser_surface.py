@@ -320,6 +320,32 @@ async def test_the_text_of_a_page_and_its_pictures(browse):
     assert (plain != marked).any()
 
 
+async def test_a_tree_can_be_told_by_its_changes(browse):
+    visit = await browse(
+        {
+            "/": "<p>Same</p><button onclick='this.textContent = `Done`'>Go</button>"
+            "<a href=/b>B</a>",
+            "/b": "<p>Other",
+        },
+        diff=True,
+    )
+    assert 'text "Same"' in visit.text
+    await visit.click("button", "Go")
+    assert "- " in visit.text and '"Done" focused' in visit.text and "Same" not in visit.text
+    await visit.act("wait", seconds=0)
+    assert "(nothing)" in visit.text
+    await visit.click("link", "B")
+    assert 'text "Other"' in visit.text
+
+
+async def test_what_lies_at_a_point_is_scrolled(browse):
+    visit = await browse(
+        "<div style='height:150px;overflow:auto'><div style='height:900px'></div>low</div>"
+    )
+    await visit.act("scroll", x=50, y=50, direction="down", amount=0.2)
+    assert visit.node("scrollable")["scrolled"][0] > 50 and visit.last == "changed"
+
+
 async def test_errors_of_pages_are_told_once(browse):
     visit = await browse("<button onclick='console.error(`red`); missing()'>Fail</button>")
     await visit.click("button", "Fail")

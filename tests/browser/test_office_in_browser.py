@@ -12,7 +12,13 @@ from agentgym.task.reference_actions import reference
 from agentgym.task.reference_policy import ReferencePolicy
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks" / "tools"
-SOLVED = sorted(path.parent.parent.name for path in TASKS.glob("*/solution/browser.py"))
+LONG = ("loud-customer",)
+"""Solutions of more than fifty steps."""
+
+SOLVED = [
+    pytest.param(name, marks=[pytest.mark.full] if name in LONG else [])
+    for name in sorted(path.parent.parent.name for path in TASKS.glob("*/solution/browser.py"))
+]
 
 
 @pytest.mark.parametrize("name", SOLVED)

@@ -67,3 +67,11 @@ def texts(view) -> list[str]:
     found = [node["name"] for node in view.nodes if node["role"] == "text"][1:]
     end = next((place for place, text in enumerate(found) if text.startswith("Last reward")), None)
     return found[:end]
+
+
+def until_free(view, role: str, name=None):
+    """Wait until an element is there and nothing covers it, as while something fades away."""
+    for _ in range(20):
+        if any(not node.get("covered") for node in view.find_all(role, name)):
+            return
+        yield wait(view)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .base import click, click_ref, quoted, submit, task, texts, wait
+from .base import click, click_ref, quoted, submit, task, texts, until_free, wait
 
 
 def button_one(view):
@@ -61,7 +61,7 @@ def choose_several(view):
 
 def expand(view):
     yield click(view, "tab", re.compile("Section.*"))
-    yield wait(view)
+    yield from until_free(view, "button", "Submit")
     yield submit(view)
 
 
@@ -72,6 +72,7 @@ def expand_and_find(view):
             break
         yield click(view, "tab", None, number)
         yield wait(view, 0.5)
+    yield from until_free(view, "clickable", name)
     yield click(view, "clickable", name)
 
 

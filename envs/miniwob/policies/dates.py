@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .base import click, click_at, click_ref, submit, task, wait
+from .base import click, click_at, click_ref, submit, task, until_free, wait
 
 MONTHS = [
     "January",
@@ -51,4 +51,5 @@ def date(view):
     yield click(view, "textbox")
     yield wait(view, 0.3)
     yield from pick(view, month, day)
+    yield from until_free(view, "button", "Submit")
     yield submit(view)

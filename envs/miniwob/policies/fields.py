@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .base import click, click_ref, enter, press, quoted, submit, task, texts, wait
+from .base import click, click_ref, enter, press, quoted, submit, task, texts, until_free
 
 
 def text(view):
@@ -148,7 +148,7 @@ def generate(view):
 def autocomplete(view):
     start, *rest = quoted(view)
     yield enter(view, view.find("textbox"), start)
-    yield wait(view, 1)
+    yield from until_free(view, "listitem")
     yield from choose_suggestion(view, start, rest[0] if rest else "")
     yield submit(view)
 
