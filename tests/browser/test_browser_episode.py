@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+
 import pytest
 from guest_site import APP, INDEX, write_site
 
+from agentgym.agents.noop import NoopAgent
 from agentgym.agents.registry import create
 from agentgym.browser.har import to_har
 from agentgym.browser.pool import browser_pool
 from agentgym.env.environment import Environment
 from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.records import Action, Decision
 from agentgym.rollout.replay import Verification, verify_episode
 from agentgym.rollout.run import run_episode
 from agentgym.sandbox.absent import NoSandboxProvider
@@ -148,3 +154,20 @@ async def test_the_requests_of_an_episode_are_recorded_and_written_as_a_har(stor
     (posted,) = [entry for entry in log["entries"] if entry["_mutating"]]
     assert posted["request"]["url"] == "http://guests.example/sign"
     assert posted["response"]["redirectURL"] == "/" and posted["pageref"] == "step-2"
+
+
+class Killer(NoopAgent):
+    """Ends the browser under the episode and then acts."""
+
+    async def act(self, observation, tools, history):
+        for pid in browser_pool().processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return Decision(Action("reload", {}))
+
+
+async def test_an_episode_whose_browser_is_killed_has_no_score_and_can_be_run_again(environment):
+    killed = await run_episode(environment, Killer(), seed=0, store=None, episode_id=None)
+    assert killed.verdict.status == "error:surface" and "browser" in killed.error
+    again = await run_episode(environment, create("oracle"), seed=0, store=None, episode_id=None)
+    assert again.verdict.score == 1.0
