@@ -7,14 +7,21 @@ WORKERS ?= $(shell expr $(JOBS) + 1)
 # The same suites with the language model too, where there is an endpoint for one.
 LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 
+WEB_PAGES := $(addprefix miniwob/,click-button click-menu click-tab-2-hard choose-date \
+	drag-sort-numbers email-inbox-forward enter-time find-midpoint login-user-popup \
+	navigate-tree search-engine use-slider-2)
+WEB_OFFICE := $(patsubst tasks/%/solution/browser.py,%,$(wildcard tasks/tools/*/solution/browser.py))
+
 # Many hundred processes import the package: each would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-full sound check bench clean
+.PHONY: help demo train swe web test test-full pytest sound check ready lint types bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
 	@echo "make train   set up, then teach a small policy to solve tasks in sandboxes, into runs/tiny-terminal"
+	@echo "make swe     set up, build the sandbox for repositories, then evaluate the suite swe into runs/swe"
+	@echo "make web     set up, then evaluate pages of MiniWoB++ and the office in a browser into runs/web and runs/web-office"
 	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
 	@echo "make sound   examine the tasks that changed with every seed, and note them as examined"
@@ -29,27 +36,50 @@ demo:
 		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/demo
 	@echo; echo "Next: make train teaches a small policy to solve tasks like these (some minutes, no GPU)."
 
+web:
+	@scripts/setup.sh web
+	@rm -rf runs/web runs/web-office
+	@$(BIN)/agentgym eval $(WEB_PAGES) --agent oracle --agent noop --jobs $(JOBS) --out runs/web
+	@$(BIN)/agentgym eval $(WEB_OFFICE) --surface browser --agent oracle --agent noop \
+		--jobs $(JOBS) --out runs/web-office
+
 train:
 	@scripts/setup.sh train
 	@rm -rf runs/tiny-terminal
 	@$(BIN)/agentgym train examples/tiny-terminal.toml \
 		--sandbox "$$(cat .venv/.sandbox)" --out runs/tiny-terminal
 
-check:
+swe:
+	@scripts/setup.sh swe
+	@rm -rf runs/swe
+	@$(BIN)/agentgym eval swe --agent oracle --agent noop $(LLM) \
+		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/swe
+
+check: lint types
+
+ready:
 	@scripts/setup.sh test
+
+lint: ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/check_words.py
 
-test: check
-	$(BIN)/python -m compileall -q agentgym
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10
+types: ready
+	$(BIN)/mypy
 
-test-full: check
-	$(BIN)/python -m compileall -q agentgym
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 --full --note
+# Types take one processor for most of a minute; the tests wait for nothing of theirs.
+test: lint
+	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
+	$(MAKE) --no-print-directory -j 2 types pytest
+
+test-full: lint
+	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
+	$(MAKE) --no-print-directory -j 2 types pytest FULL="--full --note"
+
+pytest: ready
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 $(FULL)
 
 sound:
 	@scripts/setup.sh test

@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias
 
 from agentgym import task_formats
 from agentgym.errors import ConfigError, NotFoundError, PluginError, TaskError
+from agentgym.regular_file import read_regular
 
 Kind: TypeAlias = Literal["envs", "tasks", "verifiers", "sandboxes"]
 
@@ -336,7 +337,7 @@ def is_task(folder: Path) -> bool:
 def _version(folder: Path) -> str:
     """Return ``-vN`` as the folder's task.toml states it, or an empty text."""
     try:
-        stated = _VERSION.search((folder / "task.toml").read_text(encoding="utf-8"))
+        stated = _VERSION.search(read_regular(folder / "task.toml").decode("utf-8"))
     except (OSError, UnicodeDecodeError):
         return ""
     return f"-v{stated[1]}" if stated else ""

@@ -23,6 +23,7 @@ from pydantic_core import ErrorDetails
 
 from agentgym.errors import AgentGymError, close_matches
 from agentgym.records import Limits
+from agentgym.regular_file import read_regular
 
 Location: TypeAlias = tuple[int | str, ...]
 """Position of a value in a document: keys and array indices, outermost first."""
@@ -38,6 +39,12 @@ _EXPECTED = {
     "tuple_type": "an array",
 }
 """TOML's names of the types that pydantic names otherwise."""
+
+
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){60}""")
+_TOML_CHARS = 1 << 20
+# Characters that are parsed to find the line of an error; beyond them the table's line is told.
+_LOCATED_CHARS = 4 << 20
 
 
 class Manifest(BaseModel):
@@ -81,7 +88,7 @@ def load_toml(path: Path, model: type[M], error: type[AgentGymError]) -> M:
     if known is not None:
         return known
     try:
-        data = tomllib.loads(text)
+        data = parse_toml(text)
     except (ValueError, RecursionError) as fault:
         raise error(f"{show_path(path)}{_syntax(str(fault), text)}") from fault
     dates = dict(_dates(data))
@@ -110,16 +117,31 @@ def _validated(text: str, model: type[M]) -> M | None:
     """Return what a text says, None if anything is wrong with it; frozen, so it can be shared."""
     try:
         # A date, which no field takes, has no JSON.
-        manifest: M = model.model_validate_json(json.dumps(tomllib.loads(text)))
+        manifest: M = model.model_validate_json(json.dumps(parse_toml(text)))
     except (ValueError, TypeError, RecursionError):
         return None
     return manifest
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the content of a TOML text.
+
+    Raises:
+        ValueError: The text is not TOML, is too large, or has a key of more than 60 parts: for n
+            parts, tomllib keeps n tuples of up to n parts.
+        RecursionError: It is nested too deep.
+    """
+    if len(text) > _TOML_CHARS:
+        raise ValueError(f"more than {_TOML_CHARS} characters")
+    if _LONG_KEY.search(text):
+        raise ValueError("a key of more than 60 parts")
+    return tomllib.loads(text)
+
+
 def read_text(path: Path, error: type[AgentGymError]) -> str:
     """Return a UTF-8 text file, or raise `error` naming the file and, for bad bytes, the line."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_regular(path).decode("utf-8")
     except OSError as fault:
         raise error(f"{show_path(path)}: cannot be read: {fault.strerror}") from fault
     except UnicodeDecodeError as fault:
@@ -155,9 +177,10 @@ def _positions(text: str) -> dict[Location, int]:
     positions: dict[Location, int] = {}
     last_index: dict[Location, int] = {}
     table: Location = ()
-    start = 0
-    while start < len(lines):
-        end, statement = _statement(lines, start)
+    start, left = 0, _LOCATED_CHARS
+    while start < len(lines) and left > 0:
+        end, statement, parsed = _statement(lines, start, left)
+        left -= parsed
         if lines[start].lstrip().startswith("["):
             table = _enter(statement, last_index)
             for length in range(1, len(table) + 1):
@@ -169,14 +192,22 @@ def _positions(text: str) -> dict[Location, int]:
     return positions
 
 
-def _statement(lines: list[str], start: int) -> tuple[int, dict[str, Any]]:
-    """Return the end and the content of the statement that begins on a line."""
+def _statement(lines: list[str], start: int, most: int) -> tuple[int, dict[str, Any], int]:
+    """Return the end and the content of the statement that begins on a line.
+
+    The third value is the number of characters that were parsed, about `most` at the most: a
+    statement of many lines is parsed once for each of them.
+    """
+    parsed = 0
     for end in range(start + 1, len(lines) + 1):
+        text = "\n".join(lines[start:end])
+        parsed += len(text) + 1
         try:
-            return end, tomllib.loads("\n".join(lines[start:end]))
+            return end, tomllib.loads(text), parsed
         except tomllib.TOMLDecodeError:
-            continue
-    return len(lines), {}
+            if parsed > most:
+                break
+    return len(lines), {}, parsed
 
 
 def _enter(header: dict[str, Any], last_index: dict[Location, int]) -> Location:

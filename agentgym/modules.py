@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from agentgym.manifest import show_path
+from agentgym.regular_file import read_regular
 
 
 def _line_of(raised: Exception, path: Path) -> str:
@@ -26,6 +27,9 @@ def _line_of(raised: Exception, path: Path) -> str:
 
 class _Loader(SourceFileLoader):
     """Executes a source file and leaves no bytecode in its folder, which is its author's."""
+
+    def get_data(self, path: str) -> bytes:
+        return read_regular(Path(path))
 
     def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
         pass

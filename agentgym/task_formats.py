@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from agentgym import plugins
 from agentgym.errors import AgentGymError, PluginError, TaskError
+from agentgym.regular_file import read_regular
 
 if TYPE_CHECKING:
     from agentgym.protocols import TaskFormat
@@ -115,7 +116,9 @@ def _ask(folder: Path) -> tuple[list[TaskFormat], list[AgentGymError]]:
 def _is_own(folder: Path) -> bool:
     """Return whether a folder states agentgym's own schema."""
     try:
-        return _OWN.search((folder / "task.toml").read_text("utf-8", "replace")) is not None
+        return (
+            _OWN.search(read_regular(folder / "task.toml").decode("utf-8", "replace")) is not None
+        )
     except OSError:
         return False
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Make this machine ready: setup.sh demo | train | test. Does nothing when nothing changed.
+# Make this machine ready: setup.sh demo | train | web | swe | test. Does nothing when nothing changed.
 # Installs system packages where it may, else prints the one line to type. Where bubblewrap cannot
 # be had and Docker answers, demo and train use Docker; .venv/.sandbox names what it uses.
 set -eu
 cd "$(dirname "$0")/.."
-goal=${1:?usage: scripts/setup.sh demo, train or test}
+goal=${1:?usage: scripts/setup.sh demo, train, web, swe or test}
 venv=.venv
 stamp=$venv/.ready-$goal
 # What bubblewrap sandboxes need, then what the bundled tasks use inside them.
@@ -14,6 +14,8 @@ bubblewrap_commands="bwrap unshare mount prlimit setpriv"
 # Recipes are built with these; where they cannot be had, their tests say so and are skipped.
 build_packages="debootstrap skopeo uidmap"
 build_commands="debootstrap skopeo newuidmap"
+# Environments with web sites are played in a browser; without one, their tests are skipped.
+browser_package=chromium-headless-shell
 task_commands="setfacl awk git gzip make openssl perl sqlite3 tar"
 sandbox=bubblewrap
 
@@ -41,9 +43,13 @@ missing_commands() {
     # shellcheck disable=SC2086
     [ $sandbox = docker ] || missing $bubblewrap_commands
     # shellcheck disable=SC2086
-    [ "$goal" = test ] && may_install && missing $build_commands
+    builds_recipes && may_install && missing $build_commands
     [ -x /usr/bin/python3 ] || echo /usr/bin/python3
     [ -n "$(find_python)" ] || echo "python3 with venv"
+}
+
+builds_recipes() {
+    [ "$goal" = test ] || [ "$goal" = swe ]
 }
 
 may_install() {
@@ -73,7 +79,7 @@ use_docker() {
 install_packages() {
     missing=$(missing_commands)
     [ -n "$missing" ] || return 0
-    [ "$goal" != test ] || packages="$packages $build_packages"
+    ! builds_recipes || packages="$packages $build_packages"
     line="apt-get install -y $(echo $packages)"
     if ! command -v apt-get >/dev/null; then
         say "Missing on this machine: $(echo $missing). Install, with your package manager: $(echo $packages)"
@@ -105,6 +111,19 @@ install_docker() {
     apt_install docker.io || say "docker.io cannot be installed; tests that need it will be skipped."
 }
 
+# Playwright's own build is the way out where the system has no package of the browser.
+install_browser() {
+    case $goal in test | web) ;; *) return 0 ;; esac
+    [ -n "$(missing $browser_package)" ] || return 0
+    if may_install; then
+        say "Installing $browser_package, for environments with web sites ..."
+        apt_install $browser_package && return 0
+    fi
+    $venv/bin/playwright install --only-shell chromium >/dev/null 2>&1 && return 0
+    say "No browser can be installed. Type: sudo apt-get install $browser_package"
+    [ "$goal" != web ] || exit 1
+}
+
 install_python() {
     python=$(find_python)
     if [ -z "$python" ]; then
@@ -125,6 +144,7 @@ install_python() {
     else
         extras=
         [ $sandbox = bubblewrap ] || extras=docker
+        [ "$goal" != web ] || extras="${extras:+$extras,}miniwob"
         if [ "$goal" = train ]; then
             extras="${extras:+$extras,}train"
             $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"
@@ -143,5 +163,13 @@ fi
 install_packages
 install_docker
 install_python
+install_browser
+# Repositories are worked on in a Debian of their own. Tests that need it say how to build it.
+if [ "$goal" = swe ]; then
+    $venv/bin/agentgym sandbox build swe-python
+elif [ "$goal" = test ]; then
+    $venv/bin/agentgym sandbox build swe-python >/dev/null 2>&1 ||
+        say "The recipe swe-python cannot be built; tests that need it will be skipped."
+fi
 [ "$goal" = test ] || echo $sandbox > $venv/.sandbox
 echo "$state" > "$stamp"

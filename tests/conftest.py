@@ -14,11 +14,15 @@ from agentgym.sandbox.docker import DockerProvider
 
 # How long an example takes says how busy the machine is; the timeout of a test bounds what hangs.
 settings.register_profile("agentgym", deadline=None)
-settings.load_profile("agentgym")
+settings.register_profile("full", deadline=None, max_examples=300)
 
 
-def pytest_configure():
-    """Take Ctrl-C: a shell's background job, as CI may start us, begins with it ignored."""
+def pytest_configure(config):
+    """Choose the number of examples, and take Ctrl-C.
+
+    A shell's background job, as CI may start us, begins with that ignored.
+    """
+    settings.load_profile("full" if config.getoption("--full") else "agentgym")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,5 +1,6 @@
 """The process table of this machine, read from proc(5)."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -7,10 +8,13 @@ from pathlib import Path
 def processes() -> dict[int, tuple[int, str, int]]:
     """Every process: pid to (parent, state, start time)."""
     found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            found[int(folder.name)] = (int(fields[1]), fields[0], int(fields[19]))
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with (
+            suppress(OSError),
+            open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file,
+        ):
+            fields = file.read().rpartition(")")[2].split()
+            found[int(name)] = (int(fields[1]), fields[0], int(fields[19]))
     return found
 
 

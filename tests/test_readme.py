@@ -1,5 +1,6 @@
 """The README's code runs as it is printed."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -32,8 +33,7 @@ def test_python(code, tmp_path):
 
 
 @pytest.mark.slow
-def test_commands_in_their_order(tmp_path):
-    agentgym = Path(sys.executable).with_name("agentgym")
+def test_commands_in_their_order(tmp_path, warm_command):
     for command in COMMANDS:
         # Two tasks stand for the suite: the suite itself has its own tests.
         line = command.replace("eval terminal ", "eval 'terminal/d[ao]*' ")
@@ -42,13 +42,15 @@ def test_commands_in_their_order(tmp_path):
             arguments.append("--help")
         if program == "make":
             arguments.append("--dry-run")
-        path = {"agentgym": agentgym, "python": sys.executable, "make": "make"}[program]
-        done = subprocess.run(
-            [path, *arguments],
-            cwd=ROOT if program == "make" else tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=250,
-        )
+        if program == "agentgym":
+            done = warm_command.run(arguments, cwd=tmp_path, env=os.environ, timeout=250)
+        else:
+            done = subprocess.run(
+                [{"python": sys.executable}.get(program, program), *arguments],
+                cwd=ROOT if program == "make" else tmp_path,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=250,
+            )
         assert done.returncode == 0, f"{line}: {done.stderr}"

@@ -23,6 +23,9 @@ import threading
 
 _START_S, _END_S = 120, 30
 _PYTHONS_OWN = ("PYTHON", "LC_", "LANG")
+# The contract suites are for tests. torch and transformers take longer to import than the rest
+# together, and few commands need them.
+_LEFT_OUT = ("agentgym.testing", "agentgym.train", "agentgym.bench")
 
 
 class WarmCommand:
@@ -107,6 +110,9 @@ def _text(file):
 def _serve(connection):
     """Fork for each call until the other end closes; return the child's exit code in a child."""
     _import_everything()
+    from agentgym.eval.report import report_template
+
+    report_template()  # it takes long to compile, and every evaluation ends with it
     gc.freeze()
     connection.sendall(b"ready\n")
     while True:
@@ -130,11 +136,16 @@ def _serve(connection):
 def _import_everything():
     import agentgym
 
-    for module in pkgutil.walk_packages(agentgym.__path__, "agentgym."):
-        # The contract suites are for tests, and some modules need an extra.
-        if not module.name.startswith("agentgym.testing"):
-            with contextlib.suppress(ImportError):
-                importlib.import_module(module.name)
+    packages = [agentgym]
+    while packages:
+        package = packages.pop()
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            if module.name in _LEFT_OUT:
+                continue
+            with contextlib.suppress(ImportError):  # some modules need an extra
+                imported = importlib.import_module(module.name)
+                if module.ispkg:
+                    packages.append(imported)
 
 
 def _call(call, files):

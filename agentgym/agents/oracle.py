@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from agentgym.agents import SUBMIT, check_end
+from agentgym.agents.policy_file import PolicyFileAgent
 from agentgym.errors import AgentError, ConfigError
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
-from agentgym.task.reference_actions import answered
+from agentgym.task.reference_actions import SOLUTIONS, answered
 
 
 class OracleAgent:
-    """Plays ``briefing.reference_actions`` in order and submits after its end."""
+    """Plays the solution of the task, a list of actions or a policy, and submits after its end."""
 
     privileged: ClassVar[bool] = True
 
@@ -21,17 +22,21 @@ class OracleAgent:
             raise ConfigError(f"agent 'oracle' takes no argument, got {argument!r}; write: oracle")
 
     async def start(self, briefing: Briefing) -> None:
-        """Take the reference actions.
+        """Take the solution.
 
         Raises:
-            AgentError: The task has no solution to play.
+            AgentError: The task has no solution to play, or its policy cannot be loaded.
         """
-        if not briefing.reference_actions:
-            raise AgentError(
-                f"no reference actions for {briefing.task}; "
-                "the oracle needs solution/solve.sh or solution/actions.jsonl in the task folder"
-            )
+        path = briefing.reference_policy
+        self._policy = None if path is None else PolicyFileAgent(path)
         self._reference_actions = tuple(briefing.reference_actions)
+        if self._policy is not None:
+            await self._policy.start(briefing)
+        elif not self._reference_actions:
+            raise AgentError(
+                f"no solution for {briefing.task}; the oracle needs one of "
+                f"{', '.join(SOLUTIONS)} in the folder solution of the task"
+            )
 
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
@@ -41,8 +46,10 @@ class OracleAgent:
         Another agent may have acted before: an oracle that takes over plays all its actions.
 
         Raises:
-            AgentError: The reference actions are over and the last one was refused.
+            AgentError: The solution is over and its last action was refused, or it failed.
         """
+        if self._policy is not None:
+            return await self._policy.act(observation, tools, history)
         rest = list(self._reference_actions)
         for step in history:
             if rest and step.action == rest[0]:

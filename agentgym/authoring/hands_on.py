@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from pathlib import Path
 
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
@@ -12,7 +13,8 @@ from agentgym.errors import SandboxEndedError
 from agentgym.protocols import SandboxProvider
 from agentgym.records import Action, Observation, Verdict
 from agentgym.task.model import Task
-from agentgym.task.reference_actions import answered, oracle
+from agentgym.task.reference_actions import answered, reference
+from agentgym.task.reference_policy import ReferencePolicy
 
 _COMMAND_S = 600.0
 _GIVE_UP_S = 5.0
@@ -85,8 +87,19 @@ class Attempt:
 
     async def solve(self) -> list[Observation]:
         """Play the solution up to its last action, which would end the episode."""
-        seen = []
-        for action in oracle(self._episode.instance)[:-1]:
+        seen: list[Observation] = []
+        found = reference(self._episode.instance)
+        if isinstance(found, Path):
+            policy = ReferencePolicy(found, self._episode.instance.instruction)
+            shown = self._episode.first
+            while not self.over:
+                action = policy.act(shown)
+                if policy.over:
+                    break
+                shown = self._take(await self._episode.step(action))
+                seen.append(shown)
+            return seen
+        for action in found[:-1]:
             seen.append(self._take(await self._episode.step(action)))
             if self.over:
                 break

@@ -7,19 +7,21 @@ import functools
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from agentgym.agents import registry
+from agentgym.agents.policy_file import PolicyFileAgent
 from agentgym.authoring.sampled_calls import SampledCalls
 from agentgym.authoring.stage import Played, Player, Stage
 from agentgym.env.environment import Environment
 from agentgym.env.hosting import prepare_services
 from agentgym.env.resolved_task import resolve_task
-from agentgym.protocols import FileTree, SandboxProvider
+from agentgym.protocols import Agent, FileTree, SandboxProvider
 from agentgym.records import Action, ChangeKind, Recipe, Snapshot
 from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.task.model import Instance, Task
-from agentgym.task.reference_actions import oracle
+from agentgym.task.reference_actions import reference
 from agentgym.task.setup import prepare
 from agentgym.threads import to_thread
 from agentgym.verify.room_cache import RoomCache
@@ -140,13 +142,22 @@ class Subject:
 
         async def play() -> Played:
             # Judge it anew: the test is whether equal ends are judged alike, so no memory helps.
-            actions = oracle(self.instance(chosen))
-            return await self._play(actions, chosen, room_cache=None)
+            found = reference(self.instance(chosen))
+            return await self._play(found, chosen, room_cache=None)
 
         return await self._only_once(f"oracle {take}", chosen, play)
 
-    async def play(self, actions: Sequence[Action], *, seed: int | None = None) -> Played:
-        """Play actions, the last of which ends the episode.
+    async def solution(self, seed: int | None = None) -> tuple[Action, ...]:
+        """Return the actions of the solution; those of a policy are the ones it took."""
+        chosen = self.first_seed if seed is None else seed
+        found = reference(self.instance(chosen))
+        if not isinstance(found, Path):
+            return found
+        played = await self.oracle(chosen)
+        return tuple(step.action for step in played.steps)
+
+    async def play(self, actions: Sequence[Action] | Path, *, seed: int | None = None) -> Played:
+        """Play actions, the last of which ends the episode, or a policy file.
 
         The limit on steps is raised to what the actions need. Answers of clean rooms about the same
         files in another episode are reused.
@@ -155,15 +166,17 @@ class Subject:
         return await self._play(actions, chosen, room_cache=self._room_cache)
 
     async def _play(
-        self, actions: Sequence[Action], seed: int, *, room_cache: RoomCache | None
+        self, actions: Sequence[Action] | Path, seed: int, *, room_cache: RoomCache | None
     ) -> Played:
         limit = self._environment.max_steps
+        player: Agent = PolicyFileAgent(actions) if isinstance(actions, Path) else Player(actions)
+        needed = 0 if isinstance(actions, Path) else len(actions)
         return await self._noted(
             self.stage.play(
                 self.task,
                 seed,
-                Player(actions),
-                max_steps=max(limit, len(actions)),
+                player,
+                max_steps=max(limit, needed),
                 room_cache=room_cache,
             )
         )

@@ -10,13 +10,14 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Protocol
 
 from agentgym.errors import ConfigError, NotFoundError
 
-BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost")
+if TYPE_CHECKING:  # a server that is measured needs no console
+    from rich.console import Console
+
+BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost", "swe", "web")
 # A pipe has no width of its own; a table cut at 80 columns would lose figures.
 _MIN_WIDTH = 100
 
@@ -63,6 +64,8 @@ def run_bench(
     if name != "rl" and models:
         raise ConfigError(f"bench {name} takes no --models; it is for: rl")
     measured = asyncio.run(_measure(name, quick, jobs, provider, models))
+    from rich.console import Console
+
     console = Console()
     console.width = max(console.width, _MIN_WIDTH)
     measured.show(console)
@@ -93,6 +96,14 @@ async def _measure(
         from agentgym.bench.cost import measure_cost
 
         return await measure_cost(quick)
+    if name == "web":
+        from agentgym.bench.web import measure_web
+
+        return await measure_web(quick)
+    if name == "swe":
+        from agentgym.bench.swe import measure_swe
+
+        return await measure_swe(quick)
     from agentgym.bench.pool import JOBS, QUICK_JOBS, measure_pool
 
     return await measure_pool(

@@ -18,6 +18,7 @@ from agentgym.cli.doctor import doctor
 from agentgym.cli.eval import evaluate
 from agentgym.cli.grade import grade
 from agentgym.cli.list import list_catalogue
+from agentgym.cli.predictions import grade_predictions, predictions
 from agentgym.cli.regrade import regrade
 from agentgym.cli.replay import replay
 from agentgym.cli.report import report
@@ -67,6 +68,12 @@ _add("replay", replay, "agentgym replay runs/demo 3")
 _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisation")
 _add("regrade", regrade, "agentgym regrade runs/demo --episode 3")
 _add("report", report, "agentgym report runs/demo")
+_add("predictions", predictions, "agentgym predictions runs/demo --out predictions.jsonl")
+_add(
+    "grade-predictions",
+    grade_predictions,
+    "agentgym grade-predictions p.jsonl --instances verified.jsonl --clones ./clones --out graded",
+)
 app.add_typer(dataset, name="dataset")
 app.add_typer(task, name="task")
 app.add_typer(agent, name="agent")

@@ -12,7 +12,8 @@ from agentgym.errors import ConfigError
 
 def bench(
     name: Annotated[
-        str, typer.Argument(help="What to measure: sandbox, pool, verify, tools, rl or cost.")
+        str,
+        typer.Argument(help="What to measure: sandbox, pool, verify, tools, rl, cost, swe or web."),
     ],
     json_file: Annotated[
         Path | None,

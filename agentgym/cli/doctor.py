@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from agentgym.errors import AgentGymError, UnsupportedError
+from agentgym.errors import AgentGymError, ConfigError, UnsupportedError
 
 if TYPE_CHECKING:
     from agentgym.protocols import SandboxProvider
@@ -165,8 +165,17 @@ def _extras() -> Iterator[Finding]:
 
 
 def _browser() -> Finding:
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path:
-        return Finding(True, "browser", path)
-    detail = "not installed; no bundled environment needs one"
-    return Finding(None, "browser", detail, "apt-get install chromium")
+    """Start a browser as the surface `browser` does, and open a page in it."""
+    from agentgym.browser.executable import find_executable
+    from agentgym.surfaces.browser import try_browser
+
+    try:
+        found = find_executable()
+        took_ms = asyncio.run(try_browser())
+    except ConfigError as error:
+        what, _, fix = str(error).partition("; ")
+        return Finding(None, "browser", f"web environments need one: {what}", fix)
+    except AgentGymError as error:
+        return Finding(False, "browser", str(error))
+    told = f"{found.version or 'Chromium'} at {found.path}, confined"
+    return Finding(True, "browser", f"{told}; first page in {took_ms:.0f} ms")

@@ -84,6 +84,14 @@ Offline: TypeAlias = Annotated[
     bool | None,
     typer.Option("--offline", help="Give sandboxes no network, whatever a task allows."),
 ]
+Surfaces: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--surface",
+        metavar="NAME",
+        help="A surface that agents act through, instead of those of the environment; repeatable.",
+    ),
+]
 KeepStates: TypeAlias = Annotated[
     KeptStates | None,
     typer.Option(

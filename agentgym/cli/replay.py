@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,12 @@ def replay(
         typer.Option("--timeout", min=0.1, help="Seconds for --agent. Default: the task's."),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show long texts in full.")] = False,
+    har: Annotated[
+        Path | None,
+        typer.Option(
+            "--har", metavar="FILE", help="Write the browser's requests as a HAR.", dir_okay=False
+        ),
+    ] = None,
 ) -> None:
     """Show a recorded episode step by step, verify it, or branch off it.
 
@@ -76,6 +83,8 @@ def replay(
 
     if episode is None and (verify or branch is not None):
         raise ConfigError("--verify and --branch need an EPISODE; RUN alone lists them")
+    if har is not None and (episode is None or verify or branch is not None):
+        raise ConfigError("--har needs an EPISODE, and neither --verify nor --branch")
     if verify and branch is not None:
         raise ConfigError("--verify and --branch exclude each other; choose one")
     if (branch is None) != (not agent):
@@ -98,10 +107,22 @@ def replay(
             agents = tuple(agent) * (trials or 1)
             go = _Branch(store, row, branch, agents, jobs or 1, timeout, named)
             _branch(console, go, full)
+        elif har is not None:
+            _write_har(row, har)
         else:
             _show(console, store, row, full)
     finally:
         store.close()
+
+
+def _write_har(row: EpisodeRow, file: Path) -> None:
+    """Write the requests of an episode's browser."""
+    from agentgym.browser.har import to_har
+
+    requests = () if row.audit is None else row.audit.requests
+    if not requests:
+        raise ConfigError(f"episode {row.id} has no requests of a browser")
+    file.write_text(json.dumps(to_har(requests), indent=1) + "\n")
 
 
 def _show(console: Console, store: RunStore, row: EpisodeRow, full: bool) -> None:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import TypeAlias
 
+from agentgym.errors import ConfigError
+
 Tell: TypeAlias = Callable[[str], None]
 
 
@@ -22,10 +24,19 @@ def printer() -> Tell:
 
 
 def choose_token(say: Tell) -> str:
-    """Return the token that clients must send; a generated token is printed, once."""
-    from agentgym.session.accounts import VARIABLE, new_token
+    """Return the token that clients must send; a generated token is printed, once.
+
+    Raises:
+        ConfigError: The token that the user chose is too short.
+    """
+    from agentgym.session.accounts import SHORTEST_TOKEN, VARIABLE, new_token
 
     if chosen := os.environ.get(VARIABLE, "").strip():
+        if len(chosen) < SHORTEST_TOKEN:
+            raise ConfigError(
+                f"${VARIABLE} has {len(chosen)} characters; expected at least {SHORTEST_TOKEN}, "
+                "which nobody can guess, or unset it for a token that is printed"
+            )
         say(f"clients send the token of ${VARIABLE}: Authorization: Bearer …")
         return chosen
     token = new_token()

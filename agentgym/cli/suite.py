@@ -73,10 +73,10 @@ def _suite() -> None:
     """Import the suites of other benchmarks."""
 
 
-_importers = typer.Typer(cls=Importers, no_args_is_help=True)
-app.add_typer(_importers, name="import", help="Import a suite: FORMAT PATH. Each has its options.")
+importers = typer.Typer(cls=Importers, no_args_is_help=True)
+app.add_typer(importers, name="import", help="Import a suite: FORMAT PATH. Each has its options.")
 
 
-@_importers.callback()
+@importers.callback()
 def _import() -> None:
     """Import a suite of another benchmark; each format has options of its own."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from agentgym.cli.mine import mine
+from agentgym.cli.suite import importers
 from agentgym.errors import AgentGymError, ConfigError
 
 if TYPE_CHECKING:
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Create tasks, try them by hand, and prove that they are sound.", no_args_is_help=True
 )
+
+
+app.command("mine", epilog="Example:  [bold]agentgym task mine ../CLONE --out mined --jobs 2[/]")(
+    mine
+)
+app.add_typer(importers, name="import", help="Import tasks: FORMAT PATH. Each has its options.")
 
 
 @app.command("new", epilog="Example:  [bold]agentgym task new web-shop/refund --template[/]")
@@ -221,6 +229,10 @@ def try_out(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A task id, or a folder's path.")],
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the instance.")] = 0,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
+    surface: Annotated[
+        list[str] | None,
+        typer.Option("--surface", help="Act through this surface instead; repeatable."),
+    ] = None,
 ) -> None:
     """Act in a task by hand; each command shows which checkpoints hold.
 
@@ -240,7 +252,7 @@ def try_out(
 
     folder = one_task(task)
     # Before any build, because a name may be mistyped.
-    chosen = load_folder(folder)
+    chosen = load_folder(folder).with_surfaces(surface or ())
     provider = open_provider(sandbox, needed=needs_sandbox(chosen))
     _build_images([chosen])
     attempt = Attempt(chosen, provider, seed)

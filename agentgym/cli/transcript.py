@@ -26,6 +26,7 @@ from agentgym.records import (
     Json,
     Process,
     Step,
+    WebRequest,
 )
 
 FOLD_LINES = 12
@@ -165,6 +166,12 @@ def _print_audit(console: Console, audit: Audit, full: bool) -> None:
     if audit.connections:
         _say(console, "\nconnections", "dim")
         _say(console, _folded("\n".join(map(_connection, audit.connections)), full))
+    if audit.requests:
+        _say(console, "\nrequests of the browser", "dim")
+        _say(console, _folded("\n".join(map(_request, audit.requests)), full))
+    if audit.page_state:
+        _say(console, "\nstate of the page", "dim")
+        _say(console, _one_line(json.dumps(dict(audit.page_state))))
     if audit.processes:
         _say(console, "\nprocesses still alive", "dim")
         _say(console, _folded("\n".join(map(_process, audit.processes)), full))
@@ -176,6 +183,13 @@ def _connection(connection: Connection) -> str:
     told = f"{connection.host}:{connection.port}  {connection.outcome}"
     amounts = f"{connection.sent_bytes} bytes sent, {connection.received_bytes} received"
     return _one_line(f"{told}  {amounts}")
+
+
+def _request(request: WebRequest) -> str:
+    marks = ("destructive " if request.destructive else "") or ("mutating " * request.mutating)
+    outcome = request.refused or request.failed or request.location
+    told = f"{request.step}  {request.method} {request.url}  {request.status} {marks}{outcome}"
+    return _one_line(told.rstrip())
 
 
 def _process(process: Process) -> str:

@@ -73,6 +73,7 @@ class Environment:
         recipe: Recipe of the sandboxes.
         limits: Limits of a sandbox while the agent acts: the task's own, on top of the recipe's.
         services: Services that each episode forks; None if the environment has no services.
+        sites: Web sites over the services of each episode; empty if no surface shows them.
         surface_kinds: Kinds of the surfaces through which the agent acts.
         tools: The surfaces' tools, `message_user` if there is a user, `submit`, `give_up`.
         observation_limits: Largest size of an observation.
@@ -109,6 +110,8 @@ class Environment:
         self.surface_kinds = spec.make_surface_kinds(
             resolved.tools, withheld=own, limits=self.limits, has_sandbox=resolved.has_sandbox
         )
+        shows_sites = any(getattr(kind, "uses_sites", False) for kind in self.surface_kinds)
+        self.sites = spec.find_sites() if shows_sites else ()
         acting = agent_tools([t for kind in self.surface_kinds for t in kind.tools()], task.user)
         self.tools = (*acting, SUBMIT, GIVE_UP)
         self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps

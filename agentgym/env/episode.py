@@ -230,7 +230,8 @@ class Episode:
             self._gave_up = str(action.arguments["reason"])
             return Observation(text="gave up"), True
         call = self._parts.calls[action.tool]
-        return await self.dynamics.call(action, lambda legal: survived(call, legal)), False
+        seen = await self.dynamics.call(action, lambda legal: survived(call, legal))
+        return seen, self._parts.ended
 
     async def _submit(self, answer: str) -> tuple[Observation, bool]:
         parts = self._parts

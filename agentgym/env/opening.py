@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -24,6 +24,7 @@ async def open_environment(
     sandbox: str | SandboxProvider = "bubblewrap",
     mcp: str | Mapping[str, Any] | None = None,
     max_steps: int | None = None,
+    surfaces: Sequence[str] = (),
     offline: bool = False,
     judge: str = "",
     user: str = "",
@@ -46,6 +47,7 @@ async def open_environment(
         mcp: An MCP server with additional tools for the agent: a command line, a URL, or the
             options of ``[surface.mcp]`` (docs/mcp.md).
         max_steps: Largest number of steps in an episode; None for the task's own.
+        surfaces: Surfaces that agents act through, instead of those of the task's environment.
         offline: Whether sandboxes have no network, whatever the task allows.
         judge: Spec of the judge for checks that need one, such as ``"openai:MODEL"``; empty for
             the judge that AGENTGYM_JUDGE names.
@@ -65,7 +67,7 @@ async def open_environment(
         deciding = open_judge(judge) if judge else None
 
         def make() -> Environment:
-            task = load_built(task_id, mcp)
+            task = load_built(task_id, mcp).with_surfaces(surfaces)
             return Environment(
                 *(task, provider),
                 max_steps=max_steps,

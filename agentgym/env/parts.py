@@ -22,15 +22,18 @@ from agentgym.env.resolved_task import sandbox_recipe
 from agentgym.env.rules import GuardedRules, open_rules
 from agentgym.errors import SandboxError
 from agentgym.protocols import (
+    AuditedSurface,
     EpisodeContext,
     Sandbox,
     Services,
-    Site,
+    Sites,
     Surface,
+    SurfaceContext,
     UserWorld,
 )
 from agentgym.records import Action, Audit, Observation, Recipe, TaskSandbox
 from agentgym.services.backend import Backend
+from agentgym.sites.hosts import open_sites
 from agentgym.task.model import Instance
 from agentgym.task.setup import Prepared
 from agentgym.user.service_access import UserServiceAccess
@@ -80,13 +83,21 @@ class EpisodeParts:
         Raises:
             AgentGymError: A surface cannot be attached.
         """
-        site = Site(self.sandbox, self._services())
+        context = SurfaceContext(self.sandbox, self._services(), self._sites(), self.instance.seed)
         for kind in self.environment.surface_kinds:
-            surface = await kind.attach(site)
+            surface = await kind.attach(context)
             self.surfaces.append(surface)
             self.calls |= {tool.name: surface.call for tool in kind.tools()}
         if self.conversation is not None:
             self.calls[MESSAGE_USER.name] = self.conversation.call
+
+    def _sites(self) -> Sites | None:
+        """Return the web sites over the services, None if the environment has no sites."""
+        sites, instance = self.environment.sites, self.instance
+        if not sites:
+            return None
+        seed = f"{instance.task.id}:{instance.seed}"
+        return open_sites(sites, services=self._services(), reader=self.backend, seed=seed)
 
     def _services(self) -> Services | None:
         own = None if self.rules is None else self.rules.services
@@ -104,7 +115,16 @@ class EpisodeParts:
         Raises:
             SandboxError: The sandbox does not answer.
         """
-        return (await self.sandbox.audit()).following(self.earlier)
+        audit = await self.sandbox.audit()
+        for surface in self.surfaces:
+            if isinstance(surface, AuditedSurface):
+                audit = audit.beside(surface.audit())
+        return audit.following(self.earlier)
+
+    @property
+    def ended(self) -> bool:
+        """Whether a surface has ended the episode."""
+        return any(isinstance(s, AuditedSurface) and s.ended for s in self.surfaces)
 
     async def close(self) -> None:
         """End every part. Never raises."""

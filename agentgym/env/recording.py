@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import Final, TypeVar
 
 from agentgym.env.episode import Episode
@@ -12,6 +12,7 @@ from agentgym.env.keeping import StateKeeping
 from agentgym.env.outcome import Ending, abandoned, failed
 from agentgym.env.transition import Transition
 from agentgym.errors import RecordError
+from agentgym.record.recorder import PackedSteps
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Generation, TokenUsage, Verdict
 
@@ -92,16 +93,47 @@ class EpisodeRecording:
         """
         await self._threads.finish(self._take_steps)
 
+    @staticmethod
+    async def take_steps_of(
+        store: RunStore, recordings: Collection[EpisodeRecording]
+    ) -> list[tuple[EpisodeRecording, RecordError]]:
+        """Record the steps of several episodes of a run that are not recorded yet, together.
+
+        Returns:
+            The recordings whose steps cannot be recorded; those of the others are on file.
+        """
+        return await store.threads.finish(_take_steps_of, store, recordings)
+
     def _take_steps(self) -> None:
-        steps = self._episode.steps
-        if self._recorded == self._begun_with and self._recorded < len(steps):
-            self._recorder.follow(steps[: self._recorded])
-        for step in steps[self._recorded :]:
-            self._recorder.step(step)
-            self._recorded += 1
-            old = step.index - _PICTURES_HELD
-            if old >= 0:
-                steps[old] = self._recorder.without_picture(steps[old])
+        try:
+            if (packed := self._pack()) is not None:
+                self._store.write_steps([packed])
+                self._taken(packed)
+        except RecordError:
+            # The steps before the one that cannot be recorded are not lost with it.
+            while (packed := self._pack(1)) is not None:
+                self._store.write_steps([packed])
+                self._taken(packed)
+
+    def _pack(self, most: int | None = None) -> PackedSteps | None:
+        """Return the steps that are not recorded yet, None without one.
+
+        Args:
+            most: Largest number of steps.
+        """
+        steps, begin = self._episode.steps, self._recorded
+        if self.over or begin >= len(steps):
+            return None
+        if begin == self._begun_with:
+            self._recorder.follow(steps[:begin])
+        return self._recorder.pack(steps[begin : None if most is None else begin + most])
+
+    def _taken(self, packed: PackedSteps) -> None:
+        """Note that steps are on file, and drop their pictures from memory but for the newest."""
+        steps, first = self._episode.steps, max(0, self._recorded - _PICTURES_HELD)
+        self._recorded += len(packed.rows)
+        for old in range(first, self._recorded - _PICTURES_HELD):
+            steps[old] = self._recorder.without_picture(steps[old])
 
     async def finish(
         self,
@@ -126,17 +158,28 @@ class EpisodeRecording:
         def write() -> None:
             if self.over:
                 return
-            self._take_steps()
-            with self._store.transaction():
-                self._keeping.write()
-                self._recorder.finish(
-                    ending.verdict,
-                    duration_s=duration_s,
-                    error=ending.reason,
-                    audit=self._episode.audit,
-                    refused=refused,
-                    generations=generations,
-                )
+            if len(self._episode.steps) - self._recorded > 1:
+                self._take_steps()
+            last = self._pack()
+            try:
+                with self._store.transaction():
+                    if last is not None:
+                        self._store.write_steps([last])
+                    self._keeping.write()
+                    self._recorder.finish(
+                        ending.verdict,
+                        duration_s=duration_s,
+                        error=ending.reason,
+                        audit=self._episode.audit,
+                        refused=refused,
+                        generations=generations,
+                    )
+            except BaseException:
+                if last is not None:
+                    self._recorder.withdraw(last)
+                raise
+            if last is not None:
+                self._taken(last)
             self.over = True
 
         await self._threads.finish(write)
@@ -212,6 +255,32 @@ class EpisodeRecording:
         except RecordError as error:
             self._broken = str(error)
             raise
+
+
+def _take_steps_of(
+    store: RunStore, recordings: Collection[EpisodeRecording]
+) -> list[tuple[EpisodeRecording, RecordError]]:
+    try:
+        packed = [(each, found) for each in recordings if (found := each._pack()) is not None]
+        store.write_steps([found for _, found in packed])
+    except RecordError:
+        return _failed_alone(recordings)
+    for recording, found in packed:
+        recording._taken(found)
+    return []
+
+
+def _failed_alone(
+    recordings: Collection[EpisodeRecording],
+) -> list[tuple[EpisodeRecording, RecordError]]:
+    """Record the steps of each episode by itself; return those that cannot be recorded."""
+    failed = []
+    for recording in recordings:
+        try:
+            recording._take_steps()
+        except RecordError as error:
+            failed.append((recording, error))
+    return failed
 
 
 def record_end(

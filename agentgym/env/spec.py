@@ -17,6 +17,7 @@ from agentgym.protocols import SurfaceKind
 from agentgym.records import Limits, SurfaceConfig, ToolSpec
 from agentgym.services.backend import ServiceSet
 from agentgym.services.load import find_services
+from agentgym.sites.load import LoadedSite, find_sites
 from agentgym.task.model import Task
 
 _LIMITS = Limits()
@@ -31,6 +32,7 @@ class EnvSpec(Manifest):
             and the logical time.
         sandbox: Catalogue name of a sandbox recipe; None if the environment has no computer.
         services: Name of the environment that defines the services; None without services.
+        sites: Web sites by name, such as ``office/mail`` or ``office/*``; the first is the start.
         surfaces: Names of the surfaces, in the order of their tools.
         surface: Options of surfaces, by name.
         max_steps: Largest number of steps in an episode whose task sets no limit.
@@ -41,6 +43,7 @@ class EnvSpec(Manifest):
     about: str = ""
     sandbox: str | None = None
     services: str | None = None
+    sites: tuple[str, ...] = ()
     surfaces: tuple[str, ...] = Field(min_length=1)
     surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
     max_steps: int = Field(default=50, gt=0)
@@ -59,6 +62,11 @@ class EnvSpec(Manifest):
         update = {"surfaces": self.surfaces + added, "surface": {**self.surface, **options}}
         return self.model_copy(update=update)
 
+    def with_surfaces(self, names: Sequence[str]) -> EnvSpec:
+        """Return a copy with these surfaces instead of its own, whose options it keeps."""
+        options = {name: table for name, table in self.surface.items() if name in names}
+        return self.model_copy(update={"surfaces": tuple(names), "surface": options})
+
     def find_services(self) -> ServiceSet | None:
         """Return its services, None if the environment has no services.
 
@@ -67,6 +75,15 @@ class EnvSpec(Manifest):
             ServiceError: A service is broken.
         """
         return None if self.services is None else find_services(self.services)
+
+    def find_sites(self) -> tuple[LoadedSite, ...]:
+        """Return its web sites, the start first.
+
+        Raises:
+            NotFoundError: A site is unknown.
+            ConfigError: A site is broken, or two sites have one host.
+        """
+        return find_sites(self.sites)
 
     def service_tools(self, withheld: Sequence[str] = ()) -> tuple[ToolSpec, ...]:
         """Return the tools of its services, without those that match one of the globs."""
@@ -114,13 +131,14 @@ class EnvSpec(Manifest):
 
 
 def spec_of(task: Task) -> EnvSpec:
-    """Return the specification of a task's environment, with the task's own options of surfaces.
+    """Return the specification of a task's environment, with the task's surfaces and options.
 
     Raises:
         NotFoundError: The environment is unknown.
         ConfigError: The specification is invalid.
     """
-    return load_env_spec(task.manifest.env).with_options(task.manifest.surface)
+    spec = load_env_spec(task.manifest.env).with_options(task.manifest.surface)
+    return spec.with_surfaces(task.surfaces) if task.surfaces else spec
 
 
 def load_env_spec(name: str) -> EnvSpec:

@@ -138,7 +138,7 @@ class _Episodes:
         """Make the environment of a task; this reads its files and may load its services."""
         settings = self._settings
         return Environment(
-            find_task(task),
+            find_task(task).with_surfaces(settings.surfaces),
             self._provider,
             max_steps=settings.max_steps,
             judge=self._judge,

@@ -141,7 +141,7 @@ def check(settings: Settings, create: Callable[[str], Agent] = registry.create) 
         problems.append(str(error))
     for task_id in settings.tasks:
         try:
-            tasks.append(_sound_task(task_id, provider))
+            tasks.append(_sound_task(task_id, provider, settings.surfaces))
         except AgentGymError as error:
             # Part of a foreign suite may be unable to run here; its episodes report the reason.
             if catalogue.path_of(task_id) is None or len(settings.tasks) == 1:
@@ -204,9 +204,9 @@ def _bad_cache() -> Iterator[str]:
         yield str(error)
 
 
-def _sound_task(task_id: str, provider: SandboxProvider | None) -> Task:
+def _sound_task(task_id: str, provider: SandboxProvider | None, surfaces: Sequence[str]) -> Task:
     """Load a task and everything it refers to, so that errors appear before the run."""
-    task = find_task(task_id)
+    task = find_task(task_id).with_surfaces(surfaces)
     if provider is not None:
         Environment(task, provider)
     if task.foreign is None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from agentgym.eval.judges import kinship_warnings
 from agentgym.eval.printable import as_text, clean
@@ -77,6 +78,15 @@ def write_report(store: RunStore, path: Path) -> None:
     Raises:
         RecordError: The record is damaged, or the page cannot be written.
     """
+    stream = report_template().stream(**_page(store))
+    stream.enable_buffering(64)
+    with whole_file(path) as file:
+        file.writelines(stream)
+
+
+@cache
+def report_template() -> Template:
+    """Return the template of the page, which a process compiles only once."""
     pages = Environment(
         loader=PackageLoader("agentgym.eval", "."),
         autoescape=True,
@@ -87,10 +97,7 @@ def write_report(store: RunStore, path: Path) -> None:
     pages.filters.update(
         clean=_shown, number=_number, percent=_percent, span=_span, duration=_duration
     )
-    stream = pages.get_template("report.html.j2").stream(**_page(store))
-    stream.enable_buffering(64)
-    with whole_file(path) as file:
-        file.writelines(stream)
+    return pages.get_template("report.html.j2")
 
 
 def _page(store: RunStore) -> dict[str, Any]:

@@ -123,7 +123,7 @@ async def open_environments(
         AgentGymError: A task is broken, or its image cannot be built.
     """
     settings = read_settings(store)
-    tasks = {name: find_task(name) for name in settings.tasks}
+    tasks = {n: find_task(n).with_surfaces(settings.surfaces) for n in settings.tasks}
     if failed := build_images_of(tasks.values(), tell):
         raise SandboxError("\n".join(failed.values()))
     if used := used_fallbacks(settings.tasks):

@@ -41,6 +41,7 @@ class Settings:
         isolated: Whether the provider declares that its sandboxes are isolated.
         judge: Spec of the judge that checks ask; empty if no check needs one.
         user: Spec of the simulated user; empty if no task has one.
+        surfaces: Surfaces that replace those of every environment; empty to keep these.
         keep_states: Episodes whose final states are kept for regrading: all, failed, none.
         keep_states_mb: Largest size of kept final states, in megabytes.
         group: Group of the episodes; ``{task}``, ``{seed}``, ``{trial}`` and ``{agent}`` in it
@@ -66,6 +67,7 @@ class Settings:
     isolated: bool = True
     judge: str = ""
     user: str = ""
+    surfaces: tuple[str, ...] = ()
     keep_states: str = Policy.ALL.value
     keep_states_mb: int = DEFAULT_MB
     group: str | None = None

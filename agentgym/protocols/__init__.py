@@ -17,10 +17,14 @@ from agentgym.protocols.sandboxes import (
     state_keeper,
 )
 from agentgym.protocols.surfaces import (
+    ASGIApplication,
+    ASGIMessage,
+    AuditedSurface,
     Picture,
     Services,
-    Site,
+    Sites,
     Surface,
+    SurfaceContext,
     SurfaceFactory,
     SurfaceKind,
 )
@@ -45,8 +49,11 @@ from agentgym.protocols.verification import (
 
 __all__ = [
     "READ_BYTES",
+    "ASGIApplication",
+    "ASGIMessage",
     "Agent",
     "AgentFactory",
+    "AuditedSurface",
     "Check",
     "EpisodeContext",
     "EpisodeRecorder",
@@ -64,10 +71,11 @@ __all__ = [
     "Services",
     "Shell",
     "StateKeeper",
-    "Site",
+    "Sites",
     "StepGrader",
     "StepGraderFactory",
     "Surface",
+    "SurfaceContext",
     "SurfaceFactory",
     "SurfaceKind",
     "Tables",

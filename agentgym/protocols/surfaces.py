@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from agentgym.protocols.sandboxes import Sandbox
 from agentgym.records import (
     Action,
     Actor,
+    Audit,
     Json,
     Observation,
     ObservationLimits,
@@ -17,6 +18,15 @@ from agentgym.records import (
     SurfaceConfig,
     ToolSpec,
 )
+
+ASGIMessage: TypeAlias = MutableMapping[str, Any]
+"""A scope or an event of ASGI 3, as https://asgi.readthedocs.io describes them."""
+
+ASGIApplication: TypeAlias = Callable[
+    [ASGIMessage, Callable[[], Awaitable[ASGIMessage]], Callable[[ASGIMessage], Awaitable[None]]],
+    Awaitable[None],
+]
+"""A web application: ``await application(scope, receive, send)``."""
 
 
 class Picture(Protocol):
@@ -61,16 +71,36 @@ class Services(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """The sandbox and services of an episode, to which surfaces attach.
+class Sites:
+    """The web sites of an episode, all of them one application on the host.
+
+    Attributes:
+        application: Answers the requests for every host; `Host` tells which site is meant.
+        hosts: Names under which the sites are reached, without a port. Requests for other hosts
+            never reach the application.
+        start: URL of the page that a browser opens first.
+    """
+
+    application: ASGIApplication
+    hosts: frozenset[str]
+    start: str
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceContext:
+    """The computer, the services and the web sites of an episode, for its surfaces.
 
     Attributes:
         sandbox: The computer; without files and commands if the environment has no computer.
         services: The stateful services, None if the environment has no services.
+        sites: The web sites, None if the environment has no sites.
+        seed: Seed of the episode.
     """
 
     sandbox: Sandbox
     services: Services | None = None
+    sites: Sites | None = None
+    seed: int = 0
 
 
 class Surface(Protocol):
@@ -101,7 +131,21 @@ class Surface(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of the site. Never raises; may be called twice."""
+        """Let go of what it attached to. Never raises; may be called twice."""
+        ...
+
+
+@runtime_checkable
+class AuditedSurface(Protocol):
+    """A surface that keeps an audit of its own, and may end the episode; both are optional."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the world behind the surface has ended the episode, which is then judged."""
+        ...
+
+    def audit(self) -> Audit:
+        """Return what was noted out of the agent's reach, also after `close`."""
         ...
 
 
@@ -110,7 +154,8 @@ class SurfaceKind(Protocol):
 
     Offered by the entry points `agentgym.surfaces`, which make one from a `SurfaceConfig`. The
     kind holds what episodes share, such as a warm browser; what belongs to one episode is in the
-    `Surface` that `attach` returns.
+    `Surface` that `attach` returns. A kind that shows web sites has an attribute `uses_sites` that
+    is True; the sites of an environment are loaded only then.
 
     Attributes:
         name: Under which it is offered.
@@ -128,8 +173,8 @@ class SurfaceKind(Protocol):
         """Start what the episodes share; called once, before the first `attach`."""
         ...
 
-    async def attach(self, site: Site) -> Surface:
-        """Return a new surface that acts on the site of one episode."""
+    async def attach(self, context: SurfaceContext) -> Surface:
+        """Return a new surface that acts in one episode."""
         ...
 
     async def close(self) -> None:

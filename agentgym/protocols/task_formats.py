@@ -130,8 +130,11 @@ class TaskRules(Protocol):
         """Return the rules of an episode that is about to begin."""
         ...
 
-    def reference_actions(self) -> Sequence[Action]:
+    def reference_actions(self) -> Sequence[Action] | Path:
         """Return the actions of the task's solution, each `submit` included; empty without one.
+
+        A solution that has to look before it acts is the path of a policy file
+        (`agentgym.task.reference_policy`).
 
         Raises:
             TaskError: The solution cannot be read.

@@ -21,6 +21,7 @@ from agentgym.records import (
     Step,
     StepGrade,
     Trajectory,
+    WebRequest,
 )
 
 
@@ -127,11 +128,12 @@ class Evidence(Protocol):
     """All evidence for a check, in separate channels.
 
     Trace: `steps`, `answer`, `gave_up`. State: `before`, `after` and `changes` of the files;
-    `tables_before`, `tables_after` and `row_changes` of the services. Audit: `processes`,
+    `tables_before`, `tables_after` and `row_changes` of the services; `page_state`, the values that
+    the environment reads from the page in the browser (docs/browser.md). Audit: `processes`,
     listed by the supervisor when the episode ended, `connections`, noted by the proxy,
-    `killed_for_memory`, counted by the kernel (None if it is not counted), and `calls`, written
-    by the services for all actors. If the environment has no services, reading their channels
-    raises a VerifierError.
+    `killed_for_memory`, counted by the kernel (None if it is not counted), `calls`, written
+    by the services for all actors, and `requests`, noted by the browser's proxy. If the environment
+    has no services, reading their channels raises a VerifierError.
     The result of a check names the channels that it read.
     """
 
@@ -147,6 +149,8 @@ class Evidence(Protocol):
     processes: Sequence[Process]
     connections: Sequence[Connection]
     killed_for_memory: int | None
+    requests: Sequence[WebRequest]
+    page_state: Mapping[str, Json]
     tables_before: Tables
     tables_after: Tables
     row_changes: Sequence[RowChange]

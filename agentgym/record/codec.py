@@ -32,6 +32,7 @@ from agentgym.records import (
     Observation,
     TokenUsage,
 )
+from agentgym.records.json_text import encoder
 
 _PIXELS: Final = 1 << 26
 
@@ -57,7 +58,7 @@ def _container(value: object) -> object:
     raise TypeError(f"a {type(value).__name__} is not a JSON value")
 
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_container)
+_encoded = encoder(default=_container)
 _CANONICAL = json.JSONEncoder(separators=(",", ":"), default=_container, sort_keys=True)
 
 
@@ -67,7 +68,7 @@ def dumps(value: object) -> str:
     Raises:
         TypeError, ValueError, RecursionError: It holds a value that is not JSON.
     """
-    return _ENCODER.encode(value)
+    return _encoded(value)
 
 
 def canonical(value: object) -> str:
@@ -106,7 +107,7 @@ class _Observation:
 def decision_to_text(decision: Decision) -> str:
     """Write a decision as one line of JSON, without its usage and its generations."""
     action = decision.action
-    return dumps(
+    return _encoded(
         {
             "action": {"tool": action.tool, "arguments": action.arguments},
             "thought": decision.thought,
@@ -142,7 +143,7 @@ def observation_to_text(observation: Observation, image: str | None = None) -> s
         image: The name of the blob that holds its picture, None if it has none.
     """
     seen = observation
-    return dumps({"text": seen.text, "data": seen.data, "effect": seen.effect, "image": image})
+    return _encoded({"text": seen.text, "data": seen.data, "effect": seen.effect, "image": image})
 
 
 def observation_from_json(value: object, images: Callable[[str], Image]) -> Observation:

@@ -25,6 +25,8 @@ from agentgym.record.migrations import FORMAT, FORMATS, JOURNAL, copied, migrate
 LOG_BYTES = 4 << 20
 """Size in bytes at which the end of a transaction moves the log into the database file."""
 
+_WRITER_CACHE_KB = 2048
+
 Values = Sequence[object]
 
 _BESIDE = ("run.db-wal", "run.db-shm", "run.db-journal")
@@ -122,6 +124,8 @@ class Database:
         self.execute("PRAGMA journal_mode = WAL")
         self.execute("PRAGMA synchronous = NORMAL")
         self.execute("PRAGMA foreign_keys = ON")
+        # It appends, and reads hardly anything again.
+        self.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KB}")
         self.execute("PRAGMA wal_autocheckpoint = 0")
         # The next write after a fold shortens the log; else each transaction would fold it again.
         self.execute("PRAGMA journal_size_limit = 0")

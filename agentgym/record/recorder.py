@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agentgym.errors import RecordError
 from agentgym.record import codec
@@ -16,7 +17,7 @@ from agentgym.record.packing import Packing
 from agentgym.record.pictures import recorded
 from agentgym.record.prompts import KEPT, RecentTokens
 from agentgym.record.refused import RefusedReplies
-from agentgym.record.step_rows import INSERT, StepRows
+from agentgym.record.step_rows import INSERTS, StepRows, Value
 from agentgym.records import Audit, Generation, Step, TokenUsage, Verdict
 
 
@@ -73,22 +74,52 @@ class Recorder:
         Raises:
             RecordError: The disk is full, or it is not the episode's next step.
         """
-        usage, duration_s = step.decision.usage, float(step.duration_s)
-        counts = (usage.prompt, usage.completion, usage.cached)
-        following = self.steps
+        write_steps(self._database, [self.pack((step,))])
+
+    def pack(self, steps: Sequence[Step]) -> PackedSteps:
+        """Return the next steps of the episode as rows, for `write_steps`.
+
+        Raises:
+            RecordError: A blob cannot be written, or they are not the episode's next steps.
+        """
+        rows, pictures, recent = list[tuple[Value, ...]](), dict[int, str](), self._recent
+        for following, step in enumerate(steps, self.steps):
+            self._check(step, following)
+            picture = None
+            if step.observation.image is not None:
+                picture = self._packing.pack_picture(step.observation)
+                assert picture is not None
+                pictures[step.index] = picture
+            rows.append(self._rows.row(self._episode_id, step, picture, recent))
+            if step.decision.generations:
+                recent = recent.after(step.index, step.decision.generations)
+        return PackedSteps(self, self.steps, rows, pictures, self._recent, recent)
+
+    def accept(self, packed: PackedSteps) -> None:
+        """Note that packed steps are on file."""
+        self._recorded[self._episode_id] += len(packed.rows)
+        self._recent = packed.recent
+        self._pictures |= packed.pictures
+
+    def withdraw(self, packed: PackedSteps) -> None:
+        """Note that the transaction which wrote packed steps, the last ones, has failed."""
+        first = packed.first
+        if self._recorded[self._episode_id] > first:
+            self._recorded[self._episode_id] = first
+            self._recent = packed.before
+            for index in packed.pictures:
+                self._pictures.pop(index, None)
+
+    def _check(self, step: Step, following: int) -> None:
+        """Refuse a step that is not the next one, or whose numbers no column holds."""
         if step.index != following:
             raise self._refusal(step, f"the next one is step {following}")
-        if not all(type(n) is int and abs(n) < 2**63 for n in counts):
-            raise self._refusal(step, f"the record cannot hold {usage}")
-        if not math.isfinite(duration_s):
-            raise self._refusal(step, f"the record cannot hold a duration of {duration_s}")
-        picture = self._packing.pack_picture(step.observation)
-        row = self._rows.row(self._episode_id, step, picture, self._recent)
-        self._database.execute(INSERT, row)
-        self._recorded[self._episode_id] += 1
-        self._recent = self._recent.after(step.index, step.decision.generations or ())
-        if picture is not None:
-            self._pictures[step.index] = picture
+        usage = step.decision.usage
+        for count in (usage.prompt, usage.completion, usage.cached):
+            if type(count) is not int or abs(count) >= 2**63:
+                raise self._refusal(step, f"the record cannot hold {usage}")
+        if not math.isfinite(step.duration_s):
+            raise self._refusal(step, f"the record cannot hold a duration of {step.duration_s}")
 
     def without_picture(self, step: Step) -> Step:
         """Return a step whose picture, if it was recorded here, is read from the record."""
@@ -151,6 +182,53 @@ class Recorder:
                 "UPDATE endings SET ended_s = ? WHERE episode = ? AND ended_s IS NULL",
                 (time.time(), self._episode_id),
             )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedSteps:
+    """Steps of one episode as rows that are not written yet.
+
+    Attributes:
+        recorder: The recorder of the episode.
+        first: Index of the first one.
+        rows: The rows.
+        pictures: Names of the blobs with their pictures, by the index of the step.
+        before: The last generations before these steps.
+        recent: The last generations after these steps.
+    """
+
+    recorder: Recorder
+    first: int
+    rows: list[tuple[Value, ...]]
+    pictures: dict[int, str]
+    before: RecentTokens
+    recent: RecentTokens
+
+
+def write_steps(database: Database, batch: Sequence[PackedSteps]) -> None:
+    """Write steps of any number of episodes: all of them, or none.
+
+    When this returns, the death of the process cannot lose them.
+
+    Args:
+        database: The run's.
+        batch: The steps, of each episode once.
+
+    Raises:
+        RecordError: The disk is full.
+    """
+    rows = [row for packed in batch for row in packed.rows]
+    if len(rows) == 1:
+        database.execute(INSERTS[-1][1], rows[0])  # a transaction of its own
+    elif rows:
+        with database.transaction():
+            for count, statement in INSERTS:
+                while len(rows) >= count:
+                    values = itertools.chain.from_iterable(rows[:count])
+                    database.execute(statement, tuple(values))
+                    rows = rows[count:]
+    for packed in batch:
+        packed.recorder.accept(packed)
 
 
 def write_verdict(

@@ -22,10 +22,15 @@ COLUMNS: Final = (
 )
 """Columns of the table `steps`, without `digest`."""
 
-INSERT: Final = (
-    f"INSERT INTO steps ({', '.join(COLUMNS)}, digest)"
-    f" VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
-)
+_VALUES: Final = f"({', '.join('?' * (len(COLUMNS) + 1))})"
+INSERT: Final = f"INSERT INTO steps ({', '.join(COLUMNS)}, digest) VALUES {_VALUES}"
+
+INSERTS: Final = tuple((count, INSERT + f", {_VALUES}" * (count - 1)) for count in (32, 8, 1))
+"""Statements that insert several rows, whose values follow each other, the longest first. SQLite
+releases the interpreter's lock for each statement, and other threads take it."""
+
+_NO_EVENTS: Final = "[]"
+"""The column `events` of most steps."""
 
 
 # OpenSSL looks up the algorithm for each new hash, which takes longer than to hash a row.
@@ -45,7 +50,7 @@ def row_digest(columns: tuple[Value, ...]) -> str:
 
 
 def copied_row(row: sqlite3.Row, episode_id: int) -> tuple[Value, ...]:
-    """Return the values of `INSERT` for the step of a row as a step of another episode.
+    """Return the values of `INSERTS` for the step of a row as a step of another episode.
 
     Raises:
         RecordError: The row does not match its digest.
@@ -71,7 +76,7 @@ class StepRows:
     def row(
         self, episode_id: int, step: Step, picture: str | None, recent: RecentTokens
     ) -> tuple[Value, ...]:
-        """Return the values of `INSERT` for a step.
+        """Return the values of `INSERTS` for a step.
 
         Args:
             episode_id: Id of the episode.
@@ -82,14 +87,21 @@ class StepRows:
         Raises:
             RecordError: A blob cannot be written.
         """
-        decision = step.decision
+        decision, usage, packing = step.decision, step.decision.usage, self._packing
+        generations = decision.generations
         columns: tuple[Value, ...] = (
-            *(episode_id, step.index, float(step.duration_s)),
-            *(decision.usage.prompt, decision.usage.completion, decision.usage.cached),
-            self._packing.pack_text(codec.decision_to_text(decision)),
-            self._packing.pack_observation(step.observation, picture),
-            self._packing.pack(step.events),
-            self._generations.pack(decision.generations, step.index, recent),
+            episode_id,
+            step.index,
+            float(step.duration_s),
+            usage.prompt,
+            usage.completion,
+            usage.cached,
+            packing.pack_text(codec.decision_to_text(decision)),
+            packing.pack_text(codec.observation_to_text(step.observation, picture)),
+            packing.pack(step.events) if step.events else _NO_EVENTS,
+            None
+            if generations is None
+            else self._generations.pack(generations, step.index, recent),
         )
         return (*columns, row_digest(columns))
 

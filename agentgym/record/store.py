@@ -22,7 +22,7 @@ from agentgym.record.lineage import Lineage
 from agentgym.record.packing import Packing
 from agentgym.record.prompts import RecentTokens
 from agentgym.record.reading import expect
-from agentgym.record.recorder import Recorder
+from agentgym.record.recorder import PackedSteps, Recorder, write_steps
 from agentgym.record.refused import RefusedReplies
 from agentgym.record.setups import Setups
 from agentgym.record.step_rows import StepRows
@@ -334,6 +334,14 @@ class RunStore:
         )
         self._recorded[episode_id] = 0 if row is None else row.steps
         return Recorder(self._database, self._packing, episode_id, self._recorded, row)
+
+    def write_steps(self, batch: Sequence[PackedSteps]) -> None:
+        """Write steps of any number of episodes: all of them, or none; see `Recorder.pack`.
+
+        Raises:
+            RecordError: The disk is full.
+        """
+        write_steps(self._database, batch)
 
     def reset_episode(self, episode_id: int) -> None:
         """Put an episode back to planned and remove its steps; its history and its forks stay."""

@@ -36,6 +36,7 @@ from agentgym.records.computers import (
     Snapshot,
     TaskSandbox,
     Usage,
+    WebRequest,
 )
 from agentgym.records.generations import Generation, TokenTrace
 from agentgym.records.grades import (
@@ -137,5 +138,6 @@ __all__ = [
     "UserCall",
     "UserTurn",
     "Verdict",
+    "WebRequest",
     "Vote",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from agentgym.errors import ActionError
 from agentgym.records.generations import Generation
@@ -28,19 +29,20 @@ class Action:
         """
         if isinstance(value, Action):
             return value
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise ActionError(
                 f"an action is an object with 'tool' and 'arguments', not {type(value).__name__}"
             )
-        extra = sorted(str(key) for key in set(value) - {"tool", "arguments"})
-        if extra:
+        known = ("tool" in value) + ("arguments" in value)
+        if len(value) != known:
+            extra = sorted(str(key) for key in set(value) - {"tool", "arguments"})
             raise ActionError(
                 f"unknown field {extra[0]!r} in an action; expected 'tool' and 'arguments'"
             )
         tool, arguments = value.get("tool"), value.get("arguments", {})
         if not isinstance(tool, str):
             raise ActionError("an action needs 'tool', the name of the tool to call")
-        if not isinstance(arguments, Mapping):
+        if type(arguments) is not dict and not isinstance(arguments, Mapping):
             raise ActionError(f"'arguments' of tool {tool!r} must be an object")
         return cls(tool, arguments)
 
@@ -241,6 +243,8 @@ class Briefing:
         max_steps: Largest number of steps.
         reference_actions: The solution's actions; empty unless the agent has
             ``privileged = True``.
+        reference_policy: File of a solution that looks before it acts; None unless the agent has
+            ``privileged = True`` and the task has such a solution.
     """
 
     task: str
@@ -248,3 +252,4 @@ class Briefing:
     seed: int
     max_steps: int
     reference_actions: Sequence[Action] = ()
+    reference_policy: Path | None = None

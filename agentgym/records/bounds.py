@@ -44,6 +44,10 @@ _MAX_BITS: Final = 1024
 
 _MAX_COMPLAINT: Final = 200
 
+_SMALL_VALUES: Final = 16
+_SMALL_CHARACTERS: Final = 4_096
+_LARGEST: Final = 2**63
+
 
 def flaw_of(value: object) -> str:
     """Return what is wrong with a JSON value as a whole, or an empty text if nothing is.
@@ -57,6 +61,8 @@ def flaw_of(value: object) -> str:
         >>> flaw_of({"blob": b"x"})
         'bytes is not a JSON value'
     """
+    if _is_small(value):
+        return ""
     count = characters = depth = 0
     todo: list[Iterator[object]] = [iter((value,))]
     while todo:
@@ -91,6 +97,25 @@ def flaw_of(value: object) -> str:
         if characters > MAX_CHARACTERS:
             return f"more than {MAX_CHARACTERS:,} characters; expected fewer"
     return ""
+
+
+def _is_small(value: object) -> bool:
+    """Return whether a value is an object of a few short scalars, as most arguments are."""
+    if type(value) is not dict or len(value) > _SMALL_VALUES:
+        return value is None
+    for key, part in value.items():
+        if type(key) is not str or len(key) > _SMALL_CHARACTERS:
+            return False
+        kind = type(part)
+        if kind is str:
+            if len(part) > _SMALL_CHARACTERS:
+                return False
+        elif kind is int:
+            if not -_LARGEST <= part <= _LARGEST:
+                return False
+        elif part is not None and kind is not float and kind is not bool:
+            return False
+    return True
 
 
 def malformed(complaint: object) -> Action:
@@ -184,9 +209,11 @@ def read_decision(value: object) -> Decision:
     if isinstance(value, Decision):
         return bounded_decision(value)
     try:
-        return bounded_decision(Decision(Action.from_json(value)))
+        action = Action.from_json(value)
     except ActionError as error:
-        return bounded_decision(Decision(malformed(error)))
+        return Decision(malformed(error))
+    flaw = _flaw_of_action(action)
+    return Decision(malformed(flaw) if flaw else action)
 
 
 def bounded_decision(decision: Decision) -> Decision:
@@ -208,6 +235,14 @@ def bounded_decision(decision: Decision) -> Decision:
     generations = decision.generations
     if isinstance(generations, tuple):
         generations = generations[-MAX_GENERATIONS:]
+    if (
+        action is decision.action
+        and thought is decision.thought
+        and reply is decision.reply
+        and nudges == decision.nudges
+        and generations is decision.generations
+    ):
+        return decision
     return replace(
         decision,
         action=action,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+
+from agentgym.records.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,19 +263,64 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
+class WebRequest:
+    """One request of a browser, as the proxy saw it that is the browser's only network.
+
+    Attributes:
+        step: Number of the browser action that caused it, counted from 1; 0 for the first page.
+        method: Method of HTTP.
+        url: Its target.
+        status: Status of the answer, 0 without an answer.
+        request_bytes: Bytes of its body.
+        response_bytes: Bytes of the answer's body.
+        mime: Media type of the answer.
+        location: Where the answer redirects, empty if it does not.
+        mutating: Whether its method may change something (RFC 9110, 9.2.1).
+        destructive: Whether it asks to remove something.
+        refused: Why the proxy has refused it; empty if a site has answered.
+        failed: How the site has failed; empty if it has not.
+    """
+
+    step: int
+    method: str
+    url: str
+    status: int
+    request_bytes: int = 0
+    response_bytes: int = 0
+    mime: str = ""
+    location: str = ""
+    mutating: bool = False
+    destructive: bool = False
+    refused: str = ""
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
-    """The audit of a sandbox, kept out of the guest's reach.
+    """The audit of a sandbox and of browsers, kept out of the guest's reach.
 
     Attributes:
         processes: Processes that are alive now.
         connections: Every attempt to reach a host, in order.
         killed_for_memory: Number of processes that the kernel ended because the memory limit
             was reached; None if it is not counted.
+        requests: Every request of the browsers, in order.
+        page_state: Values that the environment reads from the page, by name.
     """
 
     processes: tuple[Process, ...] = ()
     connections: tuple[Connection, ...] = ()
     killed_for_memory: int | None = None
+    requests: tuple[WebRequest, ...] = ()
+    page_state: Mapping[str, Json] = field(default_factory=dict)
+
+    def beside(self, other: Audit) -> Audit:
+        """Return it with the requests and the page state of another audit of the same time."""
+        return replace(
+            self,
+            requests=(*self.requests, *other.requests),
+            page_state={**self.page_state, **other.page_state},
+        )
 
     def following(self, earlier: Audit) -> Audit:
         """Return it as that of a fork: what happened before the fork stands before it."""
@@ -282,6 +329,8 @@ class Audit:
             self.processes,
             (*earlier.connections, *self.connections),
             sum(killed) if killed else None,
+            (*earlier.requests, *self.requests),
+            {**earlier.page_state, **self.page_state},
         )
 
 

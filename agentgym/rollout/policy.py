@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
 from agentgym.agents.registry import is_privileged
@@ -15,7 +16,7 @@ from agentgym.record import codec
 from agentgym.records import Briefing, Decision, Observation
 from agentgym.records.bounds import bounded_decision, flaw_of_decision
 from agentgym.rollout.blame import blame
-from agentgym.task.reference_actions import oracle
+from agentgym.task.reference_actions import reference
 from agentgym.threads import to_thread
 
 CLOSE_S = 10.0
@@ -54,13 +55,15 @@ class Policy:
             TaskError: The reference actions are broken.
         """
         environment, instance = self._episode.environment, self._episode.instance
-        reference = await to_thread(oracle, instance) if is_privileged(self._agent) else ()
+        solution = await to_thread(reference, instance) if is_privileged(self._agent) else ()
+        policy_file = solution if isinstance(solution, Path) else None
         briefing = Briefing(
             task=environment.task.id,
             instruction=instance.instruction,
             seed=instance.seed,
             max_steps=environment.max_steps,
-            reference_actions=reference,
+            reference_actions=() if isinstance(solution, Path) else solution,
+            reference_policy=policy_file,
         )
         await self._bounded(lambda: self._agent.start(briefing))
 

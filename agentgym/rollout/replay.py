@@ -174,6 +174,12 @@ def compare_ends(
     return Verification(difference, executed.texts, files)
 
 
+def recorded_surfaces(store: RunStore) -> tuple[str, ...]:
+    """Return the surfaces of a run that replace those of its environments; empty if none do."""
+    names = store.settings.get("surfaces")
+    return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
+
+
 def recorded_environment(
     store: RunStore, row: EpisodeRow, provider: SandboxProvider, named: Named = NOTHING_NAMED
 ) -> Environment:
@@ -185,6 +191,7 @@ def recorded_environment(
     """
     task = find_task(named.task(row.plan.task))
     named.admit(row.plan.task, task)
+    task = task.with_surfaces(recorded_surfaces(store))
     bound, user = store.settings.get("max_steps"), store.settings.get("user")
     return Environment(
         task,

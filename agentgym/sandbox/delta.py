@@ -160,12 +160,25 @@ def _is_whiteout(info: os.stat_result) -> bool:
     return stat.S_ISCHR(info.st_mode) and info.st_rdev == 0
 
 
+def is_keyword(attribute: str) -> bool:
+    """Return whether a pax header can name an extended attribute; a guest chooses any bytes."""
+    try:
+        attribute.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return "=" not in attribute
+
+
 def _attributes(path: str, opaque: str, budget: _Budget) -> dict[str, str]:
     found = {}
     for key in os.listxattr(path, follow_symlinks=False):
         if key == opaque:
             found[_OPAQUE] = "y"
-        elif key.startswith(_KEPT_ATTRIBUTES) and not key.startswith("user.overlay."):
+        elif (
+            key.startswith(_KEPT_ATTRIBUTES)
+            and not key.startswith("user.overlay.")
+            and is_keyword(key)
+        ):
             value = os.getxattr(path, key, follow_symlinks=False)
             budget.data(len(value))
             found[_XATTR + key] = value.decode("utf-8", "surrogateescape")

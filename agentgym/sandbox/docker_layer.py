@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from agentgym.errors import SandboxError
+from agentgym.sandbox.delta import is_keyword
 from agentgym.sandbox.layer_changes import compare
 from agentgym.sandbox.layer_stack import TRUSTED_OPAQUE, Stack, is_opaque, is_whiteout, scan
 
@@ -175,7 +176,7 @@ def _attributes(path: str, opaque: str) -> dict[str, bytes]:
     """Return the extended attributes of a file itself, without those of the overlay."""
     found = {}
     for key in os.listxattr(path, follow_symlinks=False):
-        if key != opaque and not key.startswith("trusted."):
+        if key != opaque and not key.startswith("trusted.") and is_keyword(key):
             found[key] = os.getxattr(path, key, follow_symlinks=False)
     return found
 

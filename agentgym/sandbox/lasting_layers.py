@@ -20,12 +20,13 @@ from pathlib import Path
 
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.claim import Claim, locked, noted
-from agentgym.sandbox.hostroot import build_foundation, build_host_layer, host_layer_name
+from agentgym.sandbox.hostroot import build_foundation, host_layer_name
 from agentgym.sandbox.images import Image, all_images
 from agentgym.sandbox.layer_names import base_of, binds_of, image_layers
 from agentgym.sandbox.layer_size import size
 from agentgym.sandbox.removal import remove
 from agentgym.sandbox.runtime import remove_old_runtimes
+from agentgym.sandbox.shared_base import link_host_layer, remove_old_host_layers
 from agentgym.sandbox.unpack import unpack
 
 
@@ -60,7 +61,7 @@ class LastingLayers:
         """Return the lowest layers of sandboxes whose root is the host's."""
         base = (f"l/{host_layer_name()}",)
         while not self._noted(base):
-            self._make(base[0], lambda path: build_host_layer(path, self._owner))
+            self._make(base[0], lambda path: link_host_layer(path, self._owner))
         return base
 
     def image_base(self, image: Image) -> tuple[str, ...]:
@@ -204,7 +205,7 @@ class LastingLayers:
                 if f"l/{runtime.name}" not in needed:
                     freed += size(str(runtime))
                     remove(str(runtime))
-        return freed + remove_old_runtimes()
+        return freed + remove_old_runtimes() + remove_old_host_layers()
 
     def _entry(self, key: str) -> Path:
         return self._root / "kept" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"

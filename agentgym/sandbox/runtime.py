@@ -142,7 +142,7 @@ def program_python() -> list[str]:
 
 
 def runtimes_dir() -> Path:
-    """Return the folder of assembled runtimes, which every store of this user links to.
+    """Return the folder of what every store of this user links to: runtimes and base layers.
 
     Default: below `agentgym.catalogue.cache_dir()`; ``AGENTGYM_RUNTIMES`` names another one, which
     several caches may share.

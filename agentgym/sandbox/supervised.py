@@ -254,15 +254,23 @@ class Supervised(FileTransfer):
 
     async def audit(self) -> Audit:
         """Return the records that the guest cannot reach."""
-        processes: Sequence[Process] = ()
-        # Its connections are known even if the guest has ended itself.
-        with contextlib.suppress(SandboxEndedError):
-            processes = await self.processes()
+        # The guest lists its processes while a thread reads the count.
+        processes, killed = await asyncio.gather(self._listed(), self._killed_for_memory())
+        if processes is None:
+            # It may have been killed since the count was read.
+            killed = await self._killed_for_memory()
         return Audit(
-            processes=tuple(processes),
+            processes=tuple(processes or ()),
             connections=self._connections.connections(),
-            killed_for_memory=await self._killed_for_memory(),
+            killed_for_memory=killed,
         )
+
+    async def _listed(self) -> Sequence[Process] | None:
+        """List live guest processes; None if the guest has ended itself."""
+        try:
+            return await self.processes()
+        except SandboxEndedError:
+            return None
 
     async def _killed_for_memory(self) -> int | None:
         """Return how many processes the memory limit ended, or None if they are not counted."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import GuestFileError, SandboxError
+from agentgym.regular_file import DATA_BYTES, read_regular
 from agentgym.sandbox.supervised_shell import REPLY_S
 from agentgym.threads import to_thread
 
@@ -67,7 +68,10 @@ class FileTransfer:
                 await self.upload(child, posixpath.join(target, child.name))
             await self._ask("make", path=target, kind="dir", mode=mode)
         else:
-            data = await to_thread(source.read_bytes)
+            try:
+                data = await to_thread(read_regular, source, DATA_BYTES)
+            except OSError as error:
+                raise SandboxError(f"{source}: cannot be read: {error.strerror}") from error
             await self.write_file(target, data, mode=source.stat().st_mode & 0o7777)
 
     async def download(self, source: str, target: Path) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from agentgym.errors import ServiceError
 from agentgym.records import Actor, AuditEntry, Json, Reply, RowRef, ToolSpec
 from agentgym.services.audit import Audit
-from agentgym.services.budget import LIMITS, Budget, CallLimits
+from agentgym.services.budget import LIMITS, Budget, CallLimits, over_budget
 from agentgym.services.dispatch import dispatch, row_refs
 from agentgym.services.functions import Function, functions_of
 from agentgym.services.image import Image, Images
@@ -200,6 +202,38 @@ class Backend:
             self.state.commit(patches)
             changed = row_refs(self.state.layout, patches)
             self.audit.append(self._entry(actor, what, before, changed))
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """Offer the rows for some queries, within the budget of one call; undo all changes.
+
+        Raises:
+            ServiceError: The queries cost too much.
+        """
+        with self.lock:
+            self.state.begin()
+            self.budget.begin()
+            try:
+                yield self.state.rows
+            except sqlite3.OperationalError as error:
+                if self.budget.over:
+                    raise over_budget(self.budget.over) from error
+                raise
+            finally:
+                self.budget.end()
+                self.state.rollback()
+
+    def note_failure(self, actor: Actor, what: str, raised: str) -> None:
+        """Write a failure that is no call of a tool into the audit.
+
+        Args:
+            actor: Actor on whose part something failed.
+            what: Text that takes the place of a tool's name.
+            raised: The exception as text.
+        """
+        with self.lock:
+            entry = self._entry(actor, what, self.state.hash)
+            self.audit.append(replace(entry, code="internal", raised=raised))
 
     def _entry(
         self, actor: Actor, what: str, before: str, changed: tuple[RowRef, ...] = ()

@@ -7,6 +7,7 @@
 ``POST /v1/call``           one message, answered by one; the header ``Agentgym-Session`` has the
                             resume token
 ``/v1/session``             a session over WebSocket
+``/openenv/ws``            a session over WebSocket for a client of OpenEnv
 ==========================  =====================================================================
 """
 
@@ -23,7 +24,8 @@ from typing import Any, Final, TypeAlias
 from agentgym import __version__
 from agentgym.env.remote import wire
 from agentgym.errors import AgentError
-from agentgym.session import requests
+from agentgym.session import direct as direct_messages
+from agentgym.session import openenv, requests
 from agentgym.session.accounts import Account, Accounts
 from agentgym.session.answers import Failure, FailureCode
 from agentgym.session.bounds import ServerBounds
@@ -79,11 +81,15 @@ class EnvironmentApp:
         self._sessions, self._accounts, self._bounds = sessions, accounts, bounds
         self._requests = Requests(sessions, bounds, self.metrics)
         self._websocket = WebSocketSessions(self._requests, bounds, self.metrics)
+        self._openenv = openenv.OpenEnvConnections(sessions, bounds, self.metrics)
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         """Answer a request, or serve a WebSocket connection."""
         headers = {name.lower(): value for name, value in scope.get("headers", ())}
-        account = self._accounts.find(headers.get(b"authorization", b"").decode("latin-1"))
+        shown = headers.get(b"authorization", b"").decode("latin-1")
+        if scope["path"] == openenv.PATH:
+            shown = openenv.bearer_of(shown)
+        account = self._accounts.find(shown)
         if scope["type"] == "websocket":
             await self._connect(scope, account, headers, receive, send)
         elif scope["type"] == "http":
@@ -95,6 +101,7 @@ class EnvironmentApp:
         """End every session because the server ends, and then their connections."""
         await self._sessions.stop()
         await self._websocket.stop()
+        await self._openenv.stop()
 
     async def cut_short(self) -> None:
         """End what every session does, for a second signal; see `Session.cut_short`."""
@@ -109,13 +116,23 @@ class EnvironmentApp:
         send: Send,
     ) -> None:
         refusal = (401, _NO_TOKEN) if account is None else None
-        if scope["path"] != PATH:
-            refusal = (404, f"expected the path {PATH}")
-        elif account is not None and self._is_foreign_page(headers):
+        is_openenv = scope["path"] == openenv.PATH
+        if not is_openenv and scope["path"] != PATH:
+            refusal = (404, f"expected the path {PATH} or {openenv.PATH}")
+        elif account is not None and (
+            self._is_foreign_page(headers)
+            # A browser sends the password of an address by itself, for any page.
+            or (is_openenv and b"origin" in headers)
+        ):
             refusal = (403, "this server takes no connections from web pages")
+        if refusal is None and is_openenv:
+            assert account is not None
+            await self._openenv.serve(account, receive, send)
+            return
         if refusal is None:
             assert account is not None
-            await self._websocket.serve(account, receive, send)
+            direct = (scope.get("extensions") or {}).get(direct_messages.NAME)
+            await self._websocket.serve(account, receive, send, direct)
             return
         status, told = refusal
         self.metrics.refused += status == 401

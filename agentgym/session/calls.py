@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from typing import Any, Final
 
 from agentgym.session.answers import Answer, Failure, FailureCode, Reply
 
-_DETACHED: ContextVar[asyncio.Task[Any] | None] = ContextVar("detached", default=None)
+# The context of a task would keep the task, and both would stay until a garbage collection.
+_DETACHED: ContextVar[weakref.ref[asyncio.Task[Any]] | None] = ContextVar("detached", default=None)
 
 WINDOW: Final = 256
 """Number of the latest call numbers whose answers are kept."""
@@ -25,18 +27,26 @@ KEPT_BYTES: Final = 32 * 2**20
 """Largest size of the kept answers of one session; above it the older ones are forgotten."""
 
 
+# OpenSSL looks up the algorithm for each new hash, which takes longer than to hash a call.
+_EMPTY: Final = hashlib.sha256()
+
+
 def detach() -> None:
     """Declare that the running task is not cancelled if its caller gives up.
 
     Its calls then need no tasks of their own. This does not hold for the tasks that it starts.
     """
-    _DETACHED.set(asyncio.current_task())
+    task = asyncio.current_task()
+    _DETACHED.set(None if task is None else weakref.ref(task))
 
 
-def is_detached() -> bool:
-    """Return whether the running task goes on if its caller gives up."""
+def detached_task() -> asyncio.Task[Any] | None:
+    """Return the running task if it goes on when its caller gives up, else None."""
     detached = _DETACHED.get()
-    return detached is not None and detached is asyncio.current_task()
+    if detached is None:
+        return None
+    task = asyncio.current_task()
+    return task if detached() is task else None
 
 
 @dataclass(eq=False, slots=True)
@@ -99,14 +109,16 @@ class Calls:
             return Failure(
                 FailureCode.INVALID, f"call number {number!r:.40}: expected an integer from {told}"
             )
-        digest = hashlib.sha256(call.encode(errors="surrogatepass")).digest()
+        hashed = _EMPTY.copy()
+        hashed.update(call.encode(errors="surrogatepass"))
+        digest = hashed.digest()
         known = self._numbered.get(number)
         if known is None:
             if number <= self.last - WINDOW:
                 return _forgotten(number)
             if refusal := self._refusal():
                 return refusal
-            if self._reply_s is None and is_detached():
+            if self._reply_s is None and detached_task() is not None:
                 return await self._inline(number, digest, work)
             task = self._start(work)
             known = self._accept(number, digest, task)

@@ -7,8 +7,9 @@ import json
 from agentgym.errors import ActionError
 from agentgym.record import codec
 from agentgym.records import Decision, Json, bounds
+from agentgym.records.json_text import encoder
 
-_STRICT = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+_strict = encoder(allow_nan=False, ascii_only=False)
 
 
 def read_received(value: Json) -> tuple[Decision, str]:
@@ -21,7 +22,7 @@ def read_received(value: Json) -> tuple[Decision, str]:
         ActionError: JSON cannot hold the value: it has a NaN or a lone surrogate.
     """
     try:
-        text = _STRICT.encode(value)
+        text = _strict(value)
         text.encode()
     except (ValueError, RecursionError) as error:
         raise ActionError(f"arguments: expected JSON: {error}") from error

@@ -21,8 +21,9 @@ from agentgym.records import Decision, Json, Observation, Verdict
 from agentgym.rollout.policy import OutOfTimeError
 from agentgym.rollout.run import LONGEST_S
 from agentgym.session.answers import Answer, EpisodeState, Failure, FailureCode, Reply, Score
-from agentgym.session.calls import is_detached
+from agentgym.session.calls import detached_task
 from agentgym.session.config import SessionConfig
+from agentgym.session.step_writer import StepWriter
 
 ABORT_S: Final = 5.0
 """Longest time in seconds for an operation to stop when the server does not wait for it."""
@@ -38,6 +39,7 @@ class SessionEpisode:
         task: Name of its task in the record.
         environment: The environment of the task.
         config: The terms of the session.
+        writer: Records the steps, unless each is on file before it is answered.
 
     Attributes:
         id: Id within the session.
@@ -52,9 +54,11 @@ class SessionEpisode:
         task: str,
         environment: Environment,
         config: SessionConfig,
+        writer: StepWriter,
     ) -> None:
         self.id, self.parent, self.over = id, "", False
         self._task, self._environment, self._config = task, environment, config
+        self._writer = writer
         self._seed = self._steps = 0
         self._recorded_as = 0  # until it is in the run, whose numbers begin at 1
         self._episode: Episode | None = None
@@ -68,7 +72,6 @@ class SessionEpisode:
         self._work: asyncio.Task[Any] | None = None
         self._timer: asyncio.Task[None] | None = None
         self._stopped: Exception | None = None
-        self._writing: asyncio.Task[None] | None = None
         self._write_error: Exception | None = None
 
     @property
@@ -153,8 +156,8 @@ class SessionEpisode:
         must not escape a bad episode by leaving in the middle of a long call.
         """
         await self._turn.acquire()
-        if is_detached():
-            self._work = asyncio.current_task()
+        if (task := detached_task()) is not None:
+            self._work = task
             try:
                 return await self._begun(operation)
             finally:
@@ -242,7 +245,8 @@ class SessionEpisode:
             if self._config.record_after_s <= 0:
                 await recording.take_steps()
             elif done.verdict is None:
-                self._record_soon(recording)
+                # The end of the episode records what is left.
+                self._writer.soon(recording, self._cannot_write)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             await self._conclude(failed(error))
             return self._refusal()
@@ -251,21 +255,9 @@ class SessionEpisode:
         await self._conclude(Ending(done.verdict, truncated=done.truncated))
         return self._ended(Reply(self.id, done.observation, done.terminated, done.truncated))
 
-    def _record_soon(self, recording: EpisodeRecording) -> None:
-        """Record the steps of the next moments together; a thread for each costs more than a step.
-
-        The end of the episode records what is left. If the process dies first, the episode has no
-        score, whatever its last steps were.
-        """
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._record_steps(recording))
-
-    async def _record_steps(self, recording: EpisodeRecording) -> None:
-        await asyncio.sleep(self._config.record_after_s)
-        try:
-            await recording.take_steps()
-        except Exception as error:  # noqa: BLE001 - the next operation ends the episode with it
-            self._write_error = error
+    def _cannot_write(self, error: Exception) -> None:
+        """Let the next operation end the episode, because its steps cannot be recorded."""
+        self._write_error = error
 
     @property
     def _live(self) -> tuple[Episode, EpisodeRecording]:
@@ -353,17 +345,18 @@ class SessionEpisode:
 
     async def _release(self) -> None:
         """End the sandbox and drop the steps; what a late call is told stays."""
-        episode, self._episode, self._recording = self._episode, None, None
+        episode, self._episode = self._episode, None
+        recording, self._recording = self._recording, None
         self._last = Observation("")
         if self._timer is not None:
             self._timer.cancel()
-        if self._writing is not None:
-            # What a thread writes at this moment is awaited: the run may be closed next.
-            self._writing.cancel()
-            await asyncio.wait({self._writing})
+        if recording is not None:
+            await self._writer.forget(recording)
         if episode is not None:
             self._steps = len(episode.steps)
             await episode.close()
+            # Each refers to the other, and its steps would stay until the next garbage collection.
+            episode.recording = None
 
     def _ended(self, reply: Reply) -> Answer:
         """Return the answer to the operation that ended it."""

@@ -17,16 +17,12 @@ from agentgym.installation import missing_extra
 from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.connections import HttpConnection
+from agentgym.session.websocket_connection import Outbox, WebSocketConnection
 
 try:
     import uvicorn
-    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-    from websockets.frames import Frame
 except ImportError as error:
-    raise missing_extra("uvicorn or websockets", "server") from error
-
-_WAITING: Final = 8
-"""Messages of a connection that wait before its socket is not read any more."""
+    raise missing_extra("uvicorn", "server") from error
 
 _PARTING_S: Final = 2
 """Longest time in seconds that connections stay open when the server ends."""
@@ -113,6 +109,10 @@ async def serve(
         bounds: The bounds of connections.
         certificate: Certificate for TLS.
     """
+
+    class _Connection(WebSocketConnection):
+        outbox = Outbox()
+
     tls: dict[str, Any] = {}
     if certificate is not None:
         tls = {"ssl_certfile": certificate.chain, "ssl_keyfile": certificate.key}
@@ -120,7 +120,7 @@ async def serve(
         uvicorn.Config(
             app,
             http=HttpConnection,
-            ws=_WebSocket,
+            ws=_Connection,
             backlog=64,  # this many are accepted before the first can be closed
             log_level="critical",
             access_log=False,
@@ -148,37 +148,6 @@ async def serve(
             connection.transport.abort()
         await asyncio.sleep(0)
     serving.result()  # A server that could not go on tells why.
-
-
-class _WebSocket(WebSocketsSansIOProtocol):
-    """A connection whose end does not wait for a client that takes nothing any more."""
-
-    def send_receive_event_to_app(self) -> None:
-        """Hand a message on; only several that wait stop the reading of the socket.
-
-        uvicorn stops it after each message, which takes two system calls.
-        """
-        goes_on = not self.read_paused and self.queue.qsize() < _WAITING
-        self.read_paused |= goes_on
-        super().send_receive_event_to_app()
-        self.read_paused &= not goes_on
-
-    def handle_ping(self) -> None:
-        """Answer a ping, unless the client takes nothing: its pongs would pile up in memory."""
-        if self.writable.is_set():
-            super().handle_ping()
-        else:
-            self.conn.data_to_send()
-
-    def handle_cont(self, event: Frame) -> None:
-        """Take a part of a message; empty ones would pile up without making it too large."""
-        if event.data or event.fin:
-            super().handle_cont(event)
-
-    async def run_asgi(self) -> None:
-        """Run the application, and end the connection when it has ended."""
-        await super().run_asgi()
-        self.loop.call_later(_PARTING_S, self.transport.abort)
 
 
 class _Server(uvicorn.Server):

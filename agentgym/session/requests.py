@@ -22,6 +22,7 @@ from agentgym.session.calls import detach
 from agentgym.session.metrics import Metrics
 from agentgym.session.server import SessionServer
 from agentgym.session.session import Session
+from agentgym.threads import COMPUTING
 
 Response: TypeAlias = tuple[dict[str, Any], bytes]
 """A message for a client, and the bytes of its picture."""
@@ -158,9 +159,11 @@ class Requests:
             return _state(session, request.call), b""
         else:
             return self._error(BAD_MESSAGE, "hello is the first message of a connection"), b""
-        return self._response(request.type, request.call, answer, pictures)
+        return await self._response(request.type, request.call, answer, pictures)
 
-    def _response(self, kind: str, call: int, answer: Answer, pictures: wire.Pictures) -> Response:
+    async def _response(
+        self, kind: str, call: int, answer: Answer, pictures: wire.Pictures
+    ) -> Response:
         if isinstance(answer, Failure):
             message = self._error(
                 answer.code,
@@ -168,11 +171,14 @@ class Requests:
                 call=call,
                 episode=answer.episode,
                 status=answer.status,
-                **_judged(answer.score, answer.verdict),
+                **judged(answer.score, answer.verdict),
             )
             return message, b""
         self.metrics.count_done(kind, answer)
-        return response_of(answer, call, pictures)
+        if answer.observation.image is None:
+            return response_of(answer, call, pictures)
+        # To compress a picture takes milliseconds, in which other connections would wait.
+        return await COMPUTING.run(response_of, answer, call, pictures)
 
     def _described(self, request: wire.Describe) -> dict[str, Any]:
         offered = self.sessions.config.environments
@@ -182,7 +188,7 @@ class Requests:
             names = ", ".join(list(offered)[:20])
             told = f"task {request.task!r:.200}: expected one of: {names}"
             return self._error(FailureCode.INVALID, told, call=request.call)
-        return {"type": "task", "call": request.call, "task": name, **_description(environment)}
+        return {"type": "task", "call": request.call, "task": name, **description(environment)}
 
     def _error(self, code: str, message: str, **fields: Any) -> dict[str, Any]:
         self.metrics.count_error(code)
@@ -223,11 +229,12 @@ def response_of(reply: Reply, call: int, pictures: wire.Pictures) -> Response:
         message["facts"] = reply.facts
     if reply.over:
         message |= {"terminated": reply.terminated, "truncated": reply.truncated}
-        message |= _judged(reply.score, reply.verdict)
+        message |= judged(reply.score, reply.verdict)
     return message, picture
 
 
-def _judged(score: Score | None, verdict: Verdict | None) -> dict[str, Any]:
+def judged(score: Score | None, verdict: Verdict | None) -> dict[str, Any]:
+    """Return the fields of a message that tell how an episode was judged."""
     told: dict[str, Any] = {}
     if score is not None:
         told |= {"score": score.score, "outcome": score.outcome}
@@ -236,7 +243,8 @@ def _judged(score: Score | None, verdict: Verdict | None) -> dict[str, Any]:
     return told
 
 
-def _description(environment: Environment) -> dict[str, Any]:
+def description(environment: Environment) -> dict[str, Any]:
+    """Return the task, the tools and the limits of an environment as fields of a message."""
     limits = environment.observation_limits
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}

@@ -13,6 +13,7 @@ from agentgym.session.answers import Failure, FailureCode
 from agentgym.session.config import SessionConfig
 from agentgym.session.plans import EpisodePlans
 from agentgym.session.session import Session
+from agentgym.session.step_writer import StepWriter
 
 KEPT_SESSIONS: Final = 1_000
 """Number of sessions that are over and can still be found; older ones are forgotten."""
@@ -39,6 +40,7 @@ class SessionServer:
         self.config = config
         self._sessions: dict[str, Session] = {}
         self._plans = EpisodePlans(config.store)
+        self._writer = StepWriter(config.store, config.record_after_s)
         self._stopped = False
 
     @property
@@ -79,7 +81,7 @@ class SessionServer:
             return Failure(FailureCode.TOO_MANY, told)
         caller = f"{protocol}:{_printable(name)}"
         may_begin = functools.partial(self._no_room, account)
-        session = Session(self.config, caller, self._plans, may_begin, account)
+        session = Session(*(self.config, caller, self._plans, self._writer, may_begin, account))
         self._sessions[session.token] = session
         return session
 

@@ -26,6 +26,7 @@ from agentgym.session.config import SessionConfig
 from agentgym.session.decisions import read_decision, read_received
 from agentgym.session.episode import SessionEpisode
 from agentgym.session.plans import EpisodePlans
+from agentgym.session.step_writer import StepWriter
 
 STOP_S: Final = 60.0
 """Longest time in seconds for pending calls to end when the server ends."""
@@ -50,6 +51,7 @@ class Session:
         config: The terms of the session.
         caller: Name under which the episodes are recorded.
         plans: Adds episodes to the run.
+        writer: Records the steps of its episodes.
         may_begin: Returns why no further episode can begin, or an empty text.
         account: The account that it belongs to; None if its protocol has no accounts.
 
@@ -64,12 +66,13 @@ class Session:
         config: SessionConfig,
         caller: str,
         plans: EpisodePlans,
+        writer: StepWriter,
         may_begin: Callable[[], str],
         account: Account | None = None,
     ) -> None:
         self.token, self.over, self.account = secrets.token_urlsafe(32), "", account
         self._config, self._caller = config, caller
-        self._plans, self._may_begin = plans, may_begin
+        self._plans, self._writer, self._may_begin = plans, writer, may_begin
         self._episodes: dict[str, SessionEpisode] = {}
         self._begun = 0
         self._calls = Calls(config.max_waiting, config.call_s)
@@ -312,7 +315,7 @@ class Session:
 
     def _add(self, task: str, environment: Environment) -> SessionEpisode:
         self._begun += 1
-        episode = SessionEpisode(f"e{self._begun}", task, environment, self._config)
+        episode = SessionEpisode(f"e{self._begun}", task, environment, self._config, self._writer)
         self._episodes[episode.id] = episode
         over = [id for id, other in self._episodes.items() if other.over]
         for id in over[: max(0, len(self._episodes) - KEPT_EPISODES)]:

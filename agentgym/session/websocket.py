@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from agentgym.env.remote import wire
 from agentgym.session.accounts import Account
 from agentgym.session.bounds import ServerBounds
+from agentgym.session.direct import DirectMessages
 from agentgym.session.metrics import Metrics
 from agentgym.session.requests import BAD_MESSAGE, Greeted, Requests
 from agentgym.session.session import Session
@@ -56,18 +57,32 @@ class WebSocketSessions:
         self._attached: dict[str, _Connection] = {}
         self._expiring: dict[str, asyncio.Task[None]] = {}
 
-    async def serve(self, account: Account, receive: Receive, send: Send) -> None:
-        """Serve one connection of an account until it ends."""
+    async def serve(
+        self,
+        account: Account,
+        receive: Receive,
+        send: Send,
+        direct: DirectMessages | None = None,
+    ) -> None:
+        """Serve one connection of an account until it ends.
+
+        Args:
+            account: The account.
+            receive: Receives the next event of the connection.
+            send: Sends an event.
+            direct: Hands on and writes messages at once, if the connection can.
+        """
         await receive()  # websocket.connect
-        await send({"type": "websocket.accept"})
+        try:
+            await send({"type": "websocket.accept"})
+        except OSError:  # uvicorn's error for a client that is gone
+            return
         self._metrics.connections += 1
-        connection = _Connection(self._requests, self._bounds, self._metrics, account, send)
+        connection = _Connection(self._requests, self._bounds, self._metrics, account, send, direct)
         try:
             greeted = await self._greet(connection, receive)
             if greeted is not None:
                 await self._play(connection, greeted, receive)
-        except OSError:  # uvicorn's error for a client that is gone
-            pass
         except asyncio.CancelledError:
             if not connection.slow:
                 raise
@@ -124,6 +139,7 @@ class WebSocketSessions:
         if before is not None:
             # After the welcome: a client that takes nothing more delays the close of its own.
             await before.close(REPLACED, "another connection came back to the session")
+        connection.take_directly()
         while not connection.closed:
             event = await receive()
             if event["type"] != "websocket.receive":
@@ -158,6 +174,7 @@ class _Connection:
         metrics: Metrics,
         account: Account,
         send: Send,
+        direct: DirectMessages | None = None,
     ) -> None:
         self.account = account
         self.session: Session | None = None
@@ -165,29 +182,57 @@ class _Connection:
         self.closed = self.slow = False
         self._requests, self._bounds, self._metrics = requests, bounds, metrics
         self._send, self._serving = send, asyncio.current_task()
+        self._direct = direct
         # One at a time: each waits until the client has taken what was sent before.
         self._sending = asyncio.Lock()
-        self._answering: dict[asyncio.Task[None], int] = {}
-        """The messages that are being answered, with the lengths of their texts."""
-        self._unsent_bytes = 0
+        self._answering: dict[int, asyncio.Task[None]] = {}
+        """The messages that are being answered, by their number in the connection."""
+        self._taken = self._waiting = self._answering_bytes = self._unsent_bytes = 0
+
+    def take_directly(self) -> None:
+        """Take later messages within the read that brings them, if the connection can."""
+        if self._direct is not None:
+            self._direct.hand_to(self._take_now)
 
     async def take(self, text: str | bytes) -> None:
         """Begin to answer a message; waits while too many are being answered."""
-        while self._answering and self._is_full(len(text)):
-            await asyncio.wait(self._answering, return_when=asyncio.FIRST_COMPLETED)
-        task = asyncio.create_task(self._answer(text))
-        self._answering[task] = len(text)
-        task.add_done_callback(self._answering.pop)
+        self._waiting += 1
+        try:
+            while self._is_full(len(text)):
+                running = self._answering.values()
+                await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._waiting -= 1
+        self._begin(text)
+
+    def _take_now(self, text: str | bytes) -> bool:
+        """Begin to answer a message, unless it has to wait, or others wait; return whether."""
+        if self.closed or self._waiting or self._is_full(len(text)):
+            return False
+        self._begin(text)
+        return True
+
+    def _begin(self, text: str | bytes) -> None:
+        self._taken += 1
+        self._answering_bytes += len(text)
+        self._answering[self._taken] = asyncio.create_task(self._answer(self._taken, text))
 
     def _is_full(self, more: int) -> bool:
         # A message takes much more memory than its text.
-        return (
+        return bool(self._answering) and (
             len(self._answering) >= self._bounds.in_flight
-            or sum(self._answering.values()) + more > 2 * self._bounds.message_bytes
+            or self._answering_bytes + more > 2 * self._bounds.message_bytes
             or self._unsent_bytes > UNSENT_BYTES
         )
 
-    async def _answer(self, text: str | bytes) -> None:
+    async def _answer(self, number: int, text: str | bytes) -> None:
+        try:
+            await self._answer_now(text)
+        finally:
+            self._answering_bytes -= len(text)
+            del self._answering[number]
+
+    async def _answer_now(self, text: str | bytes) -> None:
         began_s = time.perf_counter()
         request, refusal = self._requests.read(self.account, text)
         self._metrics.received_bytes += len(text)
@@ -208,6 +253,9 @@ class _Connection:
             return
         frame = wire.pack(message, picture)
         self._metrics.sent_bytes += len(frame)
+        direct = None if self._sending.locked() else self._direct
+        if direct is not None and direct.write_now(frame):
+            return
         key = "text" if isinstance(frame, str) else "bytes"
         self._unsent_bytes += len(frame)
         try:

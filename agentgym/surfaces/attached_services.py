@@ -39,7 +39,5 @@ class AttachedServices:
 
     def _live(self) -> Services:
         if self._services is None:
-            raise SurfaceError(
-                f"the {self._name} surface is closed; attach another one to the site"
-            )
+            raise SurfaceError(f"the {self._name} surface is closed; attach another one")
         return self._services

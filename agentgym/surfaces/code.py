@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
-from agentgym.protocols import Sandbox, Services, Site
+from agentgym.protocols import Sandbox, Services, SurfaceContext
 from agentgym.records import Action, Effect, ExecResult, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.surfaces.aside import aside
 from agentgym.surfaces.attached_services import AttachedServices
@@ -56,15 +56,15 @@ class CodeKind:
     async def open(self) -> None:
         """Do nothing: episodes share nothing."""
 
-    async def attach(self, site: Site) -> CodeSurface:
-        """Return a surface over the sandbox and the services of a site.
+    async def attach(self, context: SurfaceContext) -> CodeSurface:
+        """Return a surface over the sandbox and the services of an episode.
 
         Raises:
-            SurfaceError: The site has no services.
+            SurfaceError: The episode has no services.
         """
-        if site.services is None:
-            raise SurfaceError("surface 'code': the site has no services")
-        return CodeSurface(site.sandbox, site.services, self._callable)
+        if context.services is None:
+            raise SurfaceError("surface 'code': the environment has no services")
+        return CodeSurface(context.sandbox, context.services, self._callable)
 
     async def close(self) -> None:
         """Do nothing: episodes share nothing."""

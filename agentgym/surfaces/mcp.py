@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError, UnsupportedError
 from agentgym.manifest import Manifest
-from agentgym.protocols import Site
+from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, Json, Observation, SurfaceConfig, ToolSpec
 from agentgym.services.image import Image
 from agentgym.surfaces.mcp_client import Address, Refusal, Session, offer_of, read_place, types
@@ -95,8 +95,8 @@ class McpKind:
     async def open(self) -> None:
         """Do nothing: episodes share no server process."""
 
-    async def attach(self, site: Site) -> McpSurface:
-        """Begin a session with the server, which gets no access to the site.
+    async def attach(self, context: SurfaceContext) -> McpSurface:
+        """Begin a session with the server, which gets no access to the sandbox and the services.
 
         Raises:
             SurfaceError: The server cannot be started or does not answer.

@@ -36,6 +36,7 @@ try:
     from mcp.client.streamable_http import streamable_http_client
 
     from agentgym.surfaces.mcp_schema import adapt_result
+    from agentgym.surfaces.server_requests import with_few_open_requests
     from agentgym.surfaces.transport import BoundedTransport, over_stdio
 except ImportError as error:
     raise missing_extra("mcp", "mcp") from error
@@ -311,7 +312,7 @@ class Session:
 
     def _transport(self) -> AbstractAsyncContextManager[Any]:
         if self._address.url:
-            return _over_http(self._address.url, _filled(self._address.headers))
+            return _limited(_over_http(self._address.url, _filled(self._address.headers)))
         given = _filled(self._address.env)
         name, *arguments = self._address.command
         program = shutil.which(name, path=given.get("PATH", os.environ.get("PATH")))
@@ -329,7 +330,7 @@ class Session:
             env={**inherited_variables(), "HOME": str(home), "TMPDIR": str(temporary), **given},
             cwd=home,
         )
-        return over_stdio(started, Path(self._folder.name, "stderr"))
+        return _limited(over_stdio(started, Path(self._folder.name, "stderr")))
 
     def _last_words(self) -> str:
         """Return the end of the server's standard error."""
@@ -355,6 +356,15 @@ async def _over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]
             headers=dict(headers), timeout=patient, transport=BoundedTransport()
         ) as client,
         streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _limited(transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+    async with (
+        transport as (incoming, outgoing, *_),
+        with_few_open_requests(incoming, outgoing) as streams,
     ):
         yield streams
 

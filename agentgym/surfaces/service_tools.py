@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from agentgym.errors import ConfigError, NotFoundError, SurfaceError
-from agentgym.protocols import Services, Site
+from agentgym.protocols import Services, SurfaceContext
 from agentgym.records import (
     Action,
     Effect,
@@ -45,15 +45,15 @@ class ServicesKind:
     async def open(self) -> None:
         """Do nothing: episodes share nothing."""
 
-    async def attach(self, site: Site) -> ServicesSurface:
-        """Return a surface over the services of a site.
+    async def attach(self, context: SurfaceContext) -> ServicesSurface:
+        """Return a surface over the services of an episode.
 
         Raises:
-            SurfaceError: The site has no services.
+            SurfaceError: The episode has no services.
         """
-        if site.services is None:
-            raise SurfaceError("surface 'services': the site has no services")
-        return ServicesSurface(site.services)
+        if context.services is None:
+            raise SurfaceError("surface 'services': the environment has no services")
+        return ServicesSurface(context.services)
 
     async def close(self) -> None:
         """Do nothing: episodes share nothing."""

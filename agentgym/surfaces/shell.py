@@ -9,7 +9,7 @@ import posixpath
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agentgym.errors import ConfigError, GuestFileError, SandboxLimitError, SurfaceError
-from agentgym.protocols import Sandbox, Shell, Site
+from agentgym.protocols import Sandbox, Shell, SurfaceContext
 from agentgym.records import (
     Action,
     Effect,
@@ -122,9 +122,9 @@ class ShellKind:
     async def open(self) -> None:
         """Do nothing: episodes share nothing."""
 
-    async def attach(self, site: Site) -> ShellSurface:
-        """Start a session in the sandbox of a site."""
-        return ShellSurface(site.sandbox, await site.sandbox.open_shell())
+    async def attach(self, context: SurfaceContext) -> ShellSurface:
+        """Start a session in the sandbox of an episode."""
+        return ShellSurface(context.sandbox, await context.sandbox.open_shell())
 
     async def close(self) -> None:
         """Do nothing: episodes share nothing."""

@@ -7,12 +7,18 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agentgym import catalogue, task_formats
+from agentgym import catalogue, plugins, task_formats
 from agentgym.errors import TaskError, close_matches
 from agentgym.manifest import load_toml, locate, read_text, show_path
 from agentgym.task.foreign import load_foreign
 from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
-from agentgym.task.reference_actions import read_reference_actions, solution
+from agentgym.task.reference_actions import (
+    SOLUTIONS,
+    SURFACE_ENDS,
+    read_reference_actions,
+    solution,
+)
+from agentgym.task.reference_policy import load_policy
 from agentgym.task.template import draw, fill_json
 from agentgym.task.user import FILE, UserScript, load_user
 
@@ -20,7 +26,6 @@ _ENTRIES = (
     *("task.toml", "instruction.md", "user.toml"),
     *("setup", "solution", "checks", "mutants", "events"),
 )
-_SOLUTIONS = ("solve.sh", "actions.jsonl")
 
 
 def find_task(task_id: str) -> Task:
@@ -84,6 +89,7 @@ def _load(folder: Path, files: tuple[tuple[str, int, int, int], ...]) -> Task:
         manifest = load_toml(folder / "task.toml", TaskManifest, TaskError)
     except TaskError as error:
         raise TaskError("\n".join([str(error), *problems])) from error
+    problems += _solved(folder, manifest)
     problems += _id(folder, manifest)
     problems += _world(folder, manifest)
     user: UserScript | None = None
@@ -108,15 +114,12 @@ def _layout(folder: Path) -> Iterator[str]:
     for name in required:
         if not (folder / name).is_file():
             yield f"{show_path(folder / name)}: required, but absent"
-    found = [name for name in _SOLUTIONS if (folder / "solution" / name).is_file()]
-    if len(found) != 1:
-        seen = "both" if found else "neither"
-        yield f"{show_path(folder / 'solution')}: expected {' or '.join(_SOLUTIONS)}, found {seen}"
-    yield from _unknown(folder / "solution", _SOLUTIONS)
+    known = [f"{name}{end}" for name in plugins.names("agentgym.surfaces") for end in SURFACE_ENDS]
+    yield from _unknown(folder / "solution", (*SOLUTIONS, *known))
     names: dict[str, Path] = {}
     for path in visible(folder / "mutants"):
         if path.suffix not in MUTANT_SUFFIXES:
-            yield f"{show_path(path)}: expected a mutant in a .sh, .jsonl or .patch file"
+            yield f"{show_path(path)}: expected a mutant in a .sh, .jsonl, .patch or .py file"
         elif path.stem in names:
             yield f"{show_path(path)}: expected another name, {names[path.stem].name} has it too"
         names.setdefault(path.stem, path)
@@ -128,6 +131,17 @@ def _unknown(folder: Path, known: Sequence[str]) -> Iterator[str]:
             matches = close_matches(path.name, known, limit=1)
             hint = f"did you mean {matches[0]!r}?" if matches else f"known: {', '.join(known)}"
             yield f"{show_path(path)}: unknown entry; {hint}"
+
+
+def _solved(folder: Path, manifest: TaskManifest) -> Iterator[str]:
+    """Yield a problem if the task has not exactly one solution, or has one and calls it missing."""
+    found = [name for name in SOLUTIONS if (folder / "solution" / name).is_file()]
+    if len(found) != (0 if manifest.unsolved else 1):
+        seen = " and ".join(found) or "none of them"
+        expected = f"one of {', '.join(SOLUTIONS)}"
+        if manifest.unsolved:
+            expected = "no solution, because task.toml has unsolved = …"
+        yield f"{show_path(folder / 'solution')}: expected {expected}, found {seen}"
 
 
 def _id(folder: Path, manifest: TaskManifest) -> Iterator[str]:
@@ -188,8 +202,13 @@ def _content(task: Task) -> Iterator[str]:
     except TaskError as error:
         yield str(error)
         return
-    for path in (solution(task), *task.mutants().values()):
+    own = [path for path in visible(task.folder / "solution") if path.name not in SOLUTIONS]
+    solved = () if task.manifest.unsolved else (solution(task),)
+    for path in (*solved, *own, *task.mutants().values()):
         try:
-            read_reference_actions(path, instance)
+            if path.suffix == ".py":
+                load_policy(path)
+            else:
+                read_reference_actions(path, instance)
         except TaskError as error:
             yield str(error)

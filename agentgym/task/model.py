@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -16,6 +16,7 @@ from agentgym.errors import TaskError
 from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.protocols import ForeignTask
 from agentgym.records import Json
+from agentgym.regular_file import digest_regular
 from agentgym.task.dynamics import ClockManifest, EventManifest, FaultManifest
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
@@ -24,7 +25,7 @@ _FINGERPRINT = "agentgym.fingerprint/2"
 """Schema of the fingerprint; raise it if the same setup folder would be prepared differently."""
 
 ACTIONS_SUFFIXES = (".sh", ".jsonl")
-MUTANT_SUFFIXES = (*ACTIONS_SUFFIXES, ".patch")
+MUTANT_SUFFIXES = (*ACTIONS_SUFFIXES, ".patch", ".py")
 
 
 TASK_ID = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*-v[1-9][0-9]*")
@@ -83,6 +84,8 @@ class TaskManifest(Manifest):
         event: Changes of the world without the agent.
         fault: Calls of the agent's tools that fail.
         user: User to whom the agent can write; absent if the task has no user.
+        unsolved: Reason why the task has no solution; empty if it has one. Without a solution
+            nothing proves that the task can be solved.
         surface: Options of surfaces by name, which override the environment's; a surface that the
             environment lacks is added.
     """
@@ -104,6 +107,7 @@ class TaskManifest(Manifest):
     event: tuple[EventManifest, ...] = ()
     fault: tuple[FaultManifest, ...] = ()
     user: UserManifest | None = None
+    unsolved: str = ""
     surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
 
 
@@ -118,6 +122,7 @@ class Task:
         instruction: Text of `instruction.md`, with its slots unfilled.
         foreign: The task as its format has read it, None for agentgym's own format.
         user: User to whom the agent can write; None if the task has no user.
+        surfaces: Surfaces that replace those of its environment; empty to keep these.
     """
 
     id: str
@@ -126,6 +131,7 @@ class Task:
     instruction: str
     foreign: ForeignTask | None = None
     user: UserScript | None = None
+    surfaces: tuple[str, ...] = ()
 
     def instance(self, seed: int) -> Instance:
         """Draw the slots for a seed.
@@ -145,6 +151,10 @@ class Task:
         own = self.manifest.surface
         merged = {name: {**own.get(name, {}), **table} for name, table in given.items()}
         return replace(self, manifest=self.manifest.model_copy(update={"surface": own | merged}))
+
+    def with_surfaces(self, names: Sequence[str]) -> Task:
+        """Return the task with other surfaces than its environment's; with these if empty."""
+        return replace(self, surfaces=tuple(dict.fromkeys(names))) if names else self
 
     @property
     def setup(self) -> Path | None:
@@ -207,7 +217,14 @@ def _describe(folder: Path) -> Iterator[Json]:
         elif stat.S_ISDIR(mode):
             yield [name, "dir", mode & 0o777]
         elif stat.S_ISREG(mode):
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = _digest(path)
             yield [name, "file", mode & 0o777, digest]
         else:
             raise TaskError(f"{show_path(path)}: expected a file, a folder or a link")
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest_regular(path)
+    except OSError as error:
+        raise TaskError(f"{show_path(path)}: cannot be read: {error.strerror}") from error

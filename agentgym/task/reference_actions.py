@@ -1,7 +1,8 @@
 """Solutions and mutants as actions: a shell script, or one action a line.
 
 Both are files of a task folder; a mutant may also be a patch of the solution. The formats are those
-of docs/architecture.md.
+of docs/architecture.md. A solution that has to look before it acts is a policy
+(`agentgym.task.reference_policy`) and has no list of actions.
 """
 
 from __future__ import annotations
@@ -17,8 +18,15 @@ from agentgym.manifest import show_path
 from agentgym.records import Action, Json, Step
 from agentgym.task.model import Instance, Task
 from agentgym.task.patch import Line, apply_patch, read_lines
+from agentgym.task.reference_policy import POLICY_FILE
 from agentgym.task.template import canonical, environment, fill_json
 from agentgym.task_formats import plugin_errors
+
+SOLUTIONS = ("solve.sh", "actions.jsonl", POLICY_FILE)
+"""Names that the file of a solution may have."""
+
+SURFACE_ENDS = (".py", ".jsonl")
+"""Endings of the solutions for one surface, which are named after it: ``browser.py``."""
 
 _SCRIPT_TIMEOUT_S = 300
 _SUBMIT = Action("submit")
@@ -34,8 +42,10 @@ class Cue:
     where: str
 
 
-def oracle(instance: Instance) -> tuple[Action, ...]:
-    """Return the actions of the task's own solution; empty if a foreign task has no solution.
+def reference(instance: Instance) -> tuple[Action, ...] | Path:
+    """Return the actions of the task's own solution, or the file of a policy.
+
+    Empty if the task has no solution.
 
     Raises:
         TaskError: The solution cannot be read; names file and line.
@@ -43,8 +53,24 @@ def oracle(instance: Instance) -> tuple[Action, ...]:
     foreign = instance.task.foreign
     if foreign is not None:
         with plugin_errors(f"task format {foreign.format!r}: no solution of {instance.task.id}"):
-            return tuple(foreign.rules.reference_actions())
-    return read_reference_actions(solution(instance.task), instance)
+            given = foreign.rules.reference_actions()
+            return given if isinstance(given, Path) else tuple(given)
+    path = solution(instance.task)
+    if instance.task.manifest.unsolved and not path.exists():
+        return ()
+    return path if path.suffix == ".py" else read_reference_actions(path, instance)
+
+
+def oracle(instance: Instance) -> tuple[Action, ...]:
+    """Return the actions of the task's own solution; empty if a foreign task has no solution.
+
+    Raises:
+        TaskError: The solution cannot be read, or is a policy.
+    """
+    found = reference(instance)
+    if isinstance(found, Path):
+        raise TaskError(f"{show_path(found)}: a policy decides as it plays and lists no actions")
+    return found
 
 
 def answered(action: Action, history: Sequence[Step]) -> Action:
@@ -67,9 +93,15 @@ def reads_answer(action: Action) -> bool:
 
 
 def solution(task: Task) -> Path:
-    """Return the file that holds a task's solution."""
-    script = task.folder / "solution" / "solve.sh"
-    return script if script.exists() else script.with_name("actions.jsonl")
+    """Return the file that holds a task's solution.
+
+    If the surfaces of the task were chosen, the first of them that has a solution of its own
+    counts: ``solution/browser.py`` is a policy for the surface `browser`.
+    """
+    folder = task.folder / "solution"
+    own = [folder / f"{surface}{end}" for surface in task.surfaces for end in SURFACE_ENDS]
+    paths = [*own, *(folder / name for name in SOLUTIONS)]
+    return next((path for path in paths if path.exists()), folder / SOLUTIONS[0])
 
 
 def read_reference_actions(path: Path, instance: Instance) -> tuple[Action, ...]:

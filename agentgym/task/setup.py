@@ -22,6 +22,7 @@ from agentgym.errors import ConfigError, SandboxError, TaskError, UnsupportedErr
 from agentgym.manifest import show_path
 from agentgym.protocols import Sandbox, SandboxProvider
 from agentgym.records import Change, ExecResult, Recipe, Snapshot
+from agentgym.regular_file import DATA_BYTES, read_regular
 from agentgym.task.debian_packages import install_command
 from agentgym.task.model import Instance, Task
 from agentgym.task.setup_cache import CachedSetup, gold_folder, note, noted
@@ -329,7 +330,7 @@ def _tail(result: ExecResult) -> str:
 def _read_gold(folder: Path) -> dict[str, bytes]:
     # A link could point at any file of the host.
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
+        path.relative_to(folder).as_posix(): read_regular(path, DATA_BYTES)
         for path in sorted(folder.rglob("*"))
         if path.is_file() and not path.is_symlink()
     }

@@ -1,11 +1,11 @@
-"""The surface contract: what every SurfaceKind and its surfaces must do over any site.
+"""The surface contract: what every SurfaceKind and its surfaces must do over any context.
 
-Each check is a coroutine function taking a fresh, unopened kind and a site; it raises
+Each check is a coroutine function taking a fresh, unopened kind and a context; it raises
 AssertionError where the contract is broken::
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-    async def test_contract(check, site):
-        await check(MyKind(config), site)
+    async def test_contract(check, context):
+        await check(MyKind(config), context)
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import jsonschema
 import numpy as np
 
 from agentgym.errors import SurfaceError, UnsupportedError
-from agentgym.protocols import Site, Surface, SurfaceKind
+from agentgym.protocols import Surface, SurfaceContext, SurfaceKind
 from agentgym.records import Action, Effect, Observation, ObservationLimits
 from agentgym.surfaces.calls import sample_call
 
-Contract: TypeAlias = Callable[[SurfaceKind, Site], Awaitable[None]]
+Contract: TypeAlias = Callable[[SurfaceKind, SurfaceContext], Awaitable[None]]
 CHECKS: list[Contract] = []
 
 _SAMPLES = 40
@@ -47,10 +47,10 @@ def _sound(observation: Observation, limits: ObservationLimits) -> None:
 
 
 @asynccontextmanager
-async def attached(kind: SurfaceKind, site: Site) -> AsyncIterator[Surface]:
-    """Open a kind and attach a surface to a site; close both at the end."""
+async def attached(kind: SurfaceKind, context: SurfaceContext) -> AsyncIterator[Surface]:
+    """Open a kind and attach a surface to a context; close both at the end."""
     await kind.open()
-    surface = await kind.attach(site)
+    surface = await kind.attach(context)
     try:
         yield surface
     finally:
@@ -66,7 +66,7 @@ def _soon(action: Action) -> Action:
 
 
 @_check
-async def tools_are_described(kind: SurfaceKind, site: Site) -> None:
+async def tools_are_described(kind: SurfaceKind, context: SurfaceContext) -> None:
     """Names are unique, schemas say which arguments there are, all is known before opening."""
     tools = kind.tools()
     names = [tool.name for tool in tools]
@@ -81,9 +81,9 @@ async def tools_are_described(kind: SurfaceKind, site: Site) -> None:
 
 
 @_check
-async def any_legal_call_is_answered(kind: SurfaceKind, site: Site) -> None:
+async def any_legal_call_is_answered(kind: SurfaceKind, context: SurfaceContext) -> None:
     """Whatever the schema admits gives a sound observation within the limits, no exception."""
-    async with attached(kind, site) as surface:
+    async with attached(kind, context) as surface:
         _sound(await surface.observe(), kind.limits)
         rng = np.random.default_rng(7)
         for _ in range(_SAMPLES):
@@ -93,16 +93,16 @@ async def any_legal_call_is_answered(kind: SurfaceKind, site: Site) -> None:
 
 
 @_check
-async def what_is_saved_can_be_loaded(kind: SurfaceKind, site: Site) -> None:
+async def what_is_saved_can_be_loaded(kind: SurfaceKind, context: SurfaceContext) -> None:
     """`save` gives JSON that another surface can load; or it is refused with a reason."""
-    async with attached(kind, site) as surface:
+    async with attached(kind, context) as surface:
         try:
             state = await surface.save()
         except UnsupportedError as refusal:
             assert kind.name in str(refusal)
             return
         json.dumps(state, allow_nan=False)
-        other = await kind.attach(site)
+        other = await kind.attach(context)
         try:
             await other.load(state)
             assert await other.save() == state
@@ -112,10 +112,12 @@ async def what_is_saved_can_be_loaded(kind: SurfaceKind, site: Site) -> None:
 
 
 @_check
-async def surfaces_of_one_kind_live_and_end_apart(kind: SurfaceKind, site: Site) -> None:
+async def surfaces_of_one_kind_live_and_end_apart(
+    kind: SurfaceKind, context: SurfaceContext
+) -> None:
     """Two surfaces may be attached at once, and one goes on when the other is closed."""
-    async with attached(kind, site) as surface:
-        other = await kind.attach(site)
+    async with attached(kind, context) as surface:
+        other = await kind.attach(context)
         assert other is not surface
         await other.close()
         action = _soon(sample_call(kind.tools(), np.random.default_rng(3)))
@@ -123,10 +125,10 @@ async def surfaces_of_one_kind_live_and_end_apart(kind: SurfaceKind, site: Site)
 
 
 @_check
-async def closing_is_final_and_repeatable(kind: SurfaceKind, site: Site) -> None:
+async def closing_is_final_and_repeatable(kind: SurfaceKind, context: SurfaceContext) -> None:
     """Closing twice is fine, and a closed surface says that it is closed."""
     await kind.open()
-    surface = await kind.attach(site)
+    surface = await kind.attach(context)
     await surface.close()
     await surface.close()
     try:

@@ -19,7 +19,8 @@ from agentgym.records import Action, Verdict
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.task.foreign import load_foreign
 from agentgym.task.model import Task
-from agentgym.task.reference_actions import answered, oracle
+from agentgym.task.reference_actions import answered, reference
+from agentgym.task.reference_policy import ReferencePolicy, load_policy
 from agentgym.verify.version import verifier_version
 
 _OWN = (
@@ -114,7 +115,7 @@ class TaskFormatContract:
         """The solution has the outcome true, an immediate submit has not; twice the same."""
         with self._folder() as folder:
             task = load_foreign(folder, self.make())
-            assert oracle(task.instance(0)), "expected a solution"
+            assert reference(task.instance(0)), "expected a solution"
             verdicts = asyncio.run(self._play(task))
             for solved, idle in verdicts:
                 assert solved.scored and solved.outcome and solved.score == 1.0, solved
@@ -128,7 +129,7 @@ class TaskFormatContract:
             async with Environment(task, provider) as environment:
                 return [
                     (
-                        await _finish(environment, oracle(task.instance(0))),
+                        await _finish(environment, reference(task.instance(0))),
                         await _finish(environment, (Action("submit"),)),
                     )
                     for _ in range(2)
@@ -137,12 +138,20 @@ class TaskFormatContract:
             await provider.close()
 
 
-async def _finish(environment: Environment, actions: tuple[Action, ...]) -> Verdict:
+async def _finish(environment: Environment, actions: tuple[Action, ...] | Path) -> Verdict:
     async with await environment.start(0) as episode:
+        if isinstance(actions, Path):
+            policy, seen = ReferencePolicy(actions, episode.instance.instruction), episode.first
+            while not policy.over:
+                transition = await episode.step(policy.act(seen))
+                if transition.verdict is not None:
+                    return transition.verdict
+                seen = transition.observation
+            return await episode.finish()
         for action in actions:
-            seen = await episode.step(answered(action, episode.steps))
-            if seen.verdict is not None:
-                return seen.verdict
+            transition = await episode.step(answered(action, episode.steps))
+            if transition.verdict is not None:
+                return transition.verdict
         return await episode.finish()
 
 
@@ -150,6 +159,9 @@ def _sound(task: ForeignTask) -> None:
     for name, content in task.rules.verifier_parts():
         assert isinstance(name, str) and isinstance(content, bytes)
     actions = task.rules.reference_actions()
+    if isinstance(actions, Path):
+        load_policy(actions)
+        actions = ()
     assert all(isinstance(action, Action) for action in actions)
     assert not actions or actions[-1].tool in ("submit", "give_up")
     assert all(

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -41,12 +41,14 @@ class Bounds:
     Attributes:
         context: Largest number of tokens of a sequence.
         row_tokens: Tokens of a packed row.
+        rows: Packed rows that are computed at once.
         temperature: The temperature at which the policy samples.
         gradient_norm: Largest norm of a gradient.
     """
 
     context: int
     row_tokens: int
+    rows: int = 32
     temperature: float = 1.0
     gradient_norm: float = 1.0
 
@@ -113,8 +115,8 @@ def fit_supervised(
     before = _mean_nll(model, episodes, config.weighting, bounds)
     for epoch in range(config.epochs):
         for chosen in _batches(episodes, config.batch, f"{seed} supervised {epoch}"):
-            loss = _nll(model, chosen, config.weighting, bounds)
-            optimizer.backward(loss)
+            for loss in _nll_parts(model, chosen, config.weighting, bounds):
+                optimizer.backward(loss)
             optimizer.step(bounds.gradient_norm)
     after = _mean_nll(model, episodes, config.weighting, bounds)
     return {"supervised_nll_before": round(before, 6), "supervised_nll": round(after, 6)}
@@ -148,13 +150,14 @@ def fit_preferences(
     for epoch in range(config.epochs):
         order = range(len(pairs))
         for chosen in _batches(order, config.batch, f"{seed} preferences {epoch}"):
-            own = _pair_logprobs(model, [pairs[index] for index in chosen], bounds)
-            held = reference[chosen]
-            turned = torch.tensor([swapped[index] for index in chosen])[:, None]
-            own, held = (torch.where(turned, each.flip(1), each) for each in (own, held))
-            told = (*own.unbind(1), *held.unbind(1))
-            loss = dpo(*told, beta=config.beta, smoothing=config.smoothing)
-            optimizer.backward(loss.values.mean())
+            for part in _fitting(chosen, lambda index: pairs[index].tokens.sequences, bounds):
+                own = _pair_logprobs(model, [pairs[index] for index in part], bounds)
+                held = reference[list(part)]
+                turned = torch.tensor([swapped[index] for index in part])[:, None]
+                own, held = (torch.where(turned, each.flip(1), each) for each in (own, held))
+                told = (*own.unbind(1), *held.unbind(1))
+                loss = dpo(*told, beta=config.beta, smoothing=config.smoothing)
+                optimizer.backward(loss.values.mean() * (len(part) / len(chosen)))
             optimizer.step(bounds.gradient_norm)
     own = _all_pair_logprobs(model, pairs, bounds)
     last = dpo(*own.unbind(1), *reference.unbind(1), beta=config.beta, smoothing=config.smoothing)
@@ -181,15 +184,38 @@ def token_logprobs(
     return torch.cat([own.new_zeros(1), own])
 
 
-def _nll(
+def _nll_parts(
     model: CausalModel, episodes: Sequence[TokenEpisode], weighting: Weighting, bounds: Bounds
-) -> Tensor:
+) -> Iterator[Tensor]:
+    """Yield losses of a bounded number of rows each, whose sum is that of the episodes."""
     sequences = [one for episode in episodes for one in episode.tokens.sequences]
     owners = [n for n, each in enumerate(episodes) for _ in each.tokens.sequences]
-    lengths = torch.tensor([len(sequence.ids) for sequence in sequences])
+    lengths = [len(sequence.ids) for sequence in sequences]
     mask = torch.tensor([counts for sequence in sequences for counts in sequence.mask])
-    weights = token_weights(mask, torch.tensor(owners).repeat_interleave(lengths), weighting)
-    return -(weights * token_logprobs(model, sequences, bounds)).sum()
+    owner = torch.tensor(owners).repeat_interleave(torch.tensor(lengths))
+    weights = torch.split(token_weights(mask, owner, weighting), lengths)
+    for part in _fitting(range(len(sequences)), lambda index: (sequences[index],), bounds):
+        values = token_logprobs(model, [sequences[index] for index in part], bounds)
+        yield -(torch.cat([weights[index] for index in part]) * values).sum()
+
+
+def _fitting(
+    items: Sequence[T], sequences: Callable[[T], Sequence[TokenSequence]], bounds: Bounds
+) -> Iterator[Sequence[T]]:
+    """Yield the items in order, so many at a time as fit into `Bounds.rows`, and at least one.
+
+    Args:
+        items: The items.
+        sequences: Returns the sequences of an item.
+        bounds: The limits on sequences.
+    """
+    ids = [one.ids for item in items for one in sequences(item)]
+    if len(items) == 1 or len(pack(ids, bounds.row_tokens).ids) <= bounds.rows:
+        yield items
+        return
+    half = len(items) // 2
+    yield from _fitting(items[:half], sequences, bounds)
+    yield from _fitting(items[half:], sequences, bounds)
 
 
 @torch.no_grad()
@@ -198,7 +224,10 @@ def _mean_nll(
 ) -> float:
     """Return the loss over all episodes, a bounded number at a time."""
     parts = [episodes[n : n + _AT_ONCE] for n in range(0, len(episodes), _AT_ONCE)]
-    losses = [float(_nll(model, part, weighting, bounds)) * len(part) for part in parts]
+    losses = [
+        sum(float(loss) for loss in _nll_parts(model, part, weighting, bounds)) * len(part)
+        for part in parts
+    ]
     return sum(losses) / len(episodes)
 
 
@@ -206,7 +235,12 @@ def _mean_nll(
 def _all_pair_logprobs(model: CausalModel, pairs: Sequence[TokenEpisode], bounds: Bounds) -> Tensor:
     """Return the log-probabilities of all pairs, a bounded number at a time: ``float32[P, 2]``."""
     parts = [pairs[n : n + _AT_ONCE] for n in range(0, len(pairs), _AT_ONCE)]
-    return torch.cat([_pair_logprobs(model, part, bounds) for part in parts])
+    fitting = [
+        each
+        for part in parts
+        for each in _fitting(part, lambda pair: pair.tokens.sequences, bounds)
+    ]
+    return torch.cat([_pair_logprobs(model, each, bounds) for each in fitting])
 
 
 def _pair_logprobs(model: CausalModel, pairs: Sequence[TokenEpisode], bounds: Bounds) -> Tensor:

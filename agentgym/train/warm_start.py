@@ -64,7 +64,7 @@ def open_warm_start(
         return None
     algorithm = config.algorithm
     bounds = Bounds(
-        *(config.policy.context, algorithm.row_tokens),
+        *(config.policy.context, algorithm.row_tokens, algorithm.rows),
         config.rollouts.temperature,
         algorithm.gradient_norm,
     )

@@ -93,6 +93,7 @@ class CaseManifest(Manifest):
         before: Files before the agent starts.
         after: Files that the agent changed.
         call: Calls of the services, in order.
+        page_state: Values that were read from the page in the browser, by name.
     """
 
     name: str = Field(min_length=1)
@@ -108,6 +109,7 @@ class CaseManifest(Manifest):
     step: tuple[StepManifest, ...] = ()
     process: tuple[ProcessManifest, ...] = ()
     call: tuple[CallManifest, ...] = ()
+    page_state: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class CalibrationManifest(Manifest):
@@ -172,6 +174,7 @@ def load_cases(folder: Path) -> tuple[Pack, list[Case]]:
                 for pid, process in enumerate(item.process, 2)
             ],
             services=_services(manifest, item, show_path(path)),
+            page_state=item.page_state,
         )
         case = Case(item.name, item.use, item.arguments, item.expect, item.limit, before, seen)
         cases.append(case)

@@ -12,7 +12,6 @@ import io
 import json
 import math
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
 from typing import Any
@@ -20,6 +19,7 @@ from xml.parsers import expat
 
 from agentgym.errors import GuestFileError, VerifierError, close_matches
 from agentgym.installation import missing_extra
+from agentgym.manifest import parse_toml
 
 FORMATS = ("json", "jsonl", "yaml", "csv", "tsv", "toml", "xml")
 MOST_BYTES: Mapping[str, int] = {"yaml": 2**18, "toml": 2**18}
@@ -31,7 +31,6 @@ _MOST_DEPTH = 60
 _MOST_BITS = 4096
 _MOST_MERGED = 5_000
 _MOST_DIGITS = 1_000
-_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){60}""")
 _SUFFIXES = {"yml": "yaml", "ndjson": "jsonl"}
 
 
@@ -79,7 +78,7 @@ def parse(data: bytes, format_name: str, path: str) -> Any:
         "yaml": _yaml,
         "csv": lambda text: _table(text, ","),
         "tsv": lambda text: _table(text, "\t"),
-        "toml": _toml,
+        "toml": parse_toml,
         "xml": _xml,
     }
     try:
@@ -183,12 +182,6 @@ def _table(text: str, delimiter: str) -> list[list[str]]:
     except csv.Error as error:
         raise ValueError(str(error)) from None
     return [row for row in rows if row]
-
-
-def _toml(text: str) -> object:
-    if _LONG_KEY.search(text):  # for a key of n parts, tomllib keeps n tuples of up to n parts
-        raise ValueError("a key of more than 60 parts")
-    return tomllib.loads(text)
 
 
 def _yaml(text: str) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from agentgym.records import (
     Process,
     RowChange,
     Step,
+    WebRequest,
 )
 from agentgym.verify.judge.exhibits import Show, gather
 from agentgym.verify.judge.opening import HOW
@@ -35,6 +36,8 @@ CHANNELS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("steps", "answer", "gave_up"), "trace"),
         **dict.fromkeys(("processes", "connections", "killed_for_memory", "calls"), "audit"),
+        "requests": "audit",
+        "page_state": "state",
         **dict.fromkeys(("before", "after", "changes"), "state"),
         **dict.fromkeys(("tables_before", "tables_after", "row_changes"), "state"),
         **{name: name for name in ("gold", "room", "judge")},
@@ -51,6 +54,8 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "room": "leave out when, so that it is judged at the end",
         # A model takes seconds to answer, and the guest is paused meanwhile.
         "judge": "leave out when, so that it is judged at the end",
+        "requests": "leave out when, so that it is judged at the end",
+        "page_state": "leave out when, so that it is judged at the end",
     }
 )
 
@@ -136,6 +141,8 @@ class EpisodeEvidence(CommonEvidence):
     connections: Sequence[Connection]
     open_room: Callable[[tuple[str, ...], bool], Room]
     killed_for_memory: int | None = None
+    requests: Sequence[WebRequest] = ()
+    page_state: Mapping[str, Json] = field(default_factory=dict)
     judge_with: Judge | None = None
     judge_until_s: float = math.inf
 

@@ -230,6 +230,8 @@ def _evidence(
         gold_files=prepared.gold,
         open_room=rooms.open,
         killed_for_memory=end.audit.killed_for_memory,
+        requests=end.audit.requests,
+        page_state=end.audit.page_state,
         services=end.services,
     )
 

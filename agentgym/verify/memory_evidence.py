@@ -13,7 +13,17 @@ from typing import Any, TypeAlias
 
 from agentgym.errors import GuestFileError, UnsupportedError
 from agentgym.protocols import READ_BYTES, Judge, Room
-from agentgym.records import Actor, Change, ChangeKind, Connection, FileStat, Json, Process, Step
+from agentgym.records import (
+    Actor,
+    Change,
+    ChangeKind,
+    Connection,
+    FileStat,
+    Json,
+    Process,
+    Step,
+    WebRequest,
+)
 from agentgym.services.backend import Backend, ServiceSet
 from agentgym.verify.evidence import EpisodeEvidence
 from agentgym.verify.service_state import ServicesSeen
@@ -169,6 +179,8 @@ def evidence(
     processes: Sequence[Process] = (),
     connections: Sequence[Connection] = (),
     killed_for_memory: int | None = None,
+    requests: Sequence[WebRequest] = (),
+    page_state: Mapping[str, Json] | None = None,
     judge: Judge | None = None,
     services: ServicesSeen | None = None,
 ) -> EpisodeEvidence:
@@ -198,6 +210,8 @@ def evidence(
         gold_files=gold or {},
         open_room=_no_room,
         killed_for_memory=killed_for_memory,
+        requests=requests,
+        page_state=page_state or {},
         judge_with=judge,
         services=services,
     )

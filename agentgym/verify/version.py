@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +19,10 @@ from typing import Any, TypeAlias
 
 from agentgym import catalogue
 from agentgym.errors import ConfigError
+from agentgym.manifest import parse_toml
 from agentgym.protocols import TaskRules
 from agentgym.records import Verdict
+from agentgym.regular_file import DATA_BYTES, read_regular
 from agentgym.task.model import Task
 from agentgym.task_formats import plugin_errors
 
@@ -106,8 +107,8 @@ def _packs(files: tuple[_File, ...], rubric: str) -> tuple[str, ...]:
 def _named(rubric: _File) -> tuple[str, ...]:
     """Return the sorted names of the packs that a rubric uses; empty if it is not valid TOML."""
     try:
-        uses = set(_uses(tomllib.loads(_read(rubric[1]).decode())))
-    except ValueError:
+        uses = set(_uses(parse_toml(_read(rubric[1]).decode())))
+    except (ValueError, RecursionError):
         return ()
     return tuple(sorted({use.partition(".")[0] for use in uses} - {"checks"}))
 
@@ -125,6 +126,6 @@ def _uses(value: Any) -> Iterator[str]:
 
 def _read(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_regular(Path(path), DATA_BYTES)
     except OSError:  # removed or closed since it was listed; its reader reports that
         return b""

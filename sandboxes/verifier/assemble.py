@@ -20,7 +20,12 @@ PROGRAMS = {
     "python3": os.path.realpath(sys.executable),
     "bash": "/bin/bash",
     "curl": "/usr/bin/curl",
+    "awk": "/usr/bin/gawk",
 }
+# Packages whose programs test scripts compare and search with.
+TOOLS = ("coreutils", "diffutils", "findutils", "gawk", "grep", "sed")
+# These start another program, or load a library, by a path that is fixed in them.
+ROOTED = ("diff3", "sdiff", "stdbuf")
 # What wheels link to and nothing above does.
 MORE = ("libstdc++.so.6", "libgcc_s.so.1", "librt.so.1", "libdl.so.2", "libpthread.so.0")
 LEFT_OUT = re.compile(
@@ -35,10 +40,11 @@ def main():
     """Gather everything."""
     for name in ("bin", "shared"):
         os.makedirs(f"{FOLDER}/{name}")
+    programs = {**PROGRAMS, **tools()}
     library = sysconfig.get_path("stdlib")
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     extensions = take_library(library, version)
-    loader, shared = needs([*PROGRAMS.values(), *extensions])
+    loader, shared = needs([*programs.values(), *extensions])
     for name in MORE:
         shared.setdefault(name, find(name))
     for name, path in shared.items():
@@ -47,22 +53,45 @@ def main():
         data = file.read()
     assert PRELOAD[0] in data, "the loader reads no preload file"
     write(f"{FOLDER}/ld.so", data.replace(*PRELOAD))
-    for name, path in PROGRAMS.items():
-        target = f"{FOLDER}/bin/{name}"
-        shutil.copyfile(path, target)
-        os.chmod(target, 0o755)
-        subprocess.run(
-            [
-                "patchelf",
-                "--set-interpreter",
-                f"{PLACEHOLDER}/ld.so",
-                "--force-rpath",
-                "--set-rpath",
-                f"{PLACEHOLDER}/shared",
-                target,
-            ],
-            check=True,
-        )
+    for name, path in programs.items():
+        shutil.copyfile(path, f"{FOLDER}/bin/{name}")
+        os.chmod(f"{FOLDER}/bin/{name}", 0o755)
+    subprocess.run(
+        [
+            "patchelf",
+            "--set-interpreter",
+            f"{PLACEHOLDER}/ld.so",
+            "--force-rpath",
+            "--set-rpath",
+            f"{PLACEHOLDER}/shared",
+            *(f"{FOLDER}/bin/{name}" for name in programs),
+        ],
+        check=True,
+    )
+    for name, option in (("egrep", "-E"), ("fgrep", "-F")):
+        script = f'#!{PLACEHOLDER}/bin/bash\nexec {PLACEHOLDER}/bin/grep {option} "$@"\n'
+        write(f"{FOLDER}/bin/{name}", script.encode())
+
+
+def tools():
+    """Return name to path of the compiled programs in the packages of TOOLS."""
+    found = {}
+    for package in TOOLS:
+        said = subprocess.run(["dpkg", "-L", package], check=True, capture_output=True, text=True)
+        for path in said.stdout.splitlines():
+            name = os.path.basename(path)
+            in_bin = os.path.basename(os.path.dirname(path)) in ("bin", "sbin")
+            if in_bin and name not in ROOTED and is_program(path):
+                found[name] = path
+    return found
+
+
+def is_program(path):
+    """Return whether a path is a regular file in ELF format."""
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
 
 
 def take_library(library, version):

@@ -10,7 +10,7 @@ from agentgym.agents.oracle import OracleAgent
 from agentgym.agents.random import RandomAgent
 from agentgym.agents.scripted import ScriptedAgent
 from agentgym.authoring.stage import Player
-from agentgym.errors import AgentError, ConfigError
+from agentgym.errors import AgentError, ConfigError, PolicyError
 from agentgym.records import Action, Briefing, Decision, Effect, Observation, Step
 from agentgym.surfaces.calls import check_call
 from agentgym.testing.agent import TOOLS
@@ -18,8 +18,8 @@ from agentgym.testing.agent import TOOLS
 SEEN = Observation("")
 
 
-def briefed(seed=1, reference_actions=()):
-    return Briefing("suite/task-v1", "Do it.", seed, 10, reference_actions)
+def briefed(seed=1, reference_actions=(), reference_policy=None):
+    return Briefing("suite/task-v1", "Do it.", seed, 10, reference_actions, reference_policy)
 
 
 async def chosen(agent, briefing, steps):
@@ -185,3 +185,62 @@ def test_an_absent_script_is_named(tmp_path):
     path = tmp_path / "none.jsonl"
     with pytest.raises(ConfigError, match=re.escape(f"{path}: cannot be read: No such file")):
         ScriptedAgent(str(path))
+
+
+POLICY = """
+def solve(view):
+    while view.observation.text != "open":
+        yield view.act("look")
+    yield view.act("bash", command=view.find("button", "Go", disabled=False)["name"])
+"""
+
+
+async def policy_of(tmp_path, text: str):
+    path = tmp_path / "policy.py"
+    path.write_text(text)
+    oracle, scripted = OracleAgent(), ScriptedAgent(str(path))
+    await oracle.start(briefed(reference_policy=path))
+    await scripted.start(briefed())
+    return oracle, scripted
+
+
+async def test_a_policy_file_looks_before_it_acts(tmp_path):
+    nodes = [
+        {"role": "button", "name": "Go", "disabled": True},
+        {"role": "button", "name": " Go ", "disabled": False},
+    ]
+    for agent in await policy_of(tmp_path, POLICY):
+        seen = [
+            Observation("shut"),
+            Observation("shut"),
+            Observation("open", data={"nodes": nodes}),
+        ]
+        actions = [(await agent.act(one, TOOLS, ())).action for one in (*seen, SEEN)]
+        look = Action("look")
+        assert actions == [look, look, Action("bash", {"command": " Go "}), Action("submit")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "def solve(view):\n    yield view.act('look')\n    yield view.find('link', 'Out')",
+            "link",
+        ),
+        ("def solve(view):\n    yield 'look'", "must yield actions, got str"),
+        ("def solve(view):\n    return 1 / 0\n    yield", "ZeroDivisionError"),
+        ("def solve(view):\n    return 7", "TypeError"),
+    ],
+)
+async def test_a_policy_file_that_fails_is_told(tmp_path, text, told):
+    for agent, failure in zip(
+        await policy_of(tmp_path, text), (AgentError, PolicyError), strict=True
+    ):
+        with pytest.raises(failure, match=rf"policy\.py.*{told}"):
+            for _ in range(2):
+                await agent.act(SEEN, TOOLS, ())
+
+
+async def test_a_policy_file_without_its_function_is_told(tmp_path):
+    with pytest.raises(AgentError, match=r"policy\.py: expected a function solve\(view\)"):
+        await policy_of(tmp_path, "x = 1")

@@ -37,6 +37,36 @@ async def test_the_example_of_services_has_every_property(write_services, stage)
     assert {finding.soundness for finding in found.values()} == {Soundness.SOUND}
 
 
+POLICY = """
+import re
+
+
+def solve(view):
+    shop = re.search(r"the shop `(\\w+)`", view.instruction)[1]
+    yield view.act("bash", command=f"grep ',{shop},' /srv/shop/sales.csv")
+    sales = [line.split(",") for line in view.observation.text.split() if line.count(",") == 2]
+    total = sum(int(price) for _, _, price in sales)
+    yield view.act(
+        "bash", command=f"echo {total} >/root/total.txt; echo {COUNT} >/root/count.txt"
+    )
+"""
+RIGHT, WRONG = (POLICY.replace("COUNT", count) for count in ("len(sales)", "len(sales) + 1"))
+
+
+async def test_a_solution_that_looks_first_has_every_property(write, stage):
+    files = {"solution/solve.sh": None, "solution/policy.py": RIGHT, "mutants/one_more.py": WRONG}
+    task = write({**files, "mutants/drops_the_others.patch": None})
+    report = await check_task(task, stage, seeds=SEEDS)
+    assert report.sound, report.unsound
+
+
+async def test_a_mutant_that_looks_first_must_not_pass(write, stage):
+    task = write({"mutants/right.py": RIGHT})
+    probes = [probe for probe in PROBES if probe.name in ("loads", "mutants")]
+    report = await check_task(task, stage, seeds=1, probes=probes)
+    assert "mutant right" in "\n".join(report.unsound[0].details)
+
+
 @pytest.mark.parametrize(
     "broken", SERVICES, ids=[f"{b.lacks}-{b.told.split(':')[0][:30]}" for b in SERVICES]
 )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
+# Its import takes a second, and every worker collects this module.
+if importlib.util.find_spec("transformers") is None:
+    pytest.skip("transformers is not installed", allow_module_level=True)
 
 from agentgym.bench import language_models, peak, run_bench  # noqa: E402
 from agentgym.bench.series import Figures  # noqa: E402

@@ -20,16 +20,8 @@ PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
 needs_sandbox = pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
 
 
-def talk(lines: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, "task", "try", *arguments],
-        cwd=cwd,
-        input=lines,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def talk(cli: Cli, lines: str, folder: str) -> subprocess.CompletedProcess[str]:
+    return cli("task", "try", folder, lines=lines)
 
 
 # --- new -------------------------------------------------------------------------------------
@@ -145,9 +137,9 @@ def test_a_mistake_in_the_command_ends_with_two(arguments: list[str], told: str,
 
 
 @needs_sandbox
-def test_checkpoints_light_up_as_the_state_changes(demo: Path, tmp_path: Path) -> None:
+def test_checkpoints_light_up_as_the_state_changes(cli: Cli) -> None:
     lines = "cd /tmp; pwd\ncat > /root/hello.txt <<X\nhello\nX\n:verdict\nrm ~/hello.txt; false\n"
-    done = talk(lines, "demo/hello", cwd=tmp_path)
+    done = talk(cli, lines, "demo/hello")
     assert done.returncode == 0, done.stderr
     told = done.stdout.splitlines()
     assert told[0] == "Write hello into /root/hello.txt"
@@ -160,8 +152,8 @@ def test_checkpoints_light_up_as_the_state_changes(demo: Path, tmp_path: Path) -
     assert told[-1] == "final verdict: outcome false, score 0"
 
 
-def test_calls_light_checkpoints_up_where_there_is_no_shell(cli: Cli, tmp_path: Path) -> None:
-    assert cli("task", "new", "zoo/desk", "--env", "office", cwd=tmp_path).returncode == 0
+def test_calls_light_checkpoints_up_where_there_is_no_shell(cli: Cli) -> None:
+    assert cli("task", "new", "zoo/desk", "--env", "office").returncode == 0
     lines = """\
 :tools tickets_cl*
 tickets_clos {}
@@ -170,7 +162,7 @@ tickets_get {"ticket": 9001}
 tickets_close {"ticket": 9001, "resolution": "1,240.50 EUR were refunded."}
 :submit Quist Pumps
 """
-    done = talk(lines, "./tasks/zoo/desk", cwd=tmp_path)
+    done = talk(cli, lines, "./tasks/zoo/desk")
     assert done.returncode == 0, done.stderr
     assert "tickets_close ticket resolution [version]: Close a ticket" in done.stdout
     assert "did you mean 'tickets_close'" in done.stdout
@@ -180,20 +172,16 @@ tickets_close {"ticket": 9001, "resolution": "1,240.50 EUR were refunded."}
 
 
 @needs_sandbox
-def test_solution_reset_and_the_other_words(demo: Path, tmp_path: Path) -> None:
-    done = talk(
-        ":help\n:solution\n:reset\n:check\n:instruction\n:quit\nls\n", "demo/hello", cwd=tmp_path
-    )
+def test_solution_reset_and_the_other_words(cli: Cli) -> None:
+    words = ":help\n:solution\n:reset\n:check\n:instruction\n:quit\nls\n"
+    done = talk(cli, words, "demo/hello")
     told = done.stdout
     assert ":submit [ANSWER]" in told
     assert "● word ←  score 1.00" in told
     assert told.count("Write hello into") == 3
     assert told.splitlines()[-1] == "final verdict: outcome false, score 0"
-    submitted = talk(
-        ":solution\n:submit done\nrm /root/hello.txt\n",
-        "./catalogue/tasks/demo/hello",
-        cwd=tmp_path,
-    )
+    lines = ":solution\n:submit done\nrm /root/hello.txt\n"
+    submitted = talk(cli, lines, "./catalogue/tasks/demo/hello")
     assert submitted.stdout.splitlines()[-1] == "final verdict: outcome true, score 1"
 
 

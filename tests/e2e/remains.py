@@ -16,7 +16,7 @@ from process_table import descendants, survivors
 def wait_until(condition, seconds: float = 30.0) -> bool:
     deadline = time.monotonic() + seconds
     while not (met := condition()) and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(0.03)  # to look at every process takes as long
     return bool(met)
 
 

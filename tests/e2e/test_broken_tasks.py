@@ -52,7 +52,7 @@ MALFORMED = {
     ),
     "no-solution": (
         {"solution/solve.sh": None},
-        "hello/solution: expected solve.sh or actions.jsonl, found neither",
+        "hello/solution: expected one of solve.sh, actions.jsonl, policy.py, found none of them",
     ),
     "setup-without-script": (
         {"setup/data.txt": "1\n"},

@@ -282,7 +282,7 @@ async def test_a_fork_that_cannot_be_recorded_is_closed(shop, store, monkeypatch
     assert shop.live == {parent}
     child = await parent.fork()
     with monkeypatch.context() as patch:
-        patch.setattr(child.recording._recorder, "step", full)
+        patch.setattr(child.recording._recorder, "pack", full)
         with pytest.raises(RecordError, match="disk is full"):
             await child.step(say())
     await child.close()

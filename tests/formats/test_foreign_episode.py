@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from foreign_folder import MANIFEST, classic, harbor, reward
+from foreign_folder import DOCKERFILE, MANIFEST, classic, harbor, reward
 
 import agentgym
 from agentgym.env.environment import Environment
@@ -105,6 +105,15 @@ async def test_agent_and_verifier_are_who_the_task_says(play, tmp_path):
     assert play.seen == ["daemon\n"]
 
 
+async def test_tests_of_an_ordinary_user_may_leave_a_reward_and_a_fifo_stops_nobody(play, tmp_path):
+    users = MANIFEST.replace("[verifier]", '[verifier]\nuser = "daemon"')
+    script = reward('R=$(id -u); [ "$R" = 1 ] && echo 1 > /logs/verifier/reward.txt')
+    folder = harbor(tmp_path / "hello", **{"task.toml": users, "tests/test.sh": script})
+    assert (await play(folder)).score == 1.0
+    verdict = await play(folder, [bash("rm /etc/passwd; mkfifo /etc/passwd")])
+    assert (verdict.status, verdict.score) == ("scored", 0.0)
+
+
 async def test_a_reward_may_be_a_json_object(play, tmp_path):
     script = reward("""echo '{"speed": 0.5, "style": 1}' > /logs/verifier/reward.json""")
     verdict = await play(harbor(tmp_path / "hello", **{"tests/test.sh": script}))
@@ -146,9 +155,27 @@ async def test_failing_where_only_passing_leaves_a_reward_is_a_fail(play, tmp_pa
     verdict = await play(folder)
     assert (verdict.status, verdict.score) == ("scored", 0.0)
     assert (await play(folder, None)).score == 1.0
-    unsolved = harbor(tmp_path / "unsolved", **{"tests/test.sh": reward(said)})
-    shutil.rmtree(unsolved / "solution")
-    assert (await play(unsolved)).status == "error:verifier"
+
+
+@pytest.mark.parametrize("solution", ["", "exit 7\n"], ids=["without", "that fails here"])
+async def test_failing_is_a_fail_also_where_no_solution_shows_that_the_tests_work(
+    play, tmp_path, solution
+):
+    said = "set -e; grep -q hello /app/hello.txt; echo 1 > /logs/verifier/reward.txt"
+    files = {"tests/test.sh": reward(said), "solution/solve.sh": solution}
+    folder = harbor(tmp_path / "hello", **files)
+    if not solution:
+        shutil.rmtree(folder / "solution")
+    verdict = await play(folder)
+    assert (verdict.status, verdict.score) == ("scored", 0.0)
+    assert (await play(folder, [bash("echo hello > hello.txt")])).score == 1.0
+
+
+async def test_tests_that_break_without_an_agent_are_nobodys_failure(play, tmp_path):
+    said = "echo much > /logs/verifier/reward.txt"
+    folder = harbor(tmp_path / "hello", **{"tests/test.sh": reward(said)})
+    shutil.rmtree(folder / "solution")
+    assert (await play(folder)).status == "error:verifier"
 
 
 async def test_a_reward_from_before_the_tests_counts_for_nothing(play, tmp_path):
@@ -308,6 +335,35 @@ echo /app/libevil.so > /etc/ld.so.preload
     verdict = await play(folder, [bash(plant)])
     assert (verdict.status, verdict.outcome, verdict.score) == ("scored", False, 0.0)
     assert (await play(folder, None)).score == 1.0
+
+
+async def test_tools_that_root_replaced_are_not_the_ones_that_tests_use(play, tmp_path):
+    test = reward(
+        "diff -q <(echo hello) /app/hello.txt && cmp /app/hello.txt <(echo hello) &&"
+        " grep -qx hello /app/hello.txt && egrep -q '^h' /app/hello.txt &&"
+        ' [ "$(sed s/h/j/ /app/hello.txt)" = jello ] &&'
+        """ [ "$(awk '{print $1}' /app/hello.txt)" = hello ] &&"""
+        ' [ "$(wc -c < /app/hello.txt)" = 6 ] && find /app -name hello.txt | xargs env test -s'
+        " && R=1 || R=0; env echo $R > /logs/verifier/reward.txt"
+    )
+    plant = """
+cat > /tmp/yes <<'END'
+#!/bin/bash
+case $0 in */sed) echo jello;; */wc) echo 6;; */env) exec "$@";; *) echo hello;; esac
+END
+chmod +x /tmp/yes
+for name in awk cmp diff egrep env find grep gawk mawk sed sort test wc xargs; do
+  for folder in /usr/bin /usr/local/bin; do cp -f /tmp/yes /tmp/y; mv -f /tmp/y $folder/$name; done
+done
+echo 'echo 1 > /logs/verifier/reward.txt; exit' > /app/early
+diff a b && grep x y && echo planted
+"""
+    dockerfile = DOCKERFILE + "ENV BASH_ENV=/app/early LD_PRELOAD=/app/early.so\n"
+    files = {"tests/test.sh": test, "environment/Dockerfile": dockerfile}
+    folder = harbor(tmp_path / "hello", **files)
+    assert (await play(folder, [bash(plant)])).score == 0.0
+    assert "planted" in play.seen[-1]
+    assert (await play(folder, [bash("printf 'hello\\n' > hello.txt")])).score == 1.0
 
 
 def test_what_the_tests_want_and_nobody_has_is_told_before(tmp_path):

@@ -176,3 +176,40 @@ def test_a_second_container_of_a_classic_folder_is_refused(tmp_path):
     (folder / "docker-compose.yaml").write_text("services: {client: {}, database: {}}\n")
     with pytest.raises(TaskError, match="client, database"):
         find_task(str(folder))
+
+
+LINKED = ("instruction.md", "environment", "tests", "solution", "solution/solve.sh")
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_link_out_of_the_folder_brings_no_file_of_this_machine_in(tmp_path, name):
+    outside = harbor(tmp_path / "outside")
+    folder = harbor(tmp_path / "hello")
+    (folder / name).rename(tmp_path / "taken")
+    (folder / name).symlink_to(outside / name)
+    with pytest.raises(TaskError, match="leads out of the task's folder"):
+        find_task(str(folder))
+    (folder / name).unlink()
+    (tmp_path / "taken").rename(folder / "within")
+    (folder / name).symlink_to(folder / "within")
+    assert oracle(find_task(str(folder)).instance(0))
+
+
+def test_a_file_that_links_out_of_the_folder_is_no_part_of_the_solution(tmp_path):
+    folder = harbor(tmp_path / "hello")
+    (folder / "solution/word").unlink()
+    (folder / "solution/word").symlink_to("/etc/hostname")
+    with pytest.raises(TaskError, match="word: leads out of the task's folder"):
+        oracle(find_task(str(folder)).instance(0))
+
+
+@pytest.mark.parametrize("aliases", ["[{0}]", "{{<<: [{0}]}}"], ids=["lists", "merges"])
+def test_aliases_that_multiply_are_refused(tmp_path, aliases):
+    pytest.importorskip("yaml")
+    folder = classic(tmp_path / "hello")
+    lines = ["a: &a {x: 1}"]
+    for name, before in zip("bcdefghij", "abcdefghi", strict=True):
+        lines.append(f"{name}: &{name} " + aliases.format(",".join([f"*{before}"] * 10)))
+    (folder / "task.yaml").write_text("\n".join([*lines, "instruction: hi", "tags: *j", ""]))
+    with pytest.raises(TaskError, match="is not usable YAML"):
+        find_task(str(folder))

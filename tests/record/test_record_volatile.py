@@ -123,6 +123,10 @@ TWO_RUNS = {
         "total 8\ndrwxr-xr-x   2 a b 4096 Mar  4 23:59 .\ndr-xr-xr-x 131 a b 0 Mar  4 23:59 proc",
         "total 8\ndrwxr-xr-x  2 a b 4096 Mar  5 00:00 .\ndr-xr-xr-x 99 a b  0 Mar  5 00:00 proc",
     ),
+    "links of a symbolic link": (
+        "lrwxrwxrwx  2 a b 7 Mar  4 23:59 e -> /run/e\n-rw-r--r-- 12 a b 40 Mar  4 23:59 f",
+        "lrwxrwxrwx 15 a b 7 Mar  4 23:59 e -> /run/e\n-rw-r--r-- 12 a b 40 Mar  4 23:59 f",
+    ),
     "ls -i": ("156482 drwx------ 2 a b 40 Mar  4 23:59 d", "9 drwx------ 2 a b 40 Mar  4 23:59 d"),
     "ps": (
         "    PID TTY          TIME CMD\n      2 ?        00:00:00 bash\n     14 ?   00:00:00 ps",

@@ -1,5 +1,6 @@
 """The private Python of supervisors: made once, of what works, and out of the guest's reach."""
 
+import asyncio
 import contextlib
 import subprocess
 import sys
@@ -88,7 +89,12 @@ async def test_a_guest_cannot_put_a_library_into_its_supervisor(provider):
     assert b"libresolv" in maps.stdout
     marker = f"7{id(fork)}"
     await fork.exec(["sh", "-c", f"sleep {marker} >/dev/null 2>&1 &"])
-    (sleeper,) = (pid for pid, argv in process_lines().items() if marker.encode() in argv)
+    # A process that is just being replaced by another program has no command line.
+    while not (
+        sleepers := [pid for pid, argv in process_lines().items() if marker.encode() in argv]
+    ):
+        await asyncio.sleep(0.01)
+    (sleeper,) = sleepers
     parent = Path(f"/proc/{sleeper}/stat").read_text().rpartition(")")[2].split()[1]
     seen = Path("/proc", parent, "maps").read_text()
     assert "python" in seen and "libresolv" not in seen

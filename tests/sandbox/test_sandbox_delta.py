@@ -11,6 +11,7 @@ import pytest
 
 from agentgym.sandbox import delta
 from agentgym.sandbox.access import LayerAccess
+from agentgym.sandbox.docker_layer import pack
 from agentgym.sandbox.layer_stack import OPAQUE
 
 ROOM = (1 << 24, 1000)
@@ -56,6 +57,35 @@ def described(layer):
         text = path.read_bytes() if is_small else info.st_size * path.is_file()
         found[path.relative_to(layer)] = (info.st_mode, info.st_rdev, target, opaque, text)
     return found
+
+
+# Names that a pax header cannot hold: no UTF-8, and with the sign that ends a name there.
+ODD_ATTRIBUTES = (b"user.\xff\xfe", b"user.a=b")
+
+
+def test_attributes_that_no_archive_can_name_are_left_out(tmp_path, access):
+    layer, copy, archive = tmp_path / "layer", tmp_path / "copy", tmp_path / "a.tar"
+    fill(layer)
+    for name in ODD_ATTRIBUTES:
+        os.setxattr(layer / "file", name, b"v")
+    first_id = 0 if os.geteuid() == 0 else None
+    access.call("pack", str(layer), str(archive), OPAQUE, 0, *ROOM)
+    access.call("unpack", str(archive), str(copy), OPAQUE, first_id, *ROOM)
+    assert os.listxattr(copy / "file") == ["user.note"]
+    assert os.getxattr(copy / "file", "user.note") == b"\0\xff\n=v"
+
+
+def test_such_attributes_do_not_break_an_image_layer(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for name in (*ODD_ATTRIBUTES, b"user.note"):
+        os.setxattr(tmp_path / "file", name, b"v")
+    layer = io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w", format=tarfile.PAX_FORMAT) as packed:
+        pack(str(tmp_path), packed, opaque=OPAQUE)
+    layer.seek(0)
+    with tarfile.open(fileobj=layer) as packed:
+        headers = packed.getmember("file").pax_headers
+        assert {name for name in headers if "xattr" in name} == {"SCHILY.xattr.user.note"}
 
 
 def test_every_kind_of_entry_survives(tmp_path, access):

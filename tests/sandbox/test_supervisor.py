@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import os
 import platform
 import shutil
 import socket
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from agentgym.errors import GuestFileError, SandboxError, SandboxLimitError
 from agentgym.sandbox import supervisor
 from agentgym.sandbox.channel import Channel
-from agentgym.sandbox.inside import files, listing
+from agentgym.sandbox.inside import files, listing, spawning
 from agentgym.sandbox.inside.messages import to_json
 from agentgym.sandbox.inside.output import Capture
 
@@ -409,3 +410,18 @@ async def test_a_process_whose_first_thread_ended_is_seen_and_frozen(provider, r
     assert await states(box, found[0].pid) == {"Z", "T"}
     await box._ask("thaw")
     running.cancel()
+
+
+@pytest.mark.parametrize("kind", ["a FIFO", "a device", "gigabytes"])
+def test_account_files_of_a_guest_neither_block_nor_fill_the_memory(tmp_path, kind):
+    table = tmp_path / "passwd"
+    line = "daemon:x:1:1:d:/home:/bin/sh\n"
+    if kind == "a FIFO":
+        os.mkfifo(table)
+    elif kind == "a device":
+        table.symlink_to("/dev/zero")
+    else:
+        table.write_text(line)
+        os.truncate(table, 8 << 30)
+    found = spawning.read_table(str(table), 7)
+    assert found == ([line.strip().split(":")] if kind == "gigabytes" else [])

@@ -15,7 +15,7 @@ import agentgym
 from agentgym.env.portal import portal
 from agentgym.errors import ServerError
 from agentgym.record.store import RunStore
-from agentgym.session import connections, listening, websocket
+from agentgym.session import connections, websocket, websocket_connection
 from agentgym.session.accounts import Account, Accounts, Quota
 from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
@@ -327,13 +327,13 @@ async def test_a_client_that_takes_no_answers_is_disconnected(tmp_path):
 
 
 async def test_pings_of_a_client_that_takes_nothing_do_not_pile_up(tmp_path, monkeypatch):
-    made, make = [], listening._WebSocket.connection_made
+    made, make = [], websocket_connection.WebSocketConnection.connection_made
 
     def noted(connection, transport):
         made.append(connection)
         make(connection, transport)
 
-    monkeypatch.setattr(listening._WebSocket, "connection_made", noted)
+    monkeypatch.setattr(websocket_connection.WebSocketConnection, "connection_made", noted)
     environments = counters()
     environments[TASK].provider.murmur = dict.fromkeys(range(20), "m" * 2**20)
     bounds = {"send_s": 1}

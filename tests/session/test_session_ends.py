@@ -117,7 +117,7 @@ async def test_what_a_broken_check_says_is_not_for_the_caller(store):
 @pytest.mark.parametrize(
     ("where", "trouble", "told"),
     [
-        ("recorder.Recorder.step", RecordError("no space left"), "error:record: no space left"),
+        ("recorder.Recorder.pack", RecordError("no space left"), "error:record: no space left"),
         ("store.RunStore.begin", OSError(28, "No space left"), "error:engine: OSError: [Errno 28]"),
     ],
 )

@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from agentgym.errors import ConfigError, SandboxDiedError, SurfaceError
-from agentgym.protocols import Site
+from agentgym.protocols import SurfaceContext
 from agentgym.records import Effect, Observation, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.session import mcp as mcp_module
@@ -192,7 +192,7 @@ async def test_a_port_that_is_taken_is_said(store):
 
 
 async def test_our_own_surface_tells_a_session_that_was_forgotten(store):
-    site = Site(NoSandbox())
+    site = SurfaceContext(NoSandbox())
     async with _served(adapter_of(store)) as url:
         config = SurfaceConfig(options={"url": url, "call_s": 10.0})
         # Making one waits for the server, which is served by this very loop.

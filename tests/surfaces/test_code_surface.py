@@ -8,7 +8,7 @@ from hybrid_desk import write_desk
 
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import SandboxEndedError, ServiceError
-from agentgym.protocols import Site
+from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, Limits, Recipe
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.docker import DockerProvider
@@ -46,7 +46,11 @@ async def computer(tmp_path):
 
 @pytest.fixture
 async def run(backend, computer):
-    surface = await load_env_spec("desk").make_surface_kinds()[2].attach(Site(computer, backend))
+    surface = (
+        await load_env_spec("desk")
+        .make_surface_kinds()[2]
+        .attach(SurfaceContext(computer, backend))
+    )
     yield lambda code, **arguments: surface.call(Action("run_python", {"code": code, **arguments}))
     await surface.close()
     assert not list(await computer.processes())
@@ -277,7 +281,9 @@ async def test_a_child_that_outlives_the_program_has_no_line(run, backend):
 async def test_one_that_ends_its_sandbox_ends_the_episode(backend, tmp_path):
     provider = BubblewrapProvider(tmp_path / "small")
     box = await provider.start(Recipe("host", limits=Limits(disk_mb=20)))
-    surface = await load_env_spec("desk").make_surface_kinds()[2].attach(Site(box, backend))
+    surface = (
+        await load_env_spec("desk").make_surface_kinds()[2].attach(SurfaceContext(box, backend))
+    )
     code = "shelf_add('x')\nwith open('/srv/f', 'wb') as f:\n    while True: f.write(b'0' * 10**6)"
     try:
         seen = await surface.call(Action("run_python", {"code": code, "timeout_s": 30}))
@@ -322,7 +328,7 @@ async def test_a_guest_without_python_is_given_one(backend, computer):
             argv = ["no-such-python", *argv[1:]] if argv[0] == "python3" else argv
             return await computer.exec(argv, **arguments)
 
-    surface = await kind.attach(Site(WithoutPython(), backend))
+    surface = await kind.attach(SurfaceContext(WithoutPython(), backend))
     code = (
         "import csv, datetime, json, re, math, collections, statistics, sys\n"
         "print(sys.prefix)\nshelf_add(re.sub('x', 'y', 'x'))['title']"
@@ -334,7 +340,11 @@ async def test_a_guest_without_python_is_given_one(backend, computer):
 async def test_one_program_over_services_of_the_office(computer):
     office = find_services("office")
     live = Backend(office, office.template(1))
-    surface = await load_env_spec("workbench").make_surface_kinds()[2].attach(Site(computer, live))
+    surface = (
+        await load_env_spec("workbench")
+        .make_surface_kinds()[2]
+        .attach(SurfaceContext(computer, live))
+    )
     code = (
         "page = tickets_search(status='open', limit=1)\n"
         "ticket = tickets_get(page['tickets'][0]['id'])\n"
@@ -356,7 +366,7 @@ async def test_in_a_container(backend):
     kind = load_env_spec("desk").make_surface_kinds()[2]
     assert isinstance(kind, CodeKind)
     try:
-        surface = await kind.attach(Site(box, backend))
+        surface = await kind.attach(SurfaceContext(box, backend))
         code = "shelf_add('x')\nprint(open('/etc/hostname').read() != '')\nlen(shelf_list_items())"
         seen = await surface.call(Action("run_python", {"code": code}))
         assert (seen.text, seen.effect) == ("True\n4", Effect.CHANGED)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from contextlib import asynccontextmanager
 from random import Random
 
+import anyio
 import httpx2
 import numpy as np
 import pytest
 from mcp import types
+from mcp.shared.message import SessionMessage
 from rstr import Rstr
 
 from agentgym.errors import SurfaceError
@@ -21,6 +24,7 @@ from agentgym.surfaces.calls import check_call, sample_call
 from agentgym.surfaces.mcp import _described, _named
 from agentgym.surfaces.mcp_client import Address, Session
 from agentgym.surfaces.mcp_schema import adapt
+from agentgym.surfaces.server_requests import OPEN_REQUESTS, with_few_open_requests
 
 LINEAR = [
     *("", "foo", "foo|bar", r"\d{4}-\d{2}-\d{2}", "^[a-z]+$", "^[a-z]+[0-9]{4}$", r"^\S+$"),
@@ -190,5 +194,83 @@ def test_a_response_that_does_not_end_is_cut_off(monkeypatch):
             with pytest.raises(httpx2.ReadError, match="more than 1048576 bytes"):
                 await client.get(f"http://127.0.0.1:{port}/")
         server.close()
+
+    asyncio.run(go())
+
+
+# --- requests of a server ------------------------------------------------------------------
+
+
+def ping(number: int) -> SessionMessage:
+    return SessionMessage(types.JSONRPCRequest(jsonrpc="2.0", id=number, method="ping"))
+
+
+def pong(number: int) -> SessionMessage:
+    return SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=number, result={}))
+
+
+def cancelled(number: int) -> SessionMessage:
+    return SessionMessage(
+        types.JSONRPCNotification(
+            jsonrpc="2.0", method="notifications/cancelled", params={"requestId": number}
+        )
+    )
+
+
+@asynccontextmanager
+async def limited_server(messages):
+    """Yield the client's two streams of a server that has sent messages, and the sent answers."""
+    server, incoming = anyio.create_memory_object_stream(len(messages))
+    outgoing, answers = anyio.create_memory_object_stream(0)
+    for message in messages:
+        server.send_nowait(message)
+    async with (
+        server,
+        incoming,
+        outgoing,
+        answers,
+        with_few_open_requests(incoming, outgoing) as (received, sent),
+    ):
+        yield received, sent, answers
+
+
+@pytest.mark.parametrize("ids", [range(500), [7] * 500], ids=["own ids", "one id"])
+def test_a_server_that_takes_no_answers_has_few_open_requests(ids):
+    async def go() -> None:
+        requests = [ping(number) for number in ids]
+        async with limited_server(requests) as (received, sent, answers):
+            asked = []
+            with anyio.move_on_after(5):
+                async for one in received:
+                    asked.append(one.message.id)
+                    if len(asked) == OPEN_REQUESTS:
+                        break
+            with anyio.move_on_after(0.05) as idle:
+                await received.receive()
+            assert idle.cancelled_caught
+            # Once the server reads its answers, the rest arrives.
+            async with anyio.create_task_group() as tasks:
+
+                async def read() -> None:
+                    for _ in ids:
+                        await answers.receive()
+
+                tasks.start_soon(read)
+                for number in list(asked):
+                    await sent.send(pong(number))
+                for _ in ids[OPEN_REQUESTS:]:
+                    await sent.send(pong((await received.receive()).message.id))
+
+    asyncio.run(go())
+
+
+def test_a_cancelled_request_is_no_longer_open():
+    async def go() -> None:
+        rounds = 3 * OPEN_REQUESTS
+        messages = [make(number) for number in range(rounds) for make in (ping, cancelled)]
+        async with limited_server(messages) as (received, _, _):
+            with anyio.fail_after(5):
+                for _ in range(2 * rounds):
+                    await received.receive()
 
     asyncio.run(go())

@@ -18,7 +18,7 @@ from agentgym.env.environment import Environment
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import TaskError
 from agentgym.manifest import load_toml
-from agentgym.protocols import Site
+from agentgym.protocols import SurfaceContext
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.rollout.run import run_episode
@@ -29,7 +29,7 @@ from agentgym.task.model import TaskManifest
 from agentgym.testing.surface import CHECKS
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "mcp_servers.sh"
-SITE = Site(NoSandbox())
+SITE = SurfaceContext(NoSandbox())
 SHELF = """
 import sqlite3
 shelf = sqlite3.connect("shelf.db")

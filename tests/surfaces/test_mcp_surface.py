@@ -13,7 +13,7 @@ from odd_http_server import odd_http_server
 from odd_server import TOOLS
 
 from agentgym.errors import ActionError, ConfigError, SurfaceError, UnsupportedError
-from agentgym.protocols import Site
+from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.services.http import serve_http
@@ -23,7 +23,7 @@ from agentgym.surfaces.mcp import McpKind
 from agentgym.testing.surface import CHECKS
 
 ODD = shlex.join([sys.executable, str(Path(__file__).with_name("odd_server.py"))])
-SITE = Site(NoSandbox())
+SITE = SurfaceContext(NoSandbox())
 
 
 def kind_of(**options):

@@ -6,7 +6,7 @@ from hybrid_desk import write_desk
 
 from agentgym.env.spec import load_env_spec
 from agentgym.errors import ConfigError, SurfaceError
-from agentgym.protocols import Site
+from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, Recipe, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
@@ -43,26 +43,30 @@ async def computer(tmp_path):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_services_alone(check, services, backend):
-    await check(ServicesKind(SurfaceConfig(services.tools)), Site(NoSandbox(), backend))
+    await check(ServicesKind(SurfaceConfig(services.tools)), SurfaceContext(NoSandbox(), backend))
 
 
 @COMPUTER
 @pytest.mark.parametrize("number", range(3), ids=["shell", "services", "code"])
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_every_surface_of_an_environment_with_both(check, number, backend, computer):
-    await check(load_env_spec("desk").make_surface_kinds()[number], Site(computer, backend))
+    await check(
+        load_env_spec("desk").make_surface_kinds()[number], SurfaceContext(computer, backend)
+    )
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_the_office(check):
     office = find_services("office")
     backend = Backend(office, office.template(1))
-    await check(ServicesKind(SurfaceConfig(office.tools)), Site(NoSandbox(), backend))
+    await check(ServicesKind(SurfaceConfig(office.tools)), SurfaceContext(NoSandbox(), backend))
     backend.close()
 
 
 async def test_what_a_service_says_is_what_is_seen(services, backend):
-    surface = await ServicesKind(SurfaceConfig(services.tools)).attach(Site(NoSandbox(), backend))
+    surface = await ServicesKind(SurfaceConfig(services.tools)).attach(
+        SurfaceContext(NoSandbox(), backend)
+    )
     seen = await surface.call(Action("shelf_add", {"title": "a \u2603"}))
     assert (seen.effect, seen.data["result"]["title"]) == (Effect.CHANGED, "a \u2603")
     assert '"title": "a \u2603"' in seen.text
@@ -77,7 +81,9 @@ async def test_what_a_service_says_is_what_is_seen(services, backend):
 
 
 async def test_long_results_and_large_pictures_are_shown_in_part(services, backend):
-    surface = await ServicesKind(SurfaceConfig(services.tools)).attach(Site(NoSandbox(), backend))
+    surface = await ServicesKind(SurfaceConfig(services.tools)).attach(
+        SurfaceContext(NoSandbox(), backend)
+    )
     seen = await surface.call(Action("shelf_repeat", {"text": "x", "times": 20_000}))
     assert seen.text.endswith(" more characters]") and len(seen.text) < MAX_TEXT + 50
     assert list(seen.data) == ["omitted_bytes"] and seen.data["omitted_bytes"] > 90_000
@@ -121,5 +127,5 @@ def test_options_are_checked(kind, services):
 
 @pytest.mark.parametrize("kind", [ServicesKind, CodeKind])
 async def test_a_site_without_services_is_told(kind, services):
-    with pytest.raises(SurfaceError, match="the site has no services"):
-        await kind(SurfaceConfig(services.tools)).attach(Site(NoSandbox()))
+    with pytest.raises(SurfaceError, match="the environment has no services"):
+        await kind(SurfaceConfig(services.tools)).attach(SurfaceContext(NoSandbox()))

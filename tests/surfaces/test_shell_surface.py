@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentgym.protocols import Site
+from agentgym.protocols import SurfaceContext
 from agentgym.records import Action, Effect, Limits, Recipe, SurfaceConfig
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.surfaces.shell import ShellKind
@@ -19,7 +19,7 @@ async def sandbox(tmp_path):
 @pytest.fixture
 async def call(sandbox):
     """Call a tool of an open shell surface."""
-    surface = await ShellKind().attach(Site(sandbox))
+    surface = await ShellKind().attach(SurfaceContext(sandbox))
 
     async def call(tool, **arguments):
         return await surface.call(Action(tool, arguments))
@@ -30,7 +30,7 @@ async def call(sandbox):
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_contract(check, sandbox):
-    await check(ShellKind(), Site(sandbox))
+    await check(ShellKind(), SurfaceContext(sandbox))
 
 
 def test_the_limit_on_text_follows_that_on_output():
@@ -124,11 +124,11 @@ async def test_what_cannot_be_written_is_an_observation(call):
 
 
 async def test_a_session_can_be_moved_to_a_fork(call, sandbox):
-    surface = await ShellKind().attach(Site(sandbox))
+    surface = await ShellKind().attach(SurfaceContext(sandbox))
     await surface.call(Action("bash", {"command": "cd /srv; export WORD=kept; echo x > f"}))
     state = await surface.save()
     fork = await sandbox.fork()
-    moved = await ShellKind().attach(Site(fork))
+    moved = await ShellKind().attach(SurfaceContext(fork))
     await moved.load(state)
     seen = await moved.call(Action("bash", {"command": "echo $WORD; cat f; pwd"}))
     assert seen.text == "kept\nx\n/srv\n"
@@ -138,10 +138,10 @@ async def test_a_session_can_be_moved_to_a_fork(call, sandbox):
 
 
 async def test_an_episode_begins_at_home_wherever_the_last_one_ended(sandbox):
-    surface = await ShellKind().attach(Site(sandbox))
+    surface = await ShellKind().attach(SurfaceContext(sandbox))
     await surface.call(Action("bash", {"command": "cd /tmp"}))
     await surface.close()
-    surface = await ShellKind().attach(Site(sandbox))
+    surface = await ShellKind().attach(SurfaceContext(sandbox))
     assert (await surface.call(Action("bash", {"command": "pwd"}))).text == "/root\n"
     await surface.close()
 
@@ -151,7 +151,7 @@ async def test_it_begins_where_the_recipe_says_and_again_so(tmp_path):
     kind = ShellKind()
     for _ in range(2):
         sandbox = await provider.start(Recipe("host", workdir="/srv"))
-        surface = await kind.attach(Site(sandbox))
+        surface = await kind.attach(SurfaceContext(sandbox))
         assert (await surface.observe()).text == ""
         assert (await surface.call(Action("bash", {"command": "pwd"}))).text == "/srv\n"
         await surface.call(Action("write_file", {"path": "note", "content": "here"}))

@@ -180,11 +180,12 @@ def edited(old: str, new: str) -> dict[str, str]:
         ({"setup/setup.sh": None}, "setup/setup.sh: required, but absent"),
         (
             {"solution/solve.sh": None},
-            "solution: expected solve.sh or actions.jsonl, found neither",
+            "solution: expected one of solve.sh, actions.jsonl, policy.py, found none of them",
         ),
         (
             {"solution/actions.jsonl": "{}"},
-            "solution: expected solve.sh or actions.jsonl, found both",
+            "solution: expected one of solve.sh, actions.jsonl, policy.py, "
+            "found solve.sh and actions.jsonl",
         ),
         (
             {"solution/slove.sh": "x"},
@@ -205,8 +206,12 @@ def edited(old: str, new: str) -> dict[str, str]:
             "known: task.toml, instruction.md, user.toml, setup, solution, checks, mutants, events",
         ),
         (
-            {"mutants/other.py": "x"},
-            "mutants/other.py: expected a mutant in a .sh, .jsonl or .patch file",
+            {"mutants/other.txt": "x"},
+            "mutants/other.txt: expected a mutant in a .sh, .jsonl, .patch or .py file",
+        ),
+        (
+            {"mutants/other.py": "x = 1"},
+            "mutants/other.py: expected a function solve(view)",
         ),
         (
             {"mutants/eats_all.jsonl": "{}", "mutants/eats_all.sh": "x"},

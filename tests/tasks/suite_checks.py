@@ -13,6 +13,7 @@ import agentgym
 from agentgym import catalogue
 from agentgym.authoring.check import check_task
 from agentgym.authoring.probes import PROBES, Probe
+from agentgym.authoring.probes.secrecy import contacted_hosts
 from agentgym.authoring.probes.words import not_solved, passing
 from agentgym.authoring.stage import Stage
 from agentgym.authoring.subject import Subject
@@ -22,9 +23,9 @@ from agentgym.task.reference_actions import read_reference_actions
 from agentgym.verify.rubric import load_rubric
 
 SEEDS = 2
-MUTANTS = 3
-SHARE = 8
-_FREE = ("schema", "noop", "messages", "template", "offline", "gold")
+MUTANTS = 2
+EXAMINED = 3
+_FREE = ("schema", "noop", "template", "gold")
 _BUNDLED = Path(agentgym.__file__).resolve().parents[1] / "tasks"
 
 
@@ -43,7 +44,7 @@ async def check_soundness(folder: Path, stage: Stage, *, full: bool, note: bool)
     if whole:
         report = await check_task(folder, stage, seeds=SEEDS)
     else:
-        report = await check_task(folder, stage, seeds=1, probes=brief_probes(folder.name))
+        report = await check_task(folder, stage, seeds=1, probes=brief_probes(folder))
     assert report.sound, "\n".join(
         f"{finding.property}: {line}" for finding in report.unsound for line in finding.details
     )
@@ -51,30 +52,36 @@ async def check_soundness(folder: Path, stage: Stage, *, full: bool, note: bool)
         full_checks.note(folder, version)
 
 
-def brief_probes(task: str) -> list[Probe]:
+def brief_probes(folder: Path) -> list[Probe]:
     """Return the probes of a task that was sound with the engine of an earlier commit.
 
     The solution must still score 1, doing nothing 0, and a few mutants must not pass; properties
     that need no further episode are examined too. Each other property costs several episodes, so
-    it is examined for one task in eight. Together the tasks still try every property on a change of
-    the engine.
+    it is examined for a few tasks of a suite. Together the tasks still try every property on a
+    change of the engine. `tests/verify/test_message_rates.py` judges the known texts of every task.
     """
-    brief = {"oracle": _solves, "mutants": _few_mutants}
+    brief = {"oracle": _solves, "mutants": _few_mutants, "offline": _contacted_nobody}
     return [
         replace(probe, examine=brief[probe.name]) if probe.name in brief else probe
         for probe in PROBES
-        if probe.name in _FREE or probe.name in brief or _draw(task, probe.name) % SHARE == 0
+        if probe.name in _FREE or probe.name in brief or _is_drawn(folder, probe.name)
     ]
 
 
 def left_out(folders: Mapping[str, Path]) -> set[str]:
     """Return the properties that no task of a suite is examined for if none changed."""
-    examined = {probe.name for folder in folders.values() for probe in brief_probes(folder.name)}
+    examined = {probe.name for folder in folders.values() for probe in brief_probes(folder)}
     return {probe.name for probe in PROBES} - examined
 
 
 async def _solves(subject: Subject) -> list[str]:
     return not_solved("solution", await subject.oracle())
+
+
+async def _contacted_nobody(subject: Subject) -> list[str]:
+    """Look at what the other probes have played, the solution with an empty room cache included."""
+    await subject.oracle()
+    return contacted_hosts(subject)
 
 
 async def _few_mutants(subject: Subject) -> list[str]:
@@ -88,6 +95,11 @@ async def _few_mutants(subject: Subject) -> list[str]:
         for name, got in zip(drawn, played, strict=True)
         for complaint in passing(f"mutant {name}", got)
     ]
+
+
+def _is_drawn(folder: Path, what: str) -> bool:
+    suite = (path.parent.name for path in folder.parent.glob("*/task.toml"))
+    return folder.name in sorted(suite, key=lambda task: _draw(task, what))[:EXAMINED]
 
 
 def _draw(task: str, what: str) -> int:

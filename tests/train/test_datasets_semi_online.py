@@ -16,7 +16,7 @@ from agentgym.errors import AgentError, ConfigError, PolicyError, RecordError
 from agentgym.records import Action, Decision, Effect
 from agentgym.train.datasets.dialogues import Interfaces
 from agentgym.train.datasets.episodes import Criteria, Episodes
-from agentgym.train.datasets.native import read_tokens
+from agentgym.train.datasets.native import ROLLOUTS, read_tokens
 from agentgym.train.datasets.replayed import ReplayOptions, write_semi_online
 from agentgym.train.datasets.semi_online import (
     Patch,
@@ -220,7 +220,9 @@ def test_a_policy_of_tokens_goes_on_from_the_patched_call(shop, tmp_path):
         return rollouts
 
     rollouts = asyncio.run(play_it())
-    data = read_tokens(tmp_path / "r.npz")
+    data = read_tokens(tmp_path / "r.npz", ROLLOUTS)
+    with pytest.raises(RecordError, match="agentgym dataset sft, got 'agentgym.token-rollouts"):
+        read_tokens(tmp_path / "r.npz")  # supervised learning would imitate the divergences
     assert len({tuple(one.matched for one in each.steps) for each in rollouts}) > 1
     ids = {word: number for number, word in enumerate(template.vocabulary)}
     for rollout, episode in zip(rollouts, data.episodes, strict=True):

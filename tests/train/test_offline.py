@@ -122,6 +122,31 @@ def slow_logprob(model, one):
     return total
 
 
+@pytest.mark.parametrize("stage", ["supervised", "preference"])
+def test_no_more_rows_are_computed_at_once_than_configured(stage):
+    draws, shuffled = random.Random(1), []
+
+    def drawn():
+        words = [draws.randrange(20) for _ in range(draws.randrange(10, 30))]
+        return sequence(words, [draws.randrange(20)] * 3)
+
+    data = [episode(drawn(), drawn()) for _ in range(7)]
+    for rows in (1, 3, 1_000):
+        model, seen = tiny(), []
+        model.register_forward_pre_hook(lambda _, given, seen=seen: seen.append(len(given[0])))
+        bounds = Bounds(context=64, row_tokens=64, rows=rows)
+        if stage == "supervised":
+            config = SupervisedConfig(data="x", epochs=2, batch=5)
+            shuffled.append(fit_supervised(model, data, config, bounds, seed=0))
+        else:
+            config = PreferenceConfig(data="x", epochs=2, batch=5)
+            shuffled.append(fit_preferences(model, data, config, bounds, seed=0))
+        assert max(seen) <= rows
+    # The updates are the same, whatever the rows.
+    for other in shuffled[1:]:
+        assert other == pytest.approx(shuffled[0], abs=2e-3)
+
+
 def test_packed_log_probabilities_are_those_of_each_sequence_alone():
     model, draws = tiny(), random.Random(0)
     sequences = [

@@ -164,7 +164,7 @@ def test_a_folder_and_a_file_of_temporary_names_are_told_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "data",
+    "made",
     [
         b"DIRC\0\0\0\2\xff\xff\xff\xff",
         b"DIRC" + bytes(4000),
@@ -172,12 +172,15 @@ def test_a_folder_and_a_file_of_temporary_names_are_told_apart(tmp_path):
         b"PK\x03\x04" + bytes(300),
         b"\0" * 257 + b"ustar" + b"9" * 400,
         b"\0" * 124 + b"77777777777\0" + b"\0" * 121 + b"ustar" + bytes(300),
-        gzip.compress(bytes(64 << 20), mtime=0),
-        zlib.compress(b"commit 1\0" + bytes(64 << 20)),
+        # These take half a second to make, and every worker collects this module.
+        lambda: gzip.compress(bytes(64 << 20), mtime=0),
+        lambda: zlib.compress(b"commit 1\0" + bytes(64 << 20)),
     ],
     ids=["index", "short index", "gzip", "zip", "tar", "large tar", "bomb", "object"],
 )
-def test_a_damaged_or_hostile_file_is_compared_as_it_is(tmp_path, data):
+def test_a_damaged_or_hostile_file_is_compared_as_it_is(tmp_path, made):
+    data = made() if callable(made) else made
+
     def make(root, at, data):
         (root / "objects/aa").mkdir(parents=True)
         (root / "objects/aa" / ("a" * 38)).write_bytes(data)

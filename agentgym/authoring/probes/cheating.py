@@ -21,7 +21,6 @@ from agentgym.authoring.redteam.service_cheats import service_cheats
 from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import Subject
 from agentgym.records import Effect, Phase
-from agentgym.task.reference_actions import oracle
 from agentgym.verify.values import brief
 
 _TESTS_S, _TESTS_FACTOR = 60.0, 4.0
@@ -53,7 +52,7 @@ async def excess(subject: Subject) -> Sequence[str]:
     sampled_calls = await subject.sampled_calls()
     if sampled_calls is None:
         raise DoesNotApplyError("the environment has no services")
-    *work, end = oracle(subject.instance())
+    *work, end = await subject.solution()
     extras = {f"{a.tool} with {a.arguments}": [a] for a in sampled_calls.additions()}
     if sampled_calls.adds_rows(work):
         extras["all of its calls once more"] = work

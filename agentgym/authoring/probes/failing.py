@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.probes.words import not_zero, passing, unscored
@@ -56,9 +57,11 @@ async def mutants(subject: Subject) -> Sequence[str]:
     if not paths:
         raise DoesNotApplyError("no mutants; write wrong solutions that must not pass")
     instance = subject.instance()
-    played = await asyncio.gather(
-        *(subject.play(read_reference_actions(path, instance)) for path in paths.values())
-    )
+
+    def actions(path: Path) -> tuple[Action, ...] | Path:
+        return path if path.suffix == ".py" else read_reference_actions(path, instance)
+
+    played = await asyncio.gather(*(subject.play(actions(path)) for path in paths.values()))
     return [
         complaint
         for name, got in zip(paths, played, strict=True)

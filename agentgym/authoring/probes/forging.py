@@ -11,7 +11,6 @@ from agentgym.env.episode import Episode
 from agentgym.errors import AgentGymError
 from agentgym.protocols import Room
 from agentgym.sandbox.absent import NoSandbox
-from agentgym.task.reference_actions import oracle
 from agentgym.user.registry import SCRIPTED
 from agentgym.verify.checking import asked_of
 from agentgym.verify.evidence import EpisodeEvidence
@@ -33,7 +32,7 @@ async def withstands(subject: Subject) -> Sequence[str]:
     provider = subject.stage.provider
     async with Environment(subject.task, provider, user=SCRIPTED) as environment:
         episode = await environment.start(subject.first_seed)
-        for action in oracle(episode.instance)[:-1]:
+        for action in (await subject.solution())[:-1]:
             if (await episode.step(action)).verdict is not None:
                 break
         seen = await _evidence(subject, episode)
@@ -46,7 +45,7 @@ async def _evidence(subject: Subject, episode: Episode) -> EpisodeEvidence:
     after = await sandbox.snapshot()
     audit = await sandbox.audit()
     changes = () if isinstance(sandbox, NoSandbox) else await sandbox.changes()
-    last = oracle(initial.instance)[-1]
+    last = (await subject.solution())[-1]
     return EpisodeEvidence(
         task=subject.task.id,
         seed=subject.first_seed,
@@ -59,6 +58,8 @@ async def _evidence(subject: Subject, episode: Episode) -> EpisodeEvidence:
         changes=changes,
         processes=audit.processes,
         connections=audit.connections,
+        requests=audit.requests,
+        page_state=audit.page_state,
         gold_files=initial.gold,
         open_room=_no_room,
         services=episode.dynamics.services_seen(),

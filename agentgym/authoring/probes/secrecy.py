@@ -22,8 +22,13 @@ _ENVIRONMENT = "env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null"
 
 async def offline(subject: Subject) -> Sequence[str]:
     """Report the hosts that were contacted while episodes were played and graded."""
-    played = await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
-    hosts = {host for got in (*played, *subject.played) for host in got.contacted}
+    await asyncio.gather(*(subject.oracle(take=take) for take in range(2)))
+    return contacted_hosts(subject)
+
+
+def contacted_hosts(subject: Subject) -> list[str]:
+    """Report the hosts that the episodes played so far have contacted."""
+    hosts = {host for got in subject.played for host in got.contacted}
     return [
         f"grading asked for {host}; a verdict must not need a network" for host in sorted(hosts)
     ]

@@ -24,7 +24,7 @@ from agentgym.rollout.reexecution import compare
 from agentgym.services.setup_context import load_change
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.reference_actions import oracle, read_cues, solution
+from agentgym.task.reference_actions import read_cues, solution
 from agentgym.task.template import fill
 from agentgym.task.user import FILE, RESULT
 from agentgym.threads import to_thread
@@ -62,7 +62,8 @@ def _illegal_calls(subject: Subject) -> list[str]:
     """Return the illegal actions of solution and mutants, each once for all seeds."""
     complaints: dict[str, str] = {}
     for path in (solution(subject.task), *subject.task.mutants().values()):
-        for seed in subject.seeds:
+        # What a policy calls shows when it plays.
+        for seed in () if path.suffix == ".py" else subject.seeds:
             for cue in read_cues(path, subject.instance(seed)):
                 try:
                     check_call(cue.action, subject.calls)
@@ -155,7 +156,7 @@ async def reads(subject: Subject) -> Sequence[str]:
     if _goes_by_the_step(subject):
         # Reads would shift the steps at which events happen.
         before = []
-    *work, end = oracle(subject.instance())
+    *work, end = await subject.solution()
     played = await subject.play([*before, *work, *after, end])
     failed = [
         f"{step.action.tool}: {step.observation.text}"
@@ -188,8 +189,7 @@ async def partial(subject: Subject) -> Sequence[str]:
     """Play ever longer beginnings of the solution."""
     if subject.task.foreign is not None:
         raise DoesNotApplyError("its reward may be all or nothing")
-    instance = subject.instance()
-    parts = await to_thread(prefixes, oracle(instance))
+    parts = await to_thread(prefixes, await subject.solution())
     if not parts:
         raise DoesNotApplyError("the solution is one statement")
     whole, *played = await asyncio.gather(

@@ -224,6 +224,21 @@ class RemoteSession:
     # --- connections -----------------------------------------------------------------------
 
     async def _run(self, socket: ClientConnection) -> None:
+        """Serve the calls until the session is over; whatever fails, none waits for ever."""
+        try:
+            await self._stay_connected(socket)
+        except Exception as error:  # noqa: BLE001 - the boundary: the calls raise it
+            why = ServerError(
+                "internal",
+                f"{self.address.url}: the client failed: {type(error).__name__}: {error}; "
+                "this is a bug of agentgym",
+            )
+            why.__cause__ = error
+            self._end(why)
+            if self._socket is not None:
+                self._socket.transport.abort()
+
+    async def _stay_connected(self, socket: ClientConnection) -> None:
         """Read answers, and connect again after each dropped connection."""
         while True:
             await self._read(socket)

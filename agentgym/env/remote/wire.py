@@ -7,7 +7,6 @@ base64 in the JSON.
 
 from __future__ import annotations
 
-import json
 import struct
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from agentgym.record.codec import image_from_png, png_from_image
 from agentgym.records import Effect, Image
+from agentgym.records.json_text import encoder
 
 VERSION: Final = 1
 """Version of the protocol. A server may add fields to its messages within a version."""
@@ -27,6 +27,8 @@ MAX_REPLY_BYTES: Final = 64 * 2**20
 """Largest message of a server that a client accepts."""
 
 _HEAD: Final = struct.Struct(">I")
+
+_encoded = encoder(default=dict)
 
 Call: TypeAlias = Annotated[int, Field(ge=1, lt=2**53)]
 Episode: TypeAlias = Annotated[str, Field(max_length=100)]
@@ -292,7 +294,7 @@ def read_response(frame: str | bytes) -> tuple[Response, bytes]:
 
 def pack(message: dict[str, Any], picture: bytes) -> str | bytes:
     """Return the frame of a server's message."""
-    text = json.dumps(message, separators=(",", ":"), default=dict)
+    text = _encoded(message)
     if not picture:
         return text
     encoded = text.encode()

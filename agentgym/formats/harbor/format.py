@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from agentgym.manifest import parse_toml
 from agentgym.protocols import ForeignTask
+from agentgym.regular_file import read_regular
 
 _VERSION = re.compile(r"\d+(\.\d+)*")
 
@@ -22,8 +23,8 @@ class HarborFormat:
         if (folder / "checks").is_dir() or (folder / "task.yaml").is_file():
             return False  # agentgym's own folder with a broken task.toml, or terminal-bench's
         try:
-            stated = tomllib.loads((folder / "task.toml").read_text("utf-8", "replace"))
-        except tomllib.TOMLDecodeError:
+            stated = parse_toml(read_regular(folder / "task.toml").decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
             return True  # reading the task reports the error
         except OSError:
             return False

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,8 @@ from agentgym.formats.sandboxed.rules import (
     SandboxRules,
     Stage,
 )
-from agentgym.manifest import read_text, show_path
+from agentgym.formats.sandboxed.task_file import keep_inside
+from agentgym.manifest import parse_toml, read_text, show_path
 from agentgym.records import TaskSandbox
 
 PASSED = "AGENTGYM_TASK_VARIABLES"
@@ -180,9 +180,10 @@ def read_harbor(folder: Path) -> tuple[HarborManifest, SandboxRules]:
     """
     path = folder / "task.toml"
     try:
-        manifest = HarborManifest.model_validate(tomllib.loads(read_text(path, TaskError)))
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        manifest = HarborManifest.model_validate(parse_toml(read_text(path, TaskError)))
+    except (ValueError, RecursionError) as error:
         raise TaskError(f"{show_path(path)}: {_complaint(error)}") from error
+    keep_inside(folder, path, folder / "environment")
     problems = list(_unsupported(folder, manifest))
     if problems:
         raise TaskError("\n".join(f"{show_path(path)}: {problem}" for problem in problems))
@@ -235,6 +236,7 @@ def _stage(
     if not any((path / "test.sh").is_file() for path in tests):
         raise TaskError(f"{show_path(own / 'tests/test.sh')}: required, but absent")
     solution, files = own / "solution", own / "workdir"
+    keep_inside(folder, own / "instruction.md", solution, solution / "solve.sh", files, *tests)
     return Stage(
         name=name,
         instruction=read_text(own / "instruction.md", TaskError),

@@ -19,7 +19,7 @@ from agentgym.errors import (
 from agentgym.formats.sandboxed.artifacts import pack, unpack
 from agentgym.formats.sandboxed.health import wait_for_health
 from agentgym.formats.sandboxed.requirements import requirements_of
-from agentgym.formats.sandboxed.reward import Outcome
+from agentgym.formats.sandboxed.reward import NoRewardError, Outcome
 from agentgym.formats.sandboxed.rules import (
     AGENT_LOGS,
     ARTIFACTS,
@@ -153,9 +153,8 @@ class SandboxEpisode:
     async def _tested(self, sandbox: Sandbox) -> Outcome:
         """Run the tests on the state that the agent left.
 
-        If the tests break, they run again without an agent: in an untouched sandbox, then on the
-        work of the reference solution, because some tests leave a reward only if they pass. If
-        they work in one of them, what the agent left broke them, and they count as failed.
+        If the tests break, they run again without an agent. If they work there, what the agent
+        left broke them, and they count as failed.
 
         Raises:
             SandboxDiedError: The sandbox died.
@@ -174,42 +173,71 @@ class SandboxEpisode:
     async def _works_without_agent(self) -> bool:
         """Return whether the tests of the present stage work where no agent has acted."""
         number = len(self._outcomes)
-        for tests in (self._tests_of_untouched, self._tests_of_solved):
-            if number in self._sound:
-                break
-            with contextlib.suppress(VerifierError, SandboxError, TaskError):
-                await tests()
-                self._sound.add(number)
+        if number not in self._sound and await self._are_sound():
+            self._sound.add(number)
         return number in self._sound
+
+    async def _are_sound(self) -> bool:
+        """Run the tests in an untouched sandbox, then on the reference solution's work.
+
+        Tests that leave no reward in the untouched sandbox may leave one only if they pass. They
+        count as working unless they leave none for a solution that succeeded either: otherwise
+        an agent that fails would be unscored.
+        """
+        may_need_success = False
+        try:
+            await self._tests_of_untouched()
+            return True
+        except NoRewardError:
+            may_need_success = True
+        except (VerifierError, SandboxError):
+            pass
+        try:
+            return await self._tests_of_solved() or may_need_success
+        except (VerifierError, SandboxError, TaskError):
+            return False
 
     async def _tests_of_untouched(self) -> None:
         async with self._untouched() as sandbox:
-            await self._enter(sandbox, self._stage)
+            try:
+                await self._enter(sandbox, self._stage)
+            except SandboxError as error:
+                if not self._outcomes:
+                    raise
+                raise NoRewardError(f"the step needs the work of earlier ones: {error}") from error
             await self._tests_of(sandbox, self._stage)
 
-    async def _tests_of_solved(self) -> None:
+    async def _tests_of_solved(self) -> bool:
         """Play the reference solution up to the present stage, and run its tests.
 
+        Return whether they left a reward; False also if the task has no solution that succeeds.
+
         Raises:
-            VerifierError: The tests break on it as well, or the task has no solution.
+            VerifierError: The tests break although the solution succeeded.
             SandboxError: The sandbox broke.
             TaskError: The solution cannot be read.
         """
         *earlier, last = self._rules.stages[: len(self._outcomes) + 1]
+        solved = True
         async with self._untouched() as sandbox:
             for stage in earlier:
-                await self._solve(sandbox, stage)
+                solved &= await self._solve(sandbox, stage)
                 with contextlib.suppress(VerifierError):
                     await self._tests_of(sandbox, stage)
-            await self._solve(sandbox, last)
-            await self._tests_of(sandbox, last)
+            solved &= await self._solve(sandbox, last)
+            try:
+                await self._tests_of(sandbox, last)
+            except NoRewardError:
+                if solved:
+                    raise
+                return False
+        return True
 
-    async def _solve(self, sandbox: Sandbox, stage: Stage) -> None:
+    async def _solve(self, sandbox: Sandbox, stage: Stage) -> bool:
+        """Execute a stage's solution; return whether there is one and it succeeded."""
         await self._enter(sandbox, stage)
         actions = await to_thread(stage_actions, stage, self._rules)
-        if not actions:
-            raise VerifierError("the task has no reference solution")
-        await solve(sandbox, actions, stage.agent_timeout_s)
+        return bool(actions) and await solve(sandbox, actions, stage.agent_timeout_s)
 
     @contextlib.asynccontextmanager
     async def _untouched(self) -> AsyncIterator[Sandbox]:

@@ -18,6 +18,8 @@ from agentgym.records import Json
 _PLACE = "/.agentgym-verifier-"
 _PLACEHOLDER = _PLACE + "0" * 16
 _SHIMS = ("apt", "apt-get", "curl", "pip", "pip3", "pytest", "uv", "uvx")
+# Variables of an image that name files which programs load, and which the agent can write.
+_PRELOADS = ("BASH_ENV", "ENV", "LD_AUDIT", "LD_PRELOAD", "PYTHONHOME")
 # Names of the programs; curl must not be found under its own name.
 _NAMES = {
     "python3": ("bin/python3", "bin/python"),
@@ -116,4 +118,4 @@ def variables(laid: Laid, given: Mapping[str, str], *, first: bool) -> dict[str,
         # modules.
         "AGENTGYM_PYTHONPATH": given.get("PYTHONPATH", ""),
     }
-    return {**found, "PYTHONPATH": ""}
+    return {**found, "PYTHONPATH": "", **(dict.fromkeys(_PRELOADS, "") if first else {})}

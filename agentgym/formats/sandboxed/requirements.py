@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agentgym.formats.sandboxed.rules import SandboxRules
+from agentgym.formats.sandboxed.task_file import read_task_file
 
 _PLUGIN = "pytest-json-ctrf"
 """The package that agentgym's own plug-in replaces."""
@@ -47,7 +48,8 @@ def requirements_of(rules: SandboxRules) -> ScriptRequirements:
     for stage in rules.stages:
         files = [script for folder in stage.tests for script in sorted(folder.glob("*.sh"))]
         files += [stage.script_file] if stage.script_file is not None else []
-        texts += [path.read_text("utf-8", "replace") for path in files if path.is_file()]
+        found = (read_task_file(path) for path in files if path.is_file())
+        texts += [data.decode("utf-8", "replace") for data in found]
     return read_requirements(texts)
 
 

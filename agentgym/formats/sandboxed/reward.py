@@ -25,6 +25,10 @@ _STATUS = {"passed": CheckStatus.PASS, "failed": CheckStatus.FAIL}
 _LINE = re.compile(r"^(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED)\s+(\S.*?)(?: - .*)?$", re.MULTILINE)
 
 
+class NoRewardError(VerifierError):
+    """The tests ran to their end and left no reward, or no summary."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of one run of the tests.
@@ -44,14 +48,15 @@ async def read_reward(sandbox: Sandbox) -> tuple[float, dict[str, float]]:
     """Return the reward that the tests left, and the other named rewards.
 
     Raises:
-        VerifierError: The file is missing, or its reward is not a number.
+        NoRewardError: The file is missing.
+        VerifierError: Its reward is not a number.
     """
     text = await _read(sandbox, f"{VERIFIER_LOGS}/reward.txt", _REWARD_BYTES)
     if text is not None:
         return _bounded(_number(text.strip(), "reward.txt")), {}
     text = await _read(sandbox, f"{VERIFIER_LOGS}/reward.json", _REWARD_BYTES)
     if text is None:
-        raise VerifierError(
+        raise NoRewardError(
             f"the tests left no reward: expected {VERIFIER_LOGS}/reward.txt or reward.json"
         )
     try:
@@ -84,12 +89,12 @@ def read_summary(output: str) -> tuple[float, tuple[CheckpointResult, ...]]:
     """Return reward and tests from the summary that ``pytest -rA`` prints: all must have passed.
 
     Raises:
-        VerifierError: The summary is missing.
+        NoRewardError: The summary is missing.
     """
     lines = _LINE.findall(output.rpartition("short test summary info")[2])
     found = [(name, status) for status, name in lines if status not in ("SKIPPED", "XFAIL")]
     if not found:
-        raise VerifierError("the tests printed no summary of pytest's")
+        raise NoRewardError("the tests printed no summary of pytest's")
     passed = {name: status in ("PASSED", "XPASS") for name, status in found}
     tests = tuple(
         _test(name, CheckStatus.PASS if fine else CheckStatus.FAIL, "")

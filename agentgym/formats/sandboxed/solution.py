@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agentgym.errors import TaskError
 from agentgym.formats.sandboxed.rules import SOLUTION, SandboxRules, Stage
+from agentgym.formats.sandboxed.task_file import keep_inside, read_task_file
 from agentgym.formats.sandboxed.yaml_file import read_yaml
 from agentgym.manifest import show_path
 from agentgym.protocols import Sandbox
@@ -44,8 +45,10 @@ def stage_actions(stage: Stage, rules: SandboxRules) -> tuple[Action, ...]:
     return () if stage.solution is None else tuple(_stage(stage, stage.solution, rules))
 
 
-async def solve(sandbox: Sandbox, actions: Sequence[Action], timeout_s: float) -> None:
+async def solve(sandbox: Sandbox, actions: Sequence[Action], timeout_s: float) -> bool:
     """Execute the actions of a stage's solution in a sandbox, without a surface.
+
+    Return whether the solution ended with exit code 0.
 
     Args:
         sandbox: A sandbox in which no agent acts.
@@ -62,7 +65,8 @@ async def solve(sandbox: Sandbox, actions: Sequence[Action], timeout_s: float) -
             await sandbox.write_file(given["path"], given["content"].encode())
         else:
             commands.append(given["command"])
-    await sandbox.exec(["/bin/bash", "-c", "\n".join(commands)], timeout_s=timeout_s)
+    done = await sandbox.exec(["/bin/bash", "-c", "\n".join(commands)], timeout_s=timeout_s)
+    return done.exit_code == 0 and not done.timed_out
 
 
 def _stage(stage: Stage, solution: Path, rules: SandboxRules) -> Iterator[Action]:
@@ -75,6 +79,7 @@ def _stage(stage: Stage, solution: Path, rules: SandboxRules) -> Iterator[Action
         executable = [script]
         for path in files:
             if path.is_file():
+                keep_inside(folder.parent, path)
                 target = f"{SOLUTION}/{path.relative_to(folder)}"
                 yield from _write(path, target)
                 executable += [target] if path.stat().st_mode & 0o111 else []
@@ -96,7 +101,7 @@ def _waiting(start: str, timeout_s: float) -> Iterator[Action]:
 
 
 def _write(path: Path, target: str) -> Iterator[Action]:
-    data = path.read_bytes()
+    data = read_task_file(path)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -11,8 +11,10 @@ from agentgym import catalogue
 from agentgym.formats.sandboxed.requirements import requirements_of
 from agentgym.formats.sandboxed.rules import TOOLKIT_RECIPE, SandboxRules
 from agentgym.formats.sandboxed.solution import reference_actions
+from agentgym.formats.sandboxed.task_file import read_task_file
 from agentgym.protocols import EpisodeContext, EpisodeRules, ForeignTask, ImageBuilder
 from agentgym.records import Action
+from agentgym.regular_file import DATA_BYTES
 from agentgym.task.prepared_packages import prepared_for
 
 
@@ -46,7 +48,7 @@ class SandboxTaskRules:
         tops.append(catalogue.find("sandboxes", TOOLKIT_RECIPE))
         for path in (path for top in tops for path in (top, *sorted(top.rglob("*")))):
             if path.is_file() and "__pycache__" not in path.parts:
-                yield path.name, path.read_bytes()
+                yield path.name, read_task_file(path, DATA_BYTES)
 
     def prepare(self, builder: ImageBuilder, tell: Callable[[str], None]) -> None:
         """Build the toolkit of the test scripts.

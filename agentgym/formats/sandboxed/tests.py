@@ -58,7 +58,8 @@ async def run_tests(
     """Copy the tests in, run them and read their result.
 
     Raises:
-        VerifierError: They cannot be run, or left no reward.
+        NoRewardError: They left no reward.
+        VerifierError: They cannot be run, or left a reward that is not a number.
         SandboxError: The sandbox is broken.
     """
     try:
@@ -66,7 +67,7 @@ async def run_tests(
         own = [path.format(version) for path in _PACKAGES] if toolkit.wants.own_python else []
         laid = await lay(toolkit, target.sandbox, own_path=own)
         keeps_tests = target.separate and rules.verifier_has_tests
-        await _clear(laid, target, *([] if keeps_tests else [TESTS]), VERIFIER_LOGS)
+        await _clear(laid, target, VERIFIER_LOGS, *([] if keeps_tests else [TESTS]))
         if not keeps_tests:
             await _upload(target.sandbox, stage)
         return await _judge(target, rules, stage, laid)
@@ -108,7 +109,7 @@ async def _judge(target: VerifierTarget, rules: SandboxRules, stage: Stage, laid
     except VerifierError as error:
         script = posixpath.basename(stage.script)
         said = f"{script} ended with code {done.exit_code} and last said: {_tail(done)}"
-        raise VerifierError(f"{error}; {said}") from None
+        raise type(error)(f"{error}; {said}") from None
     return Outcome(reward, tests, "" if reward >= 1 else _tail(done))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 from agentgym.formats.tau2 import SCHEMA
+from agentgym.manifest import parse_toml
 from agentgym.protocols import ForeignTask
+from agentgym.regular_file import read_regular
 
 
 class Tau2Format:
@@ -18,8 +19,8 @@ class Tau2Format:
     def detect(self, folder: Path) -> bool:
         """Return whether a folder's `task.toml` states the schema of a pointer."""
         try:
-            stated = tomllib.loads((folder / "task.toml").read_text("utf-8"))
-        except (OSError, ValueError):
+            stated = parse_toml(read_regular(folder / "task.toml").decode("utf-8"))
+        except (OSError, ValueError, RecursionError):
             return False
         return stated.get("schema_version") == SCHEMA
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentgym.errors import TaskError
 from agentgym.formats.sandboxed.rules import TESTS, SandboxRules, Stage
+from agentgym.formats.sandboxed.task_file import keep_inside
 from agentgym.formats.sandboxed.yaml_file import read_yaml
 from agentgym.manifest import show_path
 from agentgym.records import TaskSandbox
@@ -52,7 +53,9 @@ def read_terminal_bench(folder: Path) -> tuple[TerminalBenchManifest, SandboxRul
     for name in ("Dockerfile", SCRIPT):
         if not (folder / name).is_file():
             raise TaskError(f"{show_path(folder / name)}: required, but absent")
+    keep_inside(folder, path, folder / "tests", folder / SCRIPT)
     solution = next((folder / name for name in _SOLUTIONS if (folder / name).is_file()), None)
+    keep_inside(folder, solution)
     stage = Stage(
         name="",
         instruction=manifest.instruction,

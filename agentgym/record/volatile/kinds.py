@@ -101,6 +101,8 @@ KINDS: Final = (
         before=rf"^(?:<inode> )?(?=d){_MODE}[+.@]?[ \t]+",
         after=r"(?=[ \t]+\S+[ \t]+\S+[ \t]+0 )",
     ),
+    # Symbolic links of the host's /etc, which all stores of a user share.
+    _kind("links", r"\d+", before=rf"^(?:<inode> )?(?=l){_MODE}[+.@]?[ \t]+"),
     _kind(
         "port",
         _EPHEMERAL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 
 from agentgym.sandbox.inside.messages import OpError
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     import signal
 else:
     import _signal as signal
+
+
+TABLE_BYTES = 1 << 20
 
 
 def spawn(argv: list[str], cwd: str, env: dict[str, str], user: str, fds: dict[int, int]) -> int:
@@ -108,12 +112,21 @@ class Account:
 
 
 def read_table(path: str, width: int) -> list[list[str]]:
-    """Return the complete lines of a file like /etc/passwd, split; empty if it is absent."""
+    """Return the complete lines of a file like /etc/passwd, split; empty if it is absent.
+
+    A guest may have put a FIFO there, on which a usual open would wait for ever, or gigabytes.
+    """
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = [line.rstrip("\n").split(":") for line in file]
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return []
+    try:
+        data = os.read(fd, TABLE_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    except OSError:
+        return []
+    finally:
+        os.close(fd)
+    lines = [line.split(":") for line in os.fsdecode(data).split("\n")]
     return [line for line in lines if len(line) == width and line[2].isdecimal()]
 
 

@@ -1,8 +1,9 @@
 """The native form of a data set: token ids as arrays in one ``.npz`` file.
 
 Format ``agentgym.tokens/1``; in ``agentgym.token-pairs/1``, each episode is a preference pair with
-two sequences, the chosen one first. N tokens in S sequences of E episodes. A log-probability that
-is not known is NaN, which differs from 0.
+two sequences, the chosen one first; in ``agentgym.token-rollouts/1``, the tokens are those of a
+policy beside an expert, and not all of them are to be imitated. N tokens in S sequences of E
+episodes. A log-probability that is not known is NaN, which differs from 0.
 
 - ``ids`` int32[N], ``loss_mask`` bool[N], ``logprobs`` float32[N]
 - ``completions`` int32[N], the index of the step that a token belongs to, -1 for what was read
@@ -30,8 +31,10 @@ SEQUENCES: Final = "agentgym.tokens/1"
 """Schema of a supervised data set."""
 PAIRS: Final = "agentgym.token-pairs/1"
 """Schema of preference pairs."""
+ROLLOUTS: Final = "agentgym.token-rollouts/1"
+"""Schema of semi-online rollouts."""
 
-_MADE_BY: Final = {SEQUENCES: "sft", PAIRS: "pairs"}
+_MADE_BY: Final = {SEQUENCES: "sft", PAIRS: "pairs", ROLLOUTS: "semi-online"}
 _UNREADABLE: Final = (
     *(OSError, ValueError, KeyError, EOFError, MemoryError, OverflowError),
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, RecursionError),
@@ -70,7 +73,7 @@ class TokenSet:
         episodes: The episodes or pairs in order.
         source: ``"recorded"`` if the ids were sampled, ``"encoded"`` if a template wrote them.
         vocabulary: Digest of the vocabulary; empty if it is not known.
-        schema: `SEQUENCES` or `PAIRS`.
+        schema: `SEQUENCES`, `PAIRS` or `ROLLOUTS`.
     """
 
     episodes: tuple[TokenEpisode, ...]
@@ -160,7 +163,10 @@ def _joined(parts: Sequence[Sequence[Any]], dtype: Any) -> Any:
 def _token_set(arrays: Mapping[str, Any], schema: str) -> TokenSet:
     about = json.loads(arrays["about"].tobytes())
     if about["schema"] != schema:
-        raise ValueError(f"expected the format {schema}, got {about['schema']!r}")
+        raise ValueError(
+            f"expected the format {schema} of agentgym dataset {_MADE_BY[schema]}, "
+            f"got {about['schema']!r:.60}"
+        )
     ids, lengths, owners = (arrays[name] for name in ("ids", "lengths", "episodes"))
     per_token = ("loss_mask", "logprobs", "completions")
     if any(len(arrays[name]) != len(ids) for name in per_token) or len(lengths) != len(owners):

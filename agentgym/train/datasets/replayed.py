@@ -12,7 +12,7 @@ from agentgym.rollout.trust import NOTHING_NAMED, Named
 from agentgym.train.datasets.conversations import Row, as_trl, tools_text
 from agentgym.train.datasets.dialogues import Interface, Interfaces, briefing_of, dialogue_of
 from agentgym.train.datasets.episodes import Episodes, RecordedEpisode
-from agentgym.train.datasets.native import TokenEpisode, TokenSet, write_tokens
+from agentgym.train.datasets.native import ROLLOUTS, TokenEpisode, TokenSet, write_tokens
 from agentgym.train.datasets.pictures import PictureFiles
 from agentgym.train.datasets.semi_online import SemiOnlineReplay, SemiOnlineRollout
 from agentgym.train.datasets.supervised import Form, Tell, Written
@@ -77,7 +77,7 @@ async def write_semi_online(
             if not found:
                 raise episodes.nothing("semi-online rollouts")
             with whole_binary(out) as file:
-                write_tokens(file, TokenSet(tuple(found), "recorded"))
+                write_tokens(file, TokenSet(tuple(found), "recorded", schema=ROLLOUTS))
         else:
             with whole_lines(out) as write:
                 async for rollout, interface in _played(episodes, replay, options, tell):

@@ -167,7 +167,8 @@ class Courtesy:
         self._ambiguous = parts & {word for one in listed for word in _LISTED.findall(one)}
         patterns = [one.replace("{name}", name) for one in listed]
         one = "|".join(f"(?:{pattern})" for pattern in patterns)
-        self._pattern = re.compile(f"(?:and )?(?:{one})(?: and (?:{one}))?")
+        # One or two courtesies. The list is long, so the pattern has it only once.
+        self._pattern = re.compile(rf"(?:(?:\Aand |\A| and )(?:{one})){{1,2}}")
         self._only_names = re.compile(rf"{name}(?: {name})*")
 
     def take(self, segment: Sequence[Token], *, edge: bool) -> bool:

@@ -7,6 +7,7 @@ result.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,22 +22,26 @@ MOST_PATHS = 6
 _DEEP = 50_000
 _NAMES = 20_000
 
-CONTENTS: Mapping[str, bytes] = {
-    "empty": b"",
-    "blanks": b" \n\t\n" * 500,
-    "NUL bytes": b"\0" * 5_000,
-    "no UTF-8": b"\xff\xfe\xed\xa0\x80" * 500,
-    "[]": b"[]",
-    "null": b"null",
-    "5.0": b"5.0",
-    "NaN": b"NaN",
-    "a long number": b"9" * 5_000,
-    "deep lists": b"[" * 2 * _DEEP,
-    "deep objects": b'{"a":' * _DEEP,
-    "one huge line": b"a" * (READ_BYTES - 1),
-    "a huge line of blanks": b" " * (READ_BYTES // 4) + b"x",
-    "very many lines": b"a,b\n" * (READ_BYTES // 8),
-}
+
+@functools.cache
+def _contents() -> Mapping[str, bytes]:
+    """Return contents of files by name; they take 5 MB, and most processes forge nothing."""
+    return {
+        "empty": b"",
+        "blanks": b" \n\t\n" * 500,
+        "NUL bytes": b"\0" * 5_000,
+        "no UTF-8": b"\xff\xfe\xed\xa0\x80" * 500,
+        "[]": b"[]",
+        "null": b"null",
+        "5.0": b"5.0",
+        "NaN": b"NaN",
+        "a long number": b"9" * 5_000,
+        "deep lists": b"[" * 2 * _DEEP,
+        "deep objects": b'{"a":' * _DEEP,
+        "one huge line": b"a" * (READ_BYTES - 1),
+        "a huge line of blanks": b" " * (READ_BYTES // 4) + b"x",
+        "very many lines": b"a,b\n" * (READ_BYTES // 8),
+    }
 
 
 def retyped(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -262,9 +267,9 @@ def forgeries(evidence: Any, check: Callable[[object], object], programs: bool) 
     for path in list(watched.seen)[:MOST_PATHS]:
         for kind in ("absent", "dir", "link", "other"):
             add(f"{path}: {kind}", after=ForgedTree(evidence.after, path, kind))
-        for name, data in [*CONTENTS.items(), *_retyped_file(evidence.after, path)]:
+        for name, data in [*_contents().items(), *_retyped_file(evidence.after, path)]:
             add(f"{path}: {name}", after=ForgedTree(evidence.after, path, "file", data))
-    for name, data in CONTENTS.items():
+    for name, data in _contents().items():
         if programs:
             add(f"a program prints: {name}", data)
         add(f"the answer: {name}", answer=data.decode("utf-8", "replace"))

@@ -104,6 +104,12 @@ class Answers:
     def _on_killed_for_memory(self, asked: Mapping[str, Any], block: bytes) -> object:
         return self._finished().killed_for_memory
 
+    def _on_requests(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return tuple(self._finished().requests)
+
+    def _on_page_state(self, asked: Mapping[str, Any], block: bytes) -> object:
+        return dict(self._finished().page_state)
+
     def _on_calls(self, asked: Mapping[str, Any], block: bytes) -> object:
         return list(self._services.calls[asked["known"] :])
 

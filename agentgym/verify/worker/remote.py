@@ -27,6 +27,7 @@ from agentgym.records import (
     Process,
     RowChange,
     Step,
+    WebRequest,
 )
 from agentgym.sandbox.access import LayerAccess
 from agentgym.sandbox.tree import LayerLocation, LayerTree
@@ -126,8 +127,7 @@ class RemoteEvidence:
     @cached_property
     def changes(self) -> Sequence[Change]:
         """The differences of the files from the pristine ones."""
-        if self._view.live:
-            raise blame_grader(refusal(self.checkpoint, "changes"))
+        self._only_at_the_end("changes")
         changes: Sequence[Change] = self._ask("changes")
         return changes
 
@@ -148,6 +148,24 @@ class RemoteEvidence:
         """Number of processes that the kernel ended for memory."""
         killed: int | None = self._ask("killed_for_memory")
         return killed
+
+    @cached_property
+    def requests(self) -> Sequence[WebRequest]:
+        """Every request of the browsers."""
+        self._only_at_the_end("requests")
+        requests: Sequence[WebRequest] = self._ask("requests")
+        return requests
+
+    @cached_property
+    def page_state(self) -> Mapping[str, Json]:
+        """The values that the environment reads from the page."""
+        self._only_at_the_end("page_state")
+        state: Mapping[str, Json] = self._ask("page_state")
+        return state
+
+    def _only_at_the_end(self, what: str) -> None:
+        if self._view.live:
+            raise blame_grader(refusal(self.checkpoint, what))
 
     def _ask_services(self, what: str, **fields: object) -> Any:
         self._require_services()

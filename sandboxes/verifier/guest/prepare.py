@@ -9,8 +9,12 @@ import tarfile
 def main():
     root = os.path.dirname(os.path.abspath(__file__))
     if len(sys.argv) > 1:
-        for path in sys.argv[1:]:
+        logs, *others = sys.argv[1:]
+        for path in (logs, *others):
             clear(path)
+        os.makedirs(logs)
+        # The tests may run as a user who is not root.
+        os.chmod(logs, 0o777)
         return
     os.makedirs(f"{root}/site", exist_ok=True)
     with open(f"{root}/pytest.ini", "w") as file:
@@ -28,7 +32,8 @@ def unpack(archive, target):
             path = os.path.join(target, member.name)
             if not member.isdir() and os.path.lexists(path):
                 clear(path)
-            packed.extract(member, target)
+            # By number: a FIFO in the place of /etc/passwd would stop a look-up of names.
+            packed.extract(member, target, numeric_owner=True)
     os.unlink(archive)
 
 

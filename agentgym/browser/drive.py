@@ -1,0 +1,178 @@
+"""One step in a browser: the action, the settling, the view, and what the action has done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from agentgym.browser.actions import Actions, Refusal
+from agentgym.browser.picture import capture
+from agentgym.browser.session import BrowserSession, dialog_json
+from agentgym.browser.tab import Tab
+from agentgym.browser.values import PageValues, evaluate
+from agentgym.browser.view import PageView
+from agentgym.records import Json
+
+Outcome: TypeAlias = Literal["changed", "no_change", "navigated", "error"]
+_BLANK: Final = "about:blank"
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserState:
+    """A browser as it was seen after an action, and what the action has done.
+
+    Attributes:
+        view: The current page.
+        tabs: The tabs, as JSON.
+        dialog: The open dialog, None if none is open.
+        downloads: Files downloaded so far, as JSON.
+        console: Errors that pages reported since the last action.
+        picture: The viewport as JPEG; None if it was not asked for or cannot be had.
+        outcome: What the action has done; None before the first.
+        error: Why it failed, or what was still going on at its end.
+    """
+
+    view: PageView
+    tabs: list[Json]
+    dialog: Mapping[str, Json] | None
+    downloads: list[Json]
+    console: list[str] = field(default_factory=list)
+    picture: bytes | None = None
+    outcome: Outcome | None = None
+    error: str = ""
+
+
+class Driver:
+    """Drives one session step by step, on the engine's loop.
+
+    Args:
+        session: The session.
+        base: The address that is opened first.
+        init: Expression of JavaScript that prepares the page at that address.
+        values: Values that are read from the page after every action.
+        deposit: Puts a file where the browser can read it.
+        pictures: Whether every state has a picture.
+    """
+
+    def __init__(
+        self,
+        session: BrowserSession,
+        base: str,
+        init: str,
+        values: PageValues,
+        deposit: Callable[[str, str, bytes], Path],
+        *,
+        pictures: bool,
+    ) -> None:
+        self.deposit = deposit
+        self.session, self.values, self.pictures = session, values, pictures
+        self._actions = Actions(session, base)
+        self._base = f"{base}/" if base and not urlsplit(base).path else base
+        self._init = init
+        self._last: BrowserState | None = None
+
+    async def begin(self) -> BrowserState:
+        """Open the first page and prepare it; one that cannot be opened is told in the state."""
+        error = ""
+        if self._base:
+            try:
+                await self._actions.execute("goto", {"url": self._base})
+            except Refusal as refusal:
+                error = str(refusal)
+        late = await self.prepare(self.session.tab)
+        await self.values.read(self.session)
+        self._last = await self.look(error=error or late)
+        return self._last
+
+    async def step(self, tool: str, arguments: Mapping[str, Any]) -> BrowserState:
+        """Execute an action and return what is then seen.
+
+        Raises:
+            SurfaceError: The browser has ended.
+        """
+        session = self.session
+        before = self._last or await self.look()
+        mutated = _mutations(session)
+        session.begin_action()
+        error = ""
+        try:
+            await self._actions.execute(tool, arguments)
+        except Refusal as refusal:
+            error = str(refusal)
+        late = await session.settle()
+        await self.values.read(session)
+        state = await self.look()
+        outcome = _outcome(before, state, changed=_mutations(session) > mutated)
+        self._last = BrowserState(
+            view=state.view,
+            tabs=state.tabs,
+            dialog=state.dialog,
+            downloads=state.downloads,
+            console=list(session.console),
+            picture=state.picture,
+            outcome="error" if error else outcome,
+            error=error or late,
+        )
+        return self._last
+
+    async def prepare(self, tab: Tab) -> str:
+        """Evaluate what prepares the first page, if a tab shows that page, and let it settle.
+
+        Returns:
+            Why it failed, or what was still going on at its end; empty if nothing was.
+        """
+        failure = ""
+        if self._init and await self.session.loaded(tab) == self._base:
+            failure = await evaluate(tab, self._init)
+        return await self.session.settle() or failure
+
+    async def remember(self) -> None:
+        """Take the present view as the one that the next action is compared with."""
+        self._last = await self.look()
+
+    async def look_with_picture(self) -> BrowserState:
+        """Return what is seen without acting, with a picture in any case."""
+        return await self.look(picture=True)
+
+    async def look(self, error: str = "", *, picture: bool = False) -> BrowserState:
+        """Return what is seen without acting."""
+        session = self.session
+        tab = session.tab
+        if (self.pictures or picture) and tab.dialog is None:
+            view, taken = await asyncio.gather(session.look(), capture(tab))
+        else:
+            view, taken = await session.look(), None
+        return BrowserState(
+            view=view,
+            tabs=session.tabs_json(),
+            dialog=dialog_json(session.tab),
+            downloads=[file.as_json() for file in session.downloads],
+            console=list(session.console),
+            picture=taken,
+            error=error,
+        )
+
+
+def _mutations(session: BrowserSession) -> int:
+    return sum(entry.mutating and not entry.refused for entry in session.log.entries)
+
+
+def _outcome(before: BrowserState, after: BrowserState, *, changed: bool) -> Outcome:
+    was, now = before.view, after.view
+    if was.url != now.url and now.url != _BLANK:
+        return "navigated"
+    if was.documents[:1] != now.documents[:1] and not was.blocked and not now.blocked:
+        return "navigated"
+    same = (
+        was.digest == now.digest
+        and was.title == now.title
+        and was.focused == now.focused
+        and before.tabs == after.tabs
+        and before.dialog == after.dialog
+        and before.downloads == after.downloads
+    )
+    return "no_change" if same and not changed else "changed"

@@ -1,0 +1,148 @@
+"""The state of a browser context as JSON, and a context brought into it.
+
+Restored are cookies, storage of origins and tabs, addresses, form fields, the scrolled position and
+downloads. What a page holds in memory, its history and the result of a POST are not: after the
+restoration the pages are read and compared with what was saved, and any difference is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agentgym.browser.drive import Driver
+from agentgym.browser.session import BrowserSession, Downloaded
+from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
+from agentgym.browser.view import PageView
+from agentgym.errors import UnsupportedError
+from agentgym.records import Json
+
+_FILES_BYTES: Final = 4 * 2**20
+
+
+async def save_browser(driver: Driver) -> dict[str, Json]:
+    """Return the state of a browser context.
+
+    Raises:
+        UnsupportedError: A dialog is open, a page does not answer, or downloads are too large.
+    """
+    from playwright.async_api import Error
+
+    session = driver.session
+    tabs: list[Json] = []
+    for tab in session.tabs:
+        if tab.dialog is not None:
+            raise _unsupported("a dialog is open")
+        view = await session.read(tab)
+        if view.blocked:
+            raise _unsupported(view.blocked)
+        try:
+            kept = await tab.call("keep")
+        except (PageBusyError, PageGoneError, PageFailure) as error:
+            raise _unsupported(str(error)) from None
+        numbers: list[Json] = [node["ref"] for node in view.nodes if "ref" in node]
+        tabs.append({"url": view.url, "kept": kept, "digest": view.digest, "references": numbers})
+    try:
+        storage: Any = await session.context.storage_state(indexed_db=True)
+    except Error as error:
+        session.check_alive()
+        raise _unsupported(str(error).splitlines()[0]) from None
+    return {
+        "tabs": tabs,
+        "current": session.tabs.index(session.tab),
+        "storage": storage,
+        "downloads": await asyncio.to_thread(_files, session),
+        "last_reference": session.references.last,
+        "values": dict(driver.values.values),
+        "ended": driver.values.ended,
+        "step": session.log.step,
+    }
+
+
+async def load_browser(driver: Driver, state: Mapping[str, Any]) -> None:
+    """Bring a fresh context into a saved state.
+
+    Raises:
+        UnsupportedError: The pages do not come back as they were.
+    """
+    from playwright.async_api import Error
+
+    session = driver.session
+    try:
+        await session.context.set_storage_state(state["storage"])
+    except Error as error:
+        session.check_alive()
+        raise _unsupported(f"its storage: {str(error).splitlines()[0]}") from None
+    numbers: dict[int, int] = {}
+    for number, kept in enumerate(state["tabs"]):
+        tab = session.tab if number == 0 else await session.new_tab()
+        view = await _restore(driver, tab, kept)
+        found = [node["ref"] for node in view.nodes if "ref" in node]
+        numbers |= dict(zip(found, kept["references"], strict=True))
+    session.references.renumber(numbers, state["last_reference"])
+    session.switch(state["current"] + 1)
+    session.downloads += await asyncio.to_thread(_downloads, driver, state["downloads"])
+    driver.values.values, driver.values.ended = dict(state["values"]), state["ended"]
+    # What was asked for here is no act of the agent.
+    session.log.entries.clear()
+    session.log.step = state["step"]
+    await driver.remember()
+
+
+async def _restore(driver: Driver, tab: Tab, kept: Mapping[str, Any]) -> PageView:
+    """Open the page of a tab as it was.
+
+    Raises:
+        UnsupportedError: It comes back otherwise.
+    """
+    from playwright.async_api import Error
+
+    session = driver.session
+    try:
+        if kept["url"] != "about:blank":
+            await tab.unless_held(tab.page.goto(kept["url"], wait_until="commit"))
+            await driver.prepare(tab)
+        if await tab.call("reset_session", kept["kept"]["session"]):
+            await tab.unless_held(tab.page.reload(wait_until="commit"))
+            await driver.prepare(tab)
+        await tab.call("restore", kept["kept"])
+        await session.settle()
+        await tab.call("restore", {**kept["kept"], "fields": []})
+    except (PageBusyError, PageGoneError, PageFailure, Error) as error:
+        session.check_alive()
+        raise _unsupported(f"{kept['url']}: {str(error).splitlines()[0]}") from None
+    view = await session.read(tab)
+    if view.digest != kept["digest"] or view.url != kept["url"]:
+        raise _unsupported(
+            f"{kept['url']} does not come back as it was: it holds state in memory, or came from a "
+            "form; repeat the actions that led to it in a new episode"
+        )
+    return view
+
+
+def _files(session: BrowserSession) -> list[Json]:
+    if sum(file.size for file in session.downloads) > _FILES_BYTES:
+        raise _unsupported(f"its downloads have more than {_FILES_BYTES} bytes")
+    kept: list[Json] = []
+    for file in session.downloads:
+        data = b"" if file.path is None else file.path.read_bytes()
+        text = base64.b64encode(data).decode()
+        kept.append({"name": file.name, "data": text, "error": file.error})
+    return kept
+
+
+def _downloads(driver: Driver, kept: list[Mapping[str, str]]) -> list[Downloaded]:
+    files = []
+    for number, file in enumerate(kept):
+        data = base64.b64decode(file["data"])
+        path = None if file["error"] else driver.deposit(f"kept-{number}", file["name"], data)
+        digest = hashlib.sha256(data).hexdigest()
+        files.append(Downloaded(file["name"], path, len(data), digest, file["error"]))
+    return files
+
+
+def _unsupported(why: str) -> UnsupportedError:
+    return UnsupportedError(f"surface 'browser': the page cannot be restored: {why}")

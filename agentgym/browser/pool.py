@@ -1,0 +1,282 @@
+"""The browsers of this process: one Chromium for many episodes, contexts made ahead, recycling."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import socket
+import time
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agentgym.browser.chromium import Chromium, start_playwright
+from agentgym.browser.engine import at_exit
+from agentgym.browser.executable import find_executable
+from agentgym.browser.requests import RequestLog
+from agentgym.browser.session import BrowserSession
+from agentgym.browser.view import Budget
+from agentgym.errors import SurfaceError
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Page, Playwright
+
+SERVED: Final = 300
+"""Contexts after which a Chromium gets no new ones."""
+AGE_S: Final = 3_600.0
+MEMORY_MB: Final = 3_000.0
+LINGER_S: Final = 20.0
+"""Seconds that browsers outlive the last environment that used them."""
+_MAKE_S: Final = 30.0
+_LOOK_EVERY: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """Properties that a context is made with.
+
+    Attributes:
+        width: Pixels of the viewport.
+        height: Likewise.
+        headed: Whether windows are shown.
+    """
+
+    width: int = 1280
+    height: int = 720
+    headed: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class ReadyContext:
+    """A context with an empty page, and the socket on which its proxy has to listen."""
+
+    chromium: Chromium
+    context: BrowserContext
+    page: Page
+    listening: socket.socket
+    number: int
+    log: RequestLog = field(default_factory=RequestLog)
+
+    def deposit(self, folder: str, name: str, data: bytes) -> Path:
+        """Put a file where the browser can read it, and return its path there."""
+        place = self.chromium.confinement.transfers / f"upload-{self.number}-{folder}"
+        place.mkdir(exist_ok=True)
+        path = place / name
+        path.write_bytes(data)
+        return path
+
+    def remove_deposits(self) -> None:
+        """Remove the files that were put there."""
+        for place in self.chromium.confinement.transfers.glob(f"upload-{self.number}-*"):
+            shutil.rmtree(place, ignore_errors=True)
+
+    def session(self, budget: Budget) -> BrowserSession:
+        """Return a session over the context, without tabs."""
+        return BrowserSession(self.context, self.log, budget)
+
+
+class BrowserPool:
+    """Starts, shares and ends browsers; all its methods run on the engine's loop.
+
+    Args:
+        spares: Number of contexts to keep ready for each kind of settings.
+    """
+
+    def __init__(self, spares: int = 1) -> None:
+        self.spares = spares
+        self.started = 0
+        self._playwright: Playwright | None = None
+        self._current: dict[bool, Chromium] = {}
+        self._retired: set[Chromium] = set()
+        self._ready: dict[ContextSettings, list[ReadyContext]] = {}
+        self._starting = asyncio.Lock()
+        self._users = 0
+        self._lingering: asyncio.Task[None] | None = None
+        self._making: set[asyncio.Task[None]] = set()
+
+    # --- who uses it ---
+
+    async def hold(self) -> None:
+        """Note one more user; browsers stay until the last one has let go."""
+        self._users += 1
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
+
+    async def let_go(self) -> None:
+        """Note one user less."""
+        self._users -= 1
+        if self._users == 0:
+            self._lingering = asyncio.ensure_future(self._linger())
+
+    async def _linger(self) -> None:
+        await asyncio.sleep(LINGER_S)
+        await self.close()
+
+    # --- contexts ---
+
+    async def acquire(self, settings: ContextSettings) -> ReadyContext:
+        """Return a fresh context, from the spares if one is ready.
+
+        Raises:
+            ConfigError: There is no Chromium, or it cannot be confined.
+            SurfaceError: It does not start.
+        """
+        ready = self._ready.setdefault(settings, [])
+        while ready:
+            spare = ready.pop(0)
+            if spare.chromium.alive and not self._worn(spare.chromium):
+                break
+            spare.listening.close()
+            await self.discard(spare)
+        else:
+            spare = await self._make(settings)
+        if len(ready) < self.spares and self._users:
+            task = asyncio.ensure_future(self._replenish(settings))
+            self._making.add(task)
+            task.add_done_callback(self._making.discard)
+        return spare
+
+    async def _replenish(self, settings: ContextSettings) -> None:
+        # A spare is a convenience: what goes wrong here is told where a context is needed.
+        with contextlib.suppress(SurfaceError, TimeoutError):
+            spare = await self._make(settings)
+            if self._current.get(settings.headed) is spare.chromium:
+                self._ready.setdefault(settings, []).append(spare)
+            else:  # it was retired meanwhile
+                spare.listening.close()
+                await self.discard(spare)
+
+    async def _make(self, settings: ContextSettings) -> ReadyContext:
+        from playwright.async_api import Error
+
+        for attempt in (1, 2):
+            chromium = await self._chromium(settings.headed)
+            try:
+                async with asyncio.timeout(_MAKE_S):
+                    return await _new_context(chromium, settings)
+            except (Error, SurfaceError, TimeoutError) as error:
+                # It may have been killed between two episodes: the next one is a new process.
+                await self._retire(chromium)
+                if attempt == 2:
+                    raise SurfaceError(f"no browser context can be made: {error}") from None
+        raise AssertionError("the second attempt returns or raises")
+
+    async def _chromium(self, headed: bool) -> Chromium:
+        async with self._starting:
+            current = self._current.get(headed)
+            if current is not None and current.alive and not self._worn(current):
+                return current
+            if current is not None:
+                await self._retire(current)
+            if self._playwright is None:
+                self._playwright = await start_playwright()
+            chromium = Chromium(find_executable(headed=headed), headed=headed)
+            await chromium.start(self._playwright)
+            self.started += 1
+            self._current[headed] = chromium
+            return chromium
+
+    def _worn(self, chromium: Chromium) -> bool:
+        """Whether a Chromium is too old to get new contexts."""
+        if chromium.served >= SERVED or time.monotonic() - chromium.started > AGE_S:
+            return True
+        return chromium.served % _LOOK_EVERY == _LOOK_EVERY - 1 and (
+            chromium.memory_mb() > MEMORY_MB
+        )
+
+    async def discard(self, used: ReadyContext) -> None:
+        """Close a context, and its Chromium where it was the last one of a retired one."""
+        from playwright.async_api import Error
+
+        used.remove_deposits()
+        with contextlib.suppress(Error, TimeoutError):
+            async with asyncio.timeout(_MAKE_S):
+                await used.context.close()
+        used.chromium.live -= 1
+        if used.chromium in self._retired and used.chromium.live <= 0:
+            self._retired.discard(used.chromium)
+            await used.chromium.close()
+
+    async def _retire(self, chromium: Chromium) -> None:
+        if self._current.get(chromium.headed) is chromium:
+            del self._current[chromium.headed]
+        for ready in self._ready.values():
+            for spare in [each for each in ready if each.chromium is chromium]:
+                ready.remove(spare)
+                spare.listening.close()
+                await self.discard(spare)
+        if chromium.live <= 0 or not chromium.alive:
+            await chromium.close()
+        else:
+            self._retired.add(chromium)
+
+    @property
+    def busy(self) -> bool:
+        """Whether contexts are being made ahead."""
+        return bool(self._making)
+
+    async def drop_spares(self) -> None:
+        """Close the contexts that were made ahead."""
+        for ready in self._ready.values():
+            while ready:
+                spare = ready.pop()
+                spare.listening.close()
+                await self.discard(spare)
+
+    def processes(self) -> list[int]:
+        """Return the process ids of the browsers that get new contexts."""
+        return [pid for chromium in self._current.values() for pid in chromium.processes()]
+
+    def memory_mb(self) -> float:
+        """Return the memory of all browsers, in MiB."""
+        return sum(chromium.memory_mb() for chromium in {*self._current.values(), *self._retired})
+
+    async def close(self) -> None:
+        """End all browsers. Never raises."""
+        for task in list(self._making):
+            task.cancel()
+        if self._making:
+            await asyncio.wait(set(self._making))
+        for ready in self._ready.values():
+            for spare in ready:
+                spare.listening.close()
+        self._ready.clear()
+        for chromium in {*self._current.values(), *self._retired}:
+            await chromium.close()
+        self._current.clear()
+        self._retired.clear()
+        playwright, self._playwright = self._playwright, None
+        if playwright is not None:
+            await playwright.stop()
+
+
+async def _new_context(chromium: Chromium, settings: ContextSettings) -> ReadyContext:
+    """Return a context whose only network is a socket that the host serves."""
+    listening = await chromium.confinement.listener()
+    try:
+        context = await chromium.browser.new_context(
+            proxy={"server": f"http://127.0.0.1:{listening.getsockname()[1]}"},
+            viewport={"width": settings.width, "height": settings.height},
+            accept_downloads=True,
+            service_workers="block",
+            reduced_motion="reduce",
+            color_scheme="light",
+        )
+        page = await context.new_page()
+    except BaseException:
+        listening.close()
+        raise
+    chromium.served += 1
+    chromium.live += 1
+    return ReadyContext(chromium, context, page, listening, chromium.served)
+
+
+@lru_cache(maxsize=1)
+def browser_pool() -> BrowserPool:
+    """Return the pool of this process; to be called on the engine's loop."""
+    pool = BrowserPool()
+    at_exit(pool.close)
+    return pool

@@ -1,0 +1,197 @@
+"""Reads all documents of a tab into one view: the page, its frames, its shadow trees."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from agentgym.browser.references import References
+from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
+from agentgym.browser.view import Budget, PageView, digest_of
+
+_FRAME_DEPTH: Final = 4
+_FRAMES: Final = 30
+_VISITS: Final = 30_000
+_TRIES: Final = 3
+_TEXT_CHARS: Final = 200_000
+
+
+class Reader:
+    """Reads tabs with the references of one browser context.
+
+    Args:
+        references: The references.
+        budget: Bounds of the tree.
+    """
+
+    def __init__(self, references: References, budget: Budget) -> None:
+        self._references, self._budget = references, budget
+
+    async def read(self, tab: Tab) -> PageView:
+        """Return the present view of a tab; one that cannot be read says why."""
+        for attempt in range(_TRIES):
+            try:
+                return await self._read(tab)
+            except PageBusyError as error:
+                return PageView(tab.page.url, blocked=str(error))
+            except (PageGoneError, PageFailure) as error:
+                if attempt == _TRIES - 1:
+                    return PageView(tab.page.url, blocked=str(error))
+        raise AssertionError("the last attempt returns")
+
+    async def text(self, tab: Tab) -> str:
+        """Return the readable text of a tab: headings, paragraphs, tables, links, its frames.
+
+        Raises:
+            PageBusyError: The page does not respond.
+            PageGoneError: The document was replaced.
+        """
+        return await self._text(tab, tab.main, 0)
+
+    async def _text(self, tab: Tab, frame: str, depth: int) -> str:
+        found = await tab.call("readable", _TEXT_CHARS, frame=frame)
+        text = str(found["text"])
+        for number in found["frames"][:_FRAMES] if depth < _FRAME_DEPTH else ():
+            inner = await tab.frame_of(number, frame)
+            if inner:
+                text += f"\n\n[frame]\n{await self._text(tab, inner, depth + 1)}"
+        return text[:_TEXT_CHARS]
+
+    async def _read(self, tab: Tab) -> PageView:
+        found = await self._document(tab, tab.main, self._budget.nodes)
+        tokens = [found["token"]]
+        nodes: list[dict[str, Any]] = []
+        left = [found["left"]]
+        await self._merge(tab, tab.main, found, (0, 0), 0, nodes, tokens, left)
+        self._drop_far(nodes, found["view"])
+        scroll = tuple(int(value) for value in found["scroll"])
+        focused = next((n["ref"] for n in reversed(nodes) if "focused" in n.get("f", ())), None)
+        return PageView(
+            url=found["url"],
+            title=found["title"],
+            nodes=nodes,
+            focused=focused,
+            cut=sum(left),
+            scroll=scroll,
+            size=(int(found["view"][0]), int(found["view"][1])),
+            documents=tuple(tokens),
+            ready=found["ready"],
+            digest=digest_of(nodes, scroll[:2]),
+        )
+
+    async def _document(self, tab: Tab, frame: str, nodes: int) -> dict[str, Any]:
+        """Return what the walker sees in one document; twice if shadow roots were closed to it."""
+        budget = {
+            "nodes": nodes,
+            "visits": _VISITS,
+            "ms": self._budget.ms,
+            "chars": self._budget.chars,
+            "near": False,
+        }
+        found: dict[str, Any] = await tab.call("snapshot", budget, frame=frame)
+        if found["suspects"] and await self._open_roots(tab, frame):
+            found = await tab.call("snapshot", budget, frame=frame)
+        if found["cut"]:
+            # What is near the viewport matters most; the rest is counted.
+            close = await tab.call("snapshot", {**budget, "near": True}, frame=frame)
+            if close["nodes"]:
+                found = {**close, "gone": [*found["gone"], *close["gone"]]}
+            found["left"] = max(found["left"], found["elements"] - len(found["nodes"]), 1)
+        else:
+            found["left"] = 0
+        return found
+
+    async def _open_roots(self, tab: Tab, frame: str) -> bool:
+        """Hand closed shadow roots to the walker; return whether there were any."""
+        tree = await tab.send("DOM.getDocument", depth=-1, pierce=True)
+        roots = [node["backendNodeId"] for node in _all(tree["root"]) if _is_closed_root(node)]
+        for root in roots[:200]:
+            await self._adopt(tab, frame, root)
+        return bool(roots)
+
+    async def _adopt(self, tab: Tab, frame: str, backend: int) -> None:
+        world = await tab.world(frame)
+        try:
+            found = await tab.send(
+                "DOM.resolveNode", backendNodeId=backend, executionContextId=world
+            )
+            await tab.send(
+                "Runtime.callFunctionOn",
+                functionDeclaration="function() { walker.adopt(this); }",
+                objectId=found["object"]["objectId"],
+            )
+        except PageGoneError:
+            return  # it belongs to a document of another frame
+
+    async def _merge(
+        self,
+        tab: Tab,
+        frame: str,
+        found: dict[str, Any],
+        offset: tuple[float, float],
+        depth: int,
+        into: list[dict[str, Any]],
+        tokens: list[str],
+        left: list[int],
+    ) -> None:
+        """Add the nodes of a document, each frame's below its element."""
+        self._references.assign(frame, found["token"], found["nodes"], found["gone"])
+        base = into[-1]["d"] + 1 if into and depth else 0
+        for node in found["nodes"]:
+            node["d"] += base
+            if "b" in node:
+                node["b"][0] += round(offset[0])
+                node["b"][1] += round(offset[1])
+            into.append(node)
+            inner = node["r"] == "iframe" and depth < _FRAME_DEPTH and len(tokens) < _FRAMES
+            if inner and len(into) < self._budget.nodes:
+                await self._frame(tab, frame, node, offset, depth, into, tokens, left)
+
+    async def _frame(
+        self,
+        tab: Tab,
+        frame: str,
+        node: dict[str, Any],
+        offset: tuple[float, float],
+        depth: int,
+        into: list[dict[str, Any]],
+        tokens: list[str],
+        left: list[int],
+    ) -> None:
+        try:
+            inner = await tab.frame_of(node["i"], frame)
+            if not inner:
+                return
+            place = await tab.call("frame", node["i"], frame=frame)
+            found = await self._document(tab, inner, self._budget.nodes - len(into))
+        except (PageGoneError, PageFailure):
+            return  # the frame has gone since its parent was read
+        tokens.append(found["token"])
+        left.append(found["left"])
+        there = (offset[0] + place["x"], offset[1] + place["y"])
+        await self._merge(tab, inner, found, there, depth + 1, into, tokens, left)
+
+    def _drop_far(self, nodes: list[dict[str, Any]], view: list[float]) -> None:
+        """Flag elements of frames that lie outside the viewport of the page."""
+        for node in nodes:
+            box = node.get("b")
+            if not box or node["r"] == "option" or "offscreen" in node.get("f", ()):
+                continue
+            outside = box[0] >= view[0] or box[1] >= view[1]
+            if outside or box[0] + box[2] <= 0 or box[1] + box[3] <= 0:
+                node.setdefault("f", []).append("offscreen")
+
+
+def _all(node: dict[str, Any]) -> list[dict[str, Any]]:
+    found, waiting = [], [node]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        waiting += node.get("children", [])
+        waiting += node.get("shadowRoots", [])
+        if "contentDocument" in node:
+            waiting.append(node["contentDocument"])
+    return found
+
+
+def _is_closed_root(node: dict[str, Any]) -> bool:
+    return node.get("shadowRootType") == "closed"

@@ -1,0 +1,399 @@
+"""One browser context of one episode: its tabs, dialogs, downloads, console and requests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agentgym.browser.reader import Reader
+from agentgym.browser.references import References
+from agentgym.browser.requests import RequestLog
+from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
+from agentgym.browser.view import Budget, PageView
+from agentgym.errors import GuestFileError, SurfaceError
+from agentgym.records import Json
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, ConsoleMessage, Dialog, Download, Page
+
+LOAD_S: Final = 10.0
+"""Seconds that a page may take to load; the action then says that it has not."""
+QUIET_S: Final = 2.0
+"""Seconds that a page may go on changing after an action."""
+TABS: Final = 10
+DIALOGS: Final = 20
+_IDLE_MS: Final = 10
+_CONSOLE: Final = 20
+_DOWNLOADS: Final = 20
+_DOWNLOAD_S: Final = 10.0
+_MESSAGE_CHARS: Final = 300
+_POLL_S: Final = 0.005
+_OPENING_S: Final = 1.0
+_BROWSER_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Downloaded:
+    """A file that a page gave.
+
+    Attributes:
+        name: Its suggested name.
+        path: Where it lies on the host; None if the download failed.
+        size: Bytes.
+        sha256: Digest of its content.
+        error: Why it failed; empty if it did not.
+    """
+
+    name: str
+    path: Path | None
+    size: int
+    sha256: str
+    error: str = ""
+
+    def as_json(self) -> dict[str, Json]:
+        """Return what an observation shows."""
+        if self.error:
+            return {"name": self.name, "error": self.error}
+        return {"name": self.name, "bytes": self.size, "sha256": self.sha256}
+
+
+class BrowserSession:
+    """A browser context in use; lives on the engine's loop.
+
+    Args:
+        context: Playwright's context.
+        log: Its requests.
+        budget: Bounds of its trees.
+
+    Attributes:
+        tabs: Its open tabs, in the order of their opening.
+        tab: The tab that actions concern.
+        downloads: Files that were downloaded.
+        console: Errors that pages reported since the last action.
+        references: References of elements.
+    """
+
+    def __init__(self, context: BrowserContext, log: RequestLog, budget: Budget) -> None:
+        self.context, self.log = context, log
+        self.references = References()
+        self.tabs: list[Tab] = []
+        self.downloads: list[Downloaded] = []
+        self.console: list[str] = []
+        self._reader = Reader(self.references, budget)
+        self._current: Tab | None = None
+        self._pending: set[asyncio.Task[None]] = set()
+        self._dialogs = 0
+        self._known: dict[Page, Tab] = {}
+        self._wanted = False
+        self._seen_downloads = 0
+        self._opening_until = 0.0
+        context.on("page", self._opened)
+
+    @property
+    def tab(self) -> Tab:
+        """The tab that actions concern.
+
+        Raises:
+            SurfaceError: The browser has ended.
+        """
+        self.check_alive()
+        if self._current is None:
+            raise SurfaceError("the browser context has no tab")
+        return self._current
+
+    def check_alive(self) -> None:
+        """Raise SurfaceError if the browser has ended."""
+        browser = self.context.browser
+        if browser is None or not browser.is_connected():
+            raise SurfaceError("the browser has ended during the episode")
+
+    # --- tabs ---
+
+    async def new_tab(self) -> Tab:
+        """Open a tab and make it the current one."""
+        self._wanted = True
+        try:
+            page = await self.context.new_page()
+            await self._settle_pages()
+        finally:
+            self._wanted = False
+        self._current = await self.adopt(page)
+        return self._current
+
+    def _opened(self, page: Page) -> None:
+        self._opening_until = 0.0
+        if page in self._known:
+            return
+        if len(self._known) >= TABS and not self._wanted:
+            self.note(f"a new tab was blocked: there are {TABS} already")
+            self._spawn(page.close())
+            return
+        wanted, tab = self._wanted, self._meet(page)
+        self._spawn(self._adopt_popup(tab, wanted=wanted))
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._pending.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._pending.discard(task)
+        if not task.cancelled():
+            task.exception()  # a page that closed at once; what is left is seen in the next view
+
+    async def _settle_pages(self) -> None:
+        if self._pending:
+            await asyncio.wait(set(self._pending), timeout=LOAD_S)
+
+    async def _adopt_popup(self, tab: Tab, *, wanted: bool) -> None:
+        await self._prepare(tab)
+        if not wanted:
+            self._current = tab
+
+    def _opens_window(self, _: object) -> None:
+        self._opening_until = time.monotonic() + _OPENING_S
+
+    async def adopt(self, page: Page) -> Tab:
+        """Return the tab of a page; a page seen for the first time becomes one."""
+        tab = self._known.get(page) or self._meet(page)
+        await self._prepare(tab)
+        return tab
+
+    def _meet(self, page: Page) -> Tab:
+        tab = Tab(page)
+        self._known[page] = tab
+        page.on("dialog", lambda dialog: self._dialog(tab, dialog))
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.note(f"{error.name}: {error.message}"))
+        page.on("download", lambda download: self._spawn(self._download(download)))
+        page.on("close", lambda _: self._closed(tab))
+        return tab
+
+    async def _prepare(self, tab: Tab) -> None:
+        if tab in self.tabs:
+            return
+        self.tabs.append(tab)
+        await tab.prepare()
+        tab.cdp.on("Page.windowOpen", self._opens_window)
+        if self._current is None:
+            self._current = tab
+
+    def _closed(self, tab: Tab) -> None:
+        if tab in self.tabs:
+            self.tabs.remove(tab)
+        self._known.pop(tab.page, None)
+        if self._current is tab:
+            self._current = self.tabs[-1] if self.tabs else None
+
+    def switch(self, number: int) -> None:
+        """Make another tab the current one, by its number from 1."""
+        self._current = self.tabs[number - 1]
+
+    async def close_tab(self, tab: Tab) -> None:
+        """Close a tab; a new empty one opens where it was the last."""
+        with contextlib.suppress(PageBusyError):
+            await tab.unless_held(tab.page.close())
+        self._closed(tab)
+        if not self.tabs:
+            await self.new_tab()
+
+    # --- what pages report ---
+
+    def note(self, message: str) -> None:
+        """Keep an error of a page for the next observation."""
+        if len(self.console) < _CONSOLE:
+            self.console.append(message[:_MESSAGE_CHARS])
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.note(message.text)
+
+    def _dialog(self, tab: Tab, dialog: Dialog) -> None:
+        self._dialogs += 1
+        if dialog.type == "beforeunload":
+            self._spawn(dialog.accept())
+        elif self._dialogs > DIALOGS:
+            self.note(f"a dialog was dismissed: more than {DIALOGS} since the last action")
+            self._spawn(dialog.dismiss())
+        else:
+            tab.dialog = dialog
+            tab.held.set()
+
+    async def answer_dialog(self, tab: Tab, *, accept: bool, text: str | None) -> None:
+        """Answer the dialog of a tab, so that the page goes on."""
+        dialog, tab.dialog = tab.dialog, None
+        tab.held.clear()
+        assert dialog is not None
+        if not accept:
+            await tab.unless_held(dialog.dismiss())
+        elif text is None or dialog.type != "prompt":
+            await tab.unless_held(dialog.accept())
+        else:
+            await tab.unless_held(dialog.accept(text))
+
+    async def _download(self, download: Download) -> None:
+        self._seen_downloads += 1
+        name = Path(download.suggested_filename).name[:120] or "download"
+        if len(self.downloads) >= _DOWNLOADS:
+            self.note(f"a download was refused: there are {_DOWNLOADS} already")
+            await download.cancel()
+            return
+        error, path = "it took too long", None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_DOWNLOAD_S):
+                error = await download.failure() or ""
+                path = None if error else Path(await download.path())
+        if error:
+            await download.cancel()
+        data = b"" if path is None else await asyncio.to_thread(path.read_bytes)
+        digest = hashlib.sha256(data).hexdigest()
+        self.downloads.append(Downloaded(name, path, len(data), digest, error))
+
+    # --- time ---
+
+    def begin_action(self) -> None:
+        """Forget what concerned the last action only."""
+        self.console.clear()
+        self._dialogs = 0
+        self.log.begin_step()
+        self.tab.begin_action()
+
+    async def settle(self) -> str:
+        """Wait until the page has loaded, its requests have ended and it stopped changing.
+
+        Returns:
+            What was still going on when the time was over; empty if nothing was.
+        """
+        began = time.monotonic()
+        while True:
+            await self._settle_pages()
+            tab = self.tab
+            if tab.dialog is not None or tab.crashed:
+                return ""
+            waited = time.monotonic() - began
+            try:
+                state = await tab.call("painted")
+            except (PageGoneError, PageFailure):
+                state = {"idle": 0, "ready": "loading"}
+            except PageBusyError as error:
+                return "" if tab.dialog is not None else str(error)
+            # A document that a script has opened and not closed is never complete.
+            calm = state["idle"] >= _IDLE_MS and state["ready"] != "loading"
+            if (calm or waited > QUIET_S) and not self._expects(tab):
+                return ""
+            if waited > LOAD_S:
+                return f"the page did not finish loading in {LOAD_S:g} s"
+            await asyncio.sleep(_POLL_S)
+
+    async def loaded(self, tab: Tab) -> str:
+        """Wait until a page has loaded, whatever it does then; return its address, or nothing."""
+        until = time.monotonic() + LOAD_S
+        while time.monotonic() < until and tab.dialog is None and not tab.crashed:
+            try:
+                state = await tab.call("quiet")
+            except (PageGoneError, PageFailure, PageBusyError):
+                state = {"ready": "loading"}  # the document is being replaced
+            if state["ready"] == "complete":
+                return str(state["url"])
+            await asyncio.sleep(_POLL_S)
+        return ""
+
+    def _expects(self, tab: Tab) -> bool:
+        """Whether a document, an answer or a new tab is still to come."""
+        now = time.monotonic()
+        opening = bool(self._pending) or now < self._opening_until
+        # A download is reported a moment after its answer has ended.
+        awaited = self.log.attachments > self._seen_downloads
+        opening = opening or (awaited and now < self.log.ended + _OPENING_S)
+        return opening or tab.loading or self.log.open_in_step > 0 or tab is not self.tab
+
+    async def look(self) -> PageView:
+        """Return the present view of the current tab."""
+        tab = self.tab
+        if tab.dialog is not None:
+            return PageView(tab.page.url, blocked="a dialog is open")
+        view = await self.read(tab)
+        if view.blocked and tab.dialog is None and not tab.crashed:
+            await self._answers()
+        if not view.blocked:
+            tab.title, tab.url = view.title, view.url
+        return view
+
+    async def read(self, tab: Tab) -> PageView:
+        """Return the present view of a tab."""
+        return await self._reader.read(tab)
+
+    async def _answers(self) -> None:
+        """Check that the browser itself answers, where a page does not.
+
+        Raises:
+            SurfaceError: It does not, so that the episode cannot go on.
+        """
+        from playwright.async_api import Error
+
+        try:
+            async with asyncio.timeout(_BROWSER_S):
+                await self.context.cookies("http://localhost/")
+        except (TimeoutError, Error) as error:
+            self.check_alive()
+            raise SurfaceError(f"the browser does not answer: {str(error)[:200]}") from None
+
+    async def readable(self) -> str:
+        """Return the readable text of the current page, its frames included."""
+        tab = self.tab
+        if tab.dialog is not None:
+            return "error: a dialog is open; answer it with dialog"
+        try:
+            return await self._reader.text(tab)
+        except (PageBusyError, PageGoneError, PageFailure) as error:
+            return f"error: {error}"
+
+    def downloaded(self, name: str) -> bytes:
+        """Return the content of a downloaded file, the last one of its name.
+
+        Raises:
+            GuestFileError: No file of this name was downloaded.
+        """
+        for file in reversed(self.downloads):
+            if file.name == name and file.path is not None:
+                return file.path.read_bytes()
+        names = ", ".join(file.name for file in self.downloads) or "none"
+        raise GuestFileError(
+            f"no file named {name!r} was downloaded (downloaded: {names}); give text or path"
+        )
+
+    def stop(self) -> None:
+        """End what goes on beside the actions; the context is closed by its pool."""
+        for task in list(self._pending):
+            task.cancel()
+        for downloaded in self.downloads:
+            if downloaded.path is not None:
+                downloaded.path.unlink(missing_ok=True)
+
+    def tabs_json(self) -> list[Json]:
+        """Return the tabs as an observation shows them; the current one is marked."""
+        return [
+            {
+                "number": number,
+                "url": tab.url or tab.page.url,
+                "title": tab.title,
+                "current": tab is self._current,
+            }
+            for number, tab in enumerate(self.tabs, 1)
+        ]
+
+
+def dialog_json(tab: Tab) -> Mapping[str, Json] | None:
+    """Return the open dialog of a tab; None if none is open."""
+    if tab.dialog is None:
+        return None
+    told: dict[str, Json] = {"type": tab.dialog.type, "message": tab.dialog.message[:1_000]}
+    if tab.dialog.default_value:
+        told["default"] = tab.dialog.default_value[:200]
+    return told

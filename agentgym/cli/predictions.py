@@ -1,0 +1,166 @@
+"""`agentgym grade-predictions` and `agentgym predictions`: patches from elsewhere, and of runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agentgym.cli.vouching import TaskOption, vouched_for
+
+if TYPE_CHECKING:
+    from agentgym.swe.prediction_grading import Result
+    from agentgym.swe.predictions import Prediction
+
+
+def grade_predictions(
+    predictions: Annotated[
+        str, typer.Argument(metavar="PREDICTIONS", help="A file of predictions, or 'gold'.")
+    ],
+    instances: Annotated[
+        Path, typer.Option("--instances", metavar="FILE", help="The instances, as in task import.")
+    ],
+    clones: Annotated[
+        Path, typer.Option("--clones", metavar="DIR", help="Clones of the repositories.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of results and report.")
+    ],
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--instance", metavar="ID", help="Only this instance; may be repeated."),
+    ] = None,
+    specs: Annotated[
+        list[Path] | None,
+        typer.Option("--specs", metavar="FILE", help="A table of environments; may be repeated."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="At a time. Default: processors.")
+    ] = None,
+    sandbox: Annotated[str, typer.Option("--sandbox", help="Sandbox provider.")] = "bubblewrap",
+) -> None:
+    """Grade patches in SWE-bench's predictions format by the hidden tests of their instances.
+
+    Called again with the same DIR, it grades what has no result yet. DIR/report.json has the fields
+    of SWE-bench's report. The exit code is 1 if a prediction could not be graded.
+    """
+    from agentgym.authoring.stage import open_provider
+    from agentgym.cli.console import stderr_console, stdout_console
+    from agentgym.cli.interruption import run_cancellable, stoppable
+    from agentgym.errors import NotFoundError
+    from agentgym.swe.instance_files import read_instances
+    from agentgym.swe.prediction_grading import GradingPlan
+    from agentgym.swe.prediction_grading import grade_predictions as grade
+    from agentgym.swe.predictions import gold_predictions, read_predictions
+    from agentgym.swe.specs.table import BUNDLED, load_table
+
+    known = {each.id: each for each in read_instances(instances)}
+    for name in only or ():
+        if name not in known:
+            raise NotFoundError("instance", name, known)
+    known = {name: each for name, each in known.items() if not only or name in only}
+    given = (
+        gold_predictions(known.values())
+        if predictions == "gold"
+        else read_predictions(Path(predictions))
+    )
+    plan = GradingPlan(
+        predictions=[each for each in given if not only or each.instance_id in only],
+        instances=known,
+        clones=clones,
+        out=out,
+        tables=[load_table(path) for path in (BUNDLED, *(specs or ()))],
+        jobs=jobs or os.cpu_count() or 1,
+    )
+    told, console = stderr_console(), stdout_console()
+    provider = open_provider(sandbox)
+    shown = 0
+
+    def show(result: Result) -> None:
+        nonlocal shown
+        shown += 1
+        line = f"[{shown}/{len(plan.predictions)}] {result.instance_id}  {result.fate.value}"
+        reason = result.reason.splitlines()[0] if result.reason else ""
+        told.print(f"{line}  {reason}", markup=False, soft_wrap=True)
+
+    async def run() -> dict[str, Any]:
+        try:
+            return await grade(
+                plan, provider, lambda line: told.print(line, markup=False, soft_wrap=True), show
+            )
+        finally:
+            await provider.close()
+
+    with stoppable(lambda: told.print("stopped; the same command goes on from here")):
+        report = run_cancellable(run())
+    console.print(
+        f"{report['resolved_instances']} of {report['submitted_instances']} resolved, "
+        f"{report['unresolved_instances']} not, {report['empty_patch_instances']} empty, "
+        f"{report['error_instances']} could not be graded\n{out / 'report.json'}",
+        markup=False,
+        soft_wrap=True,
+    )
+    if report["error_instances"]:
+        raise typer.Exit(1)
+
+
+def predictions(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="File to write, JSON lines.")
+    ],
+    episode: Annotated[
+        list[int] | None,
+        typer.Option("--episode", "-e", help="Id of an episode; repeatable. Default: all."),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", "-a", help="Only episodes of this agent.")
+    ] = None,
+    task: TaskOption = None,
+    sandbox: Annotated[
+        str | None, typer.Option("--sandbox", help="Sandbox provider; by default the recorded one.")
+    ] = None,
+) -> None:
+    """Write the patches of a run's episodes as predictions; their actions are executed again.
+
+    A file holds one prediction per instance: the first episode of each counts.
+    """
+    import asyncio
+
+    from agentgym import plugins
+    from agentgym.cli.console import stderr_console, stdout_console
+    from agentgym.cli.grade import chosen
+    from agentgym.errors import AgentGymError
+    from agentgym.record.store import RunStore
+    from agentgym.rollout.patches import recorded_prediction
+    from agentgym.swe.predictions import write_predictions
+
+    store, told = RunStore.open(run, readonly=True), stderr_console()
+    try:
+        over = [row for row in chosen(store, episode) if row.verdict is not None and row.first]
+        rows = [row for row in over if agent in (None, row.plan.agent)]
+        named = vouched_for(rows, task, sandbox)
+
+        async def made() -> dict[str, Prediction]:
+            found: dict[str, Prediction] = {}
+            for row in rows:
+                provider = plugins.make_provider(named.provider(row.sandbox))
+                try:
+                    prediction = await recorded_prediction(store, row, provider, named)
+                except AgentGymError as error:
+                    told.print(f"episode {row.id}: {error}", markup=False, soft_wrap=True)
+                    continue
+                finally:
+                    await provider.close()
+                if found.setdefault(prediction.instance_id, prediction) is not prediction:
+                    told.print(f"episode {row.id}: {prediction.instance_id} has a prediction")
+            return found
+
+        count = write_predictions(out, asyncio.run(made()).values())
+    finally:
+        store.close()
+    stdout_console().print(f"{count} predictions: {out}", markup=False, soft_wrap=True)
+    if not count:
+        raise typer.Exit(1)

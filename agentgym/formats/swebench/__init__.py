@@ -1,0 +1,1 @@
+"""Instances of SWE-bench and its relatives as tasks: their folders, episodes and import."""

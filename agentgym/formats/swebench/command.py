@@ -1,0 +1,82 @@
+"""`agentgym task import swebench`: instances and clones become a suite of tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def import_suite(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSON lines (or a JSON array) of instances.")
+    ],
+    clones: Annotated[
+        Path,
+        typer.Option(
+            "--clones", metavar="DIR", help="Clones, named owner/name or owner__name; only read."
+        ),
+    ],
+    suite: Annotated[
+        str | None,
+        typer.Option("--suite", metavar="NAME", help="Name of the suite. Default: the file's."),
+    ] = None,
+    instances: Annotated[
+        list[str] | None,
+        typer.Option("--instance", metavar="ID", help="Only this instance; may be repeated."),
+    ] = None,
+    specs: Annotated[
+        list[Path] | None,
+        typer.Option("--specs", metavar="FILE", help="A table of environments; may be repeated."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out instances that cannot be read or run.")
+    ] = False,
+) -> None:
+    """Write a task for each instance of SWE-bench, Multi-SWE-bench or SWE-bench Pro.
+
+    The repository of a task is the base commit alone. The gold patch is the reference solution.
+    Images are built when the tasks first run.
+    """
+    from agentgym import catalogue
+    from agentgym.cli.console import stderr_console, stdout_console
+    from agentgym.errors import AgentGymError, NotFoundError
+    from agentgym.swe.clone import find_clone
+    from agentgym.swe.instance_files import read_instances
+    from agentgym.swe.specs.resolve import packages_until, resolve_environment
+    from agentgym.swe.specs.table import BUNDLED, load_table
+    from agentgym.swe.task_folder import folder_name, write_task
+
+    told = stderr_console()
+
+    def tell(line: str) -> None:
+        told.print(line, markup=False, soft_wrap=True)
+
+    found = read_instances(file, refused=tell if skip_bad else None)
+    known = {instance.id: instance for instance in found}
+    for wanted in instances or ():
+        if wanted not in known:
+            raise NotFoundError("instance", wanted, known)
+    chosen = [known[wanted] for wanted in instances or known]
+    tables = [load_table(path) for path in (BUNDLED, *(specs or ()))]
+    name = folder_name(suite or f"swebench-{file.stem}")
+    target = catalogue.imported_dir() / "tasks" / name
+    written, failed = 0, 0
+    for instance in chosen:
+        try:
+            clone = find_clone(clones, instance.repo)
+            spec = resolve_environment(instance, clone, tables)
+            write_task(target, instance, clone, spec, packages_until(instance, clone))
+        except AgentGymError as error:
+            if not skip_bad:
+                raise
+            tell(f"{instance.id}: left out: {error}")
+            failed += 1
+        else:
+            written += 1
+    console = stdout_console()
+    console.print(f"{written} tasks written, {failed} instances left out", markup=False)
+    if not written:
+        raise typer.Exit(1)
+    console.print(f"run it with: agentgym eval {name} -a oracle -a noop", markup=False)

@@ -1,0 +1,167 @@
+"""The connection of a WebSocket client: uvicorn's, with bounds and a short way for messages."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar, Final
+
+from agentgym.installation import missing_extra
+from agentgym.session.direct import NAME, Take
+from agentgym.session.frames import BINARY, TEXT, bytes_of, head, text_of
+
+try:
+    from uvicorn._types import ASGISendEvent
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+    from websockets.frames import Frame
+    from websockets.protocol import State
+except ImportError as error:
+    raise missing_extra("uvicorn or websockets", "server") from error
+
+_WAITING: Final = 8
+"""Messages of a connection that wait before its socket is not read any more."""
+
+_TOGETHER_BYTES: Final = 2**16
+"""Size of the messages of a connection that are written at once, and not together with others."""
+
+_END_OF_REQUEST: Final = b"\r\n\r\n"
+
+_PARTING_S: Final = 2
+"""Longest time in seconds that a connection stays open after its application has ended."""
+
+
+class Outbox:
+    """Writes the answers of many connections at the end of a turn of the event loop.
+
+    To wake a process that waits for its answer takes longer than to write one. A client with many
+    sessions is woken once, and a connection with many answers has one write.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[WebSocketConnection] = []
+
+    def add(self, connection: WebSocketConnection) -> None:
+        """Write a connection's messages at the end of the turn."""
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._write)
+        self._waiting.append(connection)
+
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for connection in waiting:
+            connection.write_together()
+
+
+class WebSocketConnection(WebSocketsSansIOProtocol):
+    """A connection whose end does not wait for a client that takes nothing any more.
+
+    It has `DirectMessages`. A message takes the short way if the parser is between two frames and
+    the data is one whole, masked text frame (RFC 6455, section 5.2) within the bounds. All other
+    data, and whatever may be wrong, is left to the parser of the library.
+    """
+
+    outbox: ClassVar[Outbox]
+
+    _take: Take | None = None
+    _parsing_bytes = 0
+    """Bytes that the parser was given, less those of the frames that it found; 0: it is between
+    two frames. Minimal headers are assumed, so that after a longer one it is never 0 again."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._unwritten = bytearray()
+
+    def hand_to(self, take: Take) -> None:
+        """Hand every later text to a function, unless earlier ones wait in the queue."""
+        self._take = take
+
+    def data_received(self, data: bytes) -> None:
+        """Hand on a message, or read what came."""
+        if (
+            self._take is not None
+            and self._parsing_bytes == 0
+            and not self.frames  # of a message that comes in parts
+            and self.queue.empty()
+            and self.conn.state is State.OPEN
+            and (text := text_of(data, self.config.ws_max_size)) is not None
+            and self._take(text)
+        ):
+            return
+        if self.handshake_initiated:
+            self._parsing_bytes += len(data)
+        elif data.find(_END_OF_REQUEST) != len(data) - len(_END_OF_REQUEST):
+            self._parsing_bytes = 1  # frames came with the request, which uvicorn does not do
+        super().data_received(data)
+
+    def handle_events(self) -> None:
+        """Handle the frames that the parser found."""
+        for event in self.conn.events:
+            if isinstance(event, Frame):
+                self._parsing_bytes -= bytes_of(event)
+        super().handle_events()
+
+    def write_now(self, frame: str | bytes) -> bool:
+        """Write a text or binary message if the connection takes it at once; return whether."""
+        if (
+            self.disconnected
+            or not self.writable.is_set()
+            or self.conn.state is not State.OPEN
+            or self.transport.is_closing()
+        ):
+            return False
+        if isinstance(frame, str):
+            first, content = TEXT, frame.encode()
+        else:
+            first, content = BINARY, frame
+        if not self._unwritten:
+            self.outbox.add(self)
+        self._unwritten += head(first, len(content))
+        self._unwritten += content
+        if len(self._unwritten) > _TOGETHER_BYTES:
+            self.write_together()
+        return True
+
+    def write_together(self) -> None:
+        """Write the messages that `write_now` took."""
+        unwritten, self._unwritten = self._unwritten, bytearray()
+        # A connection that comes back gets the answers that this one could not take.
+        if unwritten and self.conn.state is State.OPEN and not self.transport.is_closing():
+            self.transport.write(unwritten)
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send an event after the messages before it."""
+        self.write_together()
+        await super().send(message)
+
+    def shutdown(self) -> None:
+        """Close the connection because the server ends."""
+        self.write_together()
+        super().shutdown()
+
+    def send_receive_event_to_app(self) -> None:
+        """Hand a message on; only several that wait stop the reading of the socket.
+
+        uvicorn stops it after each message, which takes two system calls.
+        """
+        goes_on = not self.read_paused and self.queue.qsize() < _WAITING
+        self.read_paused |= goes_on
+        super().send_receive_event_to_app()
+        self.read_paused &= not goes_on
+
+    def handle_ping(self) -> None:
+        """Answer a ping, unless the client takes nothing: its pongs would pile up in memory."""
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a part of a message; empty ones would pile up without making it too large."""
+        if event.data or event.fin:
+            super().handle_cont(event)
+
+    async def run_asgi(self) -> None:
+        """Run the application, and end the connection when it has ended."""
+        extensions: dict[str, object] = {**(self.scope["extensions"] or {}), NAME: self}
+        self.scope["extensions"] = extensions  # type: ignore[typeddict-item]
+        await super().run_asgi()
+        self.loop.call_later(_PARTING_S, self.transport.abort)

@@ -1,0 +1,90 @@
+"""The sites of one episode as one application: requests go to a site by their host."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from agentgym.protocols import ASGIMessage, Services, Sites
+from agentgym.sites.application import SiteApplication, SiteFailure
+from agentgym.sites.load import LoadedSite
+from agentgym.sites.request import Live, Reader
+from agentgym.sites.variation import Variation
+
+_KEPT: Final = 100
+
+
+class HostRouter:
+    """An ASGI application that passes requests to the application of their host.
+
+    Args:
+        applications: Application by host.
+
+    Attributes:
+        failures: The first failures of the sites' own code.
+    """
+
+    def __init__(
+        self, applications: dict[str, SiteApplication], failures: list[SiteFailure]
+    ) -> None:
+        self._applications = applications
+        self.failures = failures
+
+    async def __call__(
+        self,
+        scope: ASGIMessage,
+        receive: Callable[[], Awaitable[ASGIMessage]],
+        send: Callable[[ASGIMessage], Awaitable[None]],
+    ) -> None:
+        """Answer one request."""
+        hosts = [value for name, value in scope.get("headers", ()) if name.lower() == b"host"]
+        host = hosts[0].decode("latin-1").rsplit(":", 1)[0].lower() if len(hosts) == 1 else ""
+        application = self._applications.get(host)
+        if application is not None:
+            await application(scope, receive, send)
+            return
+        body = b"No such site."
+        headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 421, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+def open_sites(
+    sites: tuple[LoadedSite, ...],
+    *,
+    services: Services | None,
+    reader: Reader | None,
+    seed: str,
+) -> Sites:
+    """Return the sites of one episode; the first site's home page is the start.
+
+    All state is that of the services and of the browser's cookies, so a fork of an episode opens
+    the same sites over its own services.
+
+    Args:
+        sites: The loaded sites, at least one.
+        services: The services as the agent's tools reach them; None without services.
+        reader: Reads their tables.
+        seed: Text that determines the variation and the secrets: the task and the seed.
+    """
+    failures: list[SiteFailure] = []
+    applications = {}
+    for site in sites:
+        host = site.manifest.host
+        variation = Variation(f"{seed}:{site.folder.parent.parent.name}")
+        key = hashlib.sha256(f"agentgym.site/1\0{seed}\0{host}".encode()).digest()
+        live = Live(services, reader, variation, key)
+        report = functools.partial(_report, failures, reader)
+        applications[host] = SiteApplication(site, live, report)
+    start = f"http://{sites[0].manifest.host}/"
+    return Sites(HostRouter(applications, failures), frozenset(applications), start)
+
+
+def _report(failures: list[SiteFailure], reader: Reader | None, failure: SiteFailure) -> None:
+    if len(failures) < _KEPT:
+        failures.append(failure)
+        if reader is not None:
+            what = f"site {failure.host}: {failure.request}"
+            reader.note_failure("world", what, failure.raised)

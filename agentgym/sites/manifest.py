@@ -1,0 +1,51 @@
+"""The manifest of a site folder, ``envs/<env>/sites/<name>/site.toml``."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from agentgym.manifest import Manifest
+
+_HOST = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+")
+
+
+def _host(value: str) -> str:
+    if not _HOST.fullmatch(value) or len(value) > 253:
+        raise ValueError(f"expected a host name such as 'shop.example', got {value!r}")
+    return value
+
+
+class SiteManifest(Manifest):
+    """The content of `site.toml`.
+
+    Attributes:
+        title: Title, in a few words.
+        host: Name under which the site is reached, without a port.
+        folder: Folder of static pages, below the site's own or the package's; None if `app.py`
+            answers.
+        package: Python package that brings the pages, found without importing it; empty if the
+            site's own folder has them.
+        fallback: Static page for paths without a file, as a single-page application needs it.
+        tools: Globs of service tools that scripts of its pages may call at ``/api/TOOL``.
+        max_body_kb: Largest body of a request.
+    """
+
+    schema_version: Literal["agentgym.site/1"]
+    title: Annotated[str, Field(min_length=1)]
+    host: Annotated[str, AfterValidator(_host)]
+    folder: str | None = None
+    package: str = ""
+    fallback: str | None = None
+    tools: tuple[str, ...] = ()
+    max_body_kb: int = Field(default=2048, ge=1, le=65_536)
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> SiteManifest:
+        if self.fallback is not None and self.folder is None:
+            raise ValueError("fallback needs a folder of static pages")
+        if self.package and self.folder is None:
+            raise ValueError("package needs the folder of static pages in it")
+        return self

@@ -1,0 +1,1 @@
+"""Tasks of software engineering: instances, patches, grading, mining."""

@@ -1,0 +1,122 @@
+"""Patches as text: unified diffs in Git's extended format, written and applied without Git.
+
+The format is that of git-diff(1) and git-apply(1), with binary literals and deltas as in
+gitformat-pack(5). All content is bytes: lines end at LF alone, so CRLF and odd encodings survive.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+
+from agentgym.swe.binary_diff import write_literal
+from agentgym.swe.patch import Entry, FileChange, Patch
+
+_CONTEXT = 3
+_COMPARED = 4_000_000
+_PLAIN = re.compile(rb"[ !#-\[\]-~]+")
+_ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", 9: "\\t", 10: "\\n", 13: "\\r"}
+
+
+def write_diff(patch: Patch) -> str:
+    """Return a patch as text that `git apply` takes; content that is not UTF-8 is binary."""
+    return "".join(_file_diff(change) for change in patch.changes)
+
+
+def _file_diff(change: FileChange) -> str:
+    was, now = change.before, change.after
+    if was is not None and now is not None and was.kind != now.kind:
+        parts = (FileChange(change.path, was, None), FileChange(change.path, None, now))
+        return "".join(map(_file_diff, parts))
+    old, new = _quoted("a/", change.path), _quoted("b/", change.path)
+    text = f"diff --git {old} {new}\n"
+    if was is None and now is not None:
+        text += f"new file mode {now.git_mode}\n"
+    elif now is None and was is not None:
+        text += f"deleted file mode {was.git_mode}\n"
+    elif was is not None and now is not None and was.git_mode != now.git_mode:
+        text += f"old mode {was.git_mode}\nnew mode {now.git_mode}\n"
+    before, after = (was.data if was else b""), (now.data if now else b"")
+    if before == after:
+        return text
+    mode = f" {was.git_mode}" if was and now and was.git_mode == now.git_mode else ""
+    text += f"index {_blob_id(was)}..{_blob_id(now)}{mode}\n"
+    if _is_binary(before) or _is_binary(after):
+        return f"{text}GIT binary patch\n{write_literal(after)}\n{write_literal(before)}\n"
+    text += f"--- {old if was else '/dev/null'}\n+++ {new if now else '/dev/null'}\n"
+    return text + "".join(_hunks(_lines(before), _lines(after)))
+
+
+def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    for group in _groups(old, new):
+        first, last = group[0], group[-1]
+        yield (f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n")
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                yield from (_line(" ", line) for line in old[i1:i2])
+                continue
+            yield from (_line("-", line) for line in old[i1:i2])
+            yield from (_line("+", line) for line in new[j1:j2])
+
+
+def _groups(
+    old: Sequence[str], new: Sequence[str]
+) -> Iterator[list[tuple[str, int, int, int, int]]]:
+    """Yield the opcodes of each hunk; long stretches that differ are not compared line by line."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    if (len(old) - head - tail) * (len(new) - head - tail) <= _COMPARED:
+        yield from difflib.SequenceMatcher(None, old, new, False).get_grouped_opcodes(_CONTEXT)
+        return
+    above, below = min(head, _CONTEXT), min(tail, _CONTEXT)
+    i, j = len(old) - tail, len(new) - tail
+    yield [
+        ("equal", head - above, head, head - above, head),
+        ("replace", head, i, head, j),
+        ("equal", i, i + below, j, j + below),
+    ]
+
+
+def _span(start: int, stop: int) -> str:
+    count = stop - start
+    return f"{start + 1 if count else start},{count}"
+
+
+def _line(sign: str, line: str) -> str:
+    return sign + line if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"
+
+
+def _lines(data: bytes) -> list[str]:
+    # Not splitlines: it also splits at CR, form feed and Unicode separators.
+    lines = data.decode().split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _is_binary(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return b"\0" in data
+
+
+def _blob_id(entry: Entry | None) -> str:
+    if entry is None:
+        return "0" * 40
+    return hashlib.sha1(b"blob %d\0" % len(entry.data) + entry.data).hexdigest()
+
+
+def _quoted(side: str, path: str) -> str:
+    data = path.encode("utf-8", "surrogateescape")
+    if _PLAIN.fullmatch(data):
+        return side + path
+    inner = "".join(
+        _ESCAPES.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in data
+    )
+    return f'"{side}{inner}"'

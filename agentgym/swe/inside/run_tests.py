@@ -1,0 +1,255 @@
+"""Runs tests in a clean room: the one program of the grader that lives beside the tested code.
+
+It reads an order from standard input, lays the patch over the repository, runs the tests in a child
+process, ends every process that they left, and only then writes what it has seen. The child has no
+descriptor of this process, and its memory is closed to it (prctl(2), PR_SET_DUMPABLE). A report
+counts only with the secret that the child's runner got before any tested code ran.
+
+Order: a line of JSON, then a tar archive. Answer: a line of JSON; a report that is too long for a
+line lies in a file that it names.
+"""
+
+import base64
+import contextlib
+import ctypes
+import io
+import json
+import os
+import secrets
+import select
+import shutil
+import signal
+import stat
+import sys
+import tarfile
+import time
+import traceback
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any, NoReturn
+
+REPORT_BYTES = 32 * 2**20
+LINE_BYTES = 40_000
+_SET_DUMPABLE, _SET_SUBREAPER = 4, 36
+_CLEAN_UP_S = 10.0
+
+
+def main() -> None:
+    prctl = ctypes.CDLL(None).prctl
+    if prctl(_SET_DUMPABLE, 0, 0, 0, 0) or prctl(_SET_SUBREAPER, 1, 0, 0, 0):
+        sys.exit("prctl failed")
+    order = json.loads(sys.stdin.buffer.readline())
+    lay_over(order["root"], order["remove"], sys.stdin.buffer.read())
+    secret = secrets.token_bytes(32)
+    started = time.monotonic()
+    seen = watch(*start(order, secret, prctl), order, secret)
+    seen["tests_s"] = time.monotonic() - started
+    seen["clean"] = end_descendants()
+    answer(seen)
+
+
+def lay_over(root: str, remove: Sequence[str], archive: bytes) -> None:
+    for path in remove:
+        full = os.path.join(root, path)
+        if os.path.isdir(full) and not os.path.islink(full):
+            shutil.rmtree(full)
+        elif os.path.lexists(full):
+            os.unlink(full)
+    if not archive:
+        return
+    with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
+        for entry in entries:
+            full = os.path.join(root, entry.name)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            if entry.issym():
+                os.symlink(entry.linkname, full)
+                continue
+            content = entries.extractfile(entry)
+            handle = os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.read() if content else b"")
+                os.fchmod(file.fileno(), entry.mode)
+                os.utime(file.fileno(), (entry.mtime, entry.mtime))
+
+
+def start(order: dict[str, Any], secret: bytes, prctl: Callable[..., int]) -> tuple[int, int, int]:
+    log, log_end = os.pipe()
+    report, report_end = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(log_end)
+        os.close(report_end)
+        return child, log, report
+    try:
+        prctl(_SET_DUMPABLE, 1, 0, 0, 0)
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for end, number in ((nothing, 0), (log_end, 1), (log_end, 2)):
+            os.dup2(end, number)
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+        # Its own number for the report, far from those that tests count on.
+        os.dup2(report_end, 900, inheritable=False)
+        os.closerange(3, 900)
+        os.chdir(order["root"])
+        os.environ.update(order["env"])
+        if "command" in order:
+            os.close(900)
+            os.execvp(order["command"][0], order["command"])
+        run_pytest(order, secret, 900)
+    finally:
+        os._exit(70)
+
+
+def run_pytest(order: dict[str, Any], secret: bytes, report: int) -> NoReturn:
+    """Run pytest in this process and pass its JUnit XML on; never returns."""
+    folder = f"/tmp/{secrets.token_hex(8)}"
+    os.mkdir(folder, 0o700)
+    junit, config = f"{folder}/report.xml", f"{folder}/{order['config_name']}"
+    with open(config, "w") as file:
+        file.write(order["config"])
+    import pytest
+    from _pytest import runner
+
+    read_by = watch_reads(order["root"], order["targets"], order["tests"])
+    # Tested code need not learn from its environment that tests run.
+    vars(runner)["_update_current_test_var"] = lambda item, when: None
+    sys.argv = ["python3"]
+    root = order["root"]
+    code = pytest.main(
+        [
+            *("-q", "--color=no", "--tb=short", "--runxfail", "--continue-on-collection-errors"),
+            *("-p", "no:cacheprovider", "-o", "addopts=", "-o", "junit_family=xunit1"),
+            *("-c", config, "--rootdir", root, "--confcutdir", root, f"--junitxml={junit}"),
+            *("-o", "pythonpath=" + " ".join(f"'{path}'" for path in order["python_path"])),
+            *(word for plugin in order["plugins"] for word in ("-p", plugin)),
+            *order["targets"],
+        ]
+    )
+    with open(junit, "rb") as file:
+        text = file.read(REPORT_BYTES)
+    sys.stdout.flush()
+    with os.fdopen(report, "wb") as out:
+        out.write(secret + json.dumps(read_by[:1]).encode() + b"\n" + text + secret)
+    # Without the handlers that tested code may have registered.
+    os._exit(int(code))
+
+
+def watch_reads(root: str, targets: Sequence[str], tests: Sequence[str]) -> list[str]:
+    """Note which files of the tested code read a test module; tests and pytest may."""
+    hidden = {os.path.join(root, path) for path in targets}
+    own = tuple(os.path.join(root, path) for path in tests)
+    # A traceback or a warning quotes the lines of its frames.
+    quoting = (traceback.__file__, warnings.__file__)
+    found: list[str] = []
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event != "open" or not isinstance(arguments[0], str | bytes):
+            return
+        if os.path.abspath(os.fsdecode(arguments[0])) not in hidden:
+            return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if "_pytest" in name or name in quoting or name.startswith(own):
+                return
+            if name.startswith(root + "/"):
+                found.append(name)
+                return
+            frame = frame.f_back
+
+    sys.addaudithook(note)
+    return found
+
+
+def watch(
+    child: int, log: int, report: int, order: dict[str, Any], secret: bytes
+) -> dict[str, Any]:
+    """Collect output and report until the child ends or its time is over."""
+    until = time.monotonic() + order["timeout_s"]
+    kept = {log: bytearray(), report: bytearray()}
+    most = {log: order["log_bytes"], report: REPORT_BYTES + 64}
+    omitted, open_ends = 0, [log, report]
+    status: int | None = None
+    while True:
+        left = until - time.monotonic()
+        if status is None:
+            ended, code = os.waitpid(child, os.WNOHANG)
+            status = os.waitstatus_to_exitcode(code) if ended else None
+        if status is not None or left <= 0:
+            # A process that outlives the child may hold the pipes open; take what is there.
+            left = 0
+        ready = select.select(open_ends, [], [], min(max(left, 0), 0.02))[0]
+        for end in ready:
+            data = os.read(end, 65536)
+            if not data:
+                open_ends.remove(end)
+            kept[end] += data
+            surplus = len(kept[end]) - most[end]
+            if surplus > 0:
+                omitted += surplus
+                del kept[end][:surplus]
+        if left <= 0 and (not ready or status is None or time.monotonic() > until + 1):
+            break
+    text = bytes(kept[report])
+    valid = text.startswith(secret) and text.endswith(secret) and len(text) >= 64
+    read_by, _, report_text = text[32:-32].partition(b"\n") if valid else (b"[]", b"", b"")
+    return {
+        "exit_code": status,
+        "timed_out": status is None,
+        "read_by": read_by.decode("utf-8", "replace"),
+        "report": report_text,
+        "log": bytes(kept[log]),
+        "omitted_bytes": omitted,
+    }
+
+
+def end_descendants() -> bool:
+    """Kill all processes below this one; return whether none is left."""
+    until = time.monotonic() + _CLEAN_UP_S
+    while True:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return True
+        for process in descendants():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.001)
+
+
+def descendants() -> set[int]:
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+            except OSError:
+                pass
+    own = {os.getpid()}
+    while more := {process for process, parent in parents.items() if parent in own} - own:
+        own |= more
+    return own - {os.getpid()}
+
+
+def answer(seen: dict[str, Any]) -> None:
+    packed = {key: zlib.compress(seen.pop(key)) for key in ("report", "log")}
+    for key, data in packed.items():
+        if len(data) <= LINE_BYTES // 2:
+            seen[key] = base64.b64encode(data).decode()
+            continue
+        # All other processes have ended, so none of them can have guessed the name.
+        seen[f"{key}_file"] = f"/tmp/{secrets.token_hex(16)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with os.fdopen(os.open(seen[f"{key}_file"], flags, stat.S_IRUSR), "wb") as file:
+            file.write(data)
+    sys.stdout.write(json.dumps(seen) + "\n")
+
+
+if __name__ == "__main__":
+    main()

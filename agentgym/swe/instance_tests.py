@@ -1,0 +1,225 @@
+"""The tests of an instance in a clean room: the files of the grader, and the command.
+
+Python instances run through pytest's JUnit report if pytest is their runner; the others through the
+log of their command.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from agentgym.protocols import Room
+from agentgym.swe.apply import apply_diff
+from agentgym.swe.grading import GradedPatch, grade_patch
+from agentgym.swe.instance import EnvironmentSpec, Instance
+from agentgym.swe.instance_rules import as_swe_bench, read_log
+from agentgym.swe.patch import Entry, FileChange, Lookup, Patch, patch_of
+from agentgym.swe.test_paths import is_test_module, is_test_path
+from agentgym.swe.test_run import CommandPlan, PytestPlan, TestRun, run_command, run_pytest
+
+_SETTINGS: Final = frozenset(
+    {"conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"}
+    | {"sitecustomize.py", "usercustomize.py", "package.json", ".babelrc", ".mocharc.json"}
+    | {".mocharc.js", ".mocharc.cjs", ".mocharc.yml", ".mocharc.yaml", "jest.config.js"}
+    | {"jest.config.ts", "jest.config.json", "vitest.config.ts", "vitest.config.js"}
+)
+"""Files that decide how tests run; a patch changes them only if the gold patch does."""
+_PYTEST_SETTINGS: Final = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+_PYTEST_SECTION: Final = {
+    "pyproject.toml": "[tool.pytest",
+    "tox.ini": "[pytest]",
+    "setup.cfg": "[tool:pytest]",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceTests:
+    """The tests of one instance.
+
+    Attributes:
+        instance: The instance.
+        spec: Its environment.
+        root: Guest path of the repository.
+        base: Files of the base commit.
+        plugins: Names of the pytest plug-ins that the environment has.
+        shift: Changes that lead from the repository of the clean rooms to the base.
+    """
+
+    instance: Instance
+    spec: EnvironmentSpec
+    root: str
+    base: Lookup
+    plugins: tuple[str, ...] = ()
+    shift: Patch = Patch()
+
+    @cached_property
+    def gold(self) -> Patch:
+        """The gold patch, applied to the base. Raises PatchError."""
+        return apply_diff(self.instance.patch, self.base)
+
+    @cached_property
+    def hidden(self) -> Patch:
+        """The patch of the hidden tests, applied to the base. Raises PatchError."""
+        return apply_diff(self.instance.test_patch, self.base)
+
+    def targets(self) -> tuple[str, ...]:
+        """Return the test files that the command gets."""
+        if self.instance.test_files:
+            return tuple(
+                dict.fromkeys(name.partition("::")[0] for name in self.instance.test_files)
+            )
+        changed = [change.path for change in self.hidden.changes if change.after is not None]
+        modules = [path for path in changed if is_test_module(path)]
+        named = [test.partition("::")[0] for test in self.instance.fail_to_pass if "::" in test]
+        named = [path for path in dict.fromkeys(named) if self._exists(path)]
+        return tuple(dict.fromkeys((*modules, *named))) or tuple(sorted(changed))
+
+    def _exists(self, path: str) -> bool:
+        return self.base(path) is not None
+
+
+def grade_instance(
+    tests: InstanceTests, open_room: Callable[[], Room], patch: Patch
+) -> GradedPatch:
+    """Grade a patch by the tests of an instance, by the rules of SWE-bench.
+
+    Args:
+        tests: The tests.
+        open_room: Opens a fresh clean room over the instance's environment.
+        patch: The patch.
+
+    Raises:
+        SandboxError: A room broke, and no program in it caused that.
+        PatchError: The patch of the hidden tests does not apply.
+    """
+    instance = tests.instance
+    return grade_patch(
+        lambda given: as_swe_bench(run_tests(tests, open_room(), given), instance),
+        patch,
+        instance.fail_to_pass,
+        instance.pass_to_pass,
+    )
+
+
+def run_tests(tests: InstanceTests, room: Room, patch: Patch, *, hidden: bool = True) -> TestRun:
+    """Run the tests of an instance over a patch.
+
+    Args:
+        tests: The tests.
+        room: A fresh clean room.
+        patch: The patch.
+        hidden: Whether the hidden tests are in place; without them the base's own tests run.
+    """
+    gold = graders_files(tests, patch, hidden=hidden)
+    targets = tests.targets()
+    patch = following(tests.shift, patch)
+    if not hidden:
+        targets = tuple(path for path in targets if tests.base(path) is not None)
+    if tests.spec.language == "python" and "pytest" in tests.spec.test_command:
+        plan = _pytest_plan(tests, targets, gold)
+        return run_pytest(room, plan, patch, tests.instance.fail_to_pass)
+    command = command_line(tests.spec, targets)
+    run = run_command(
+        room,
+        CommandPlan(
+            root=tests.root,
+            command=("/bin/bash", "-c", command),
+            gold=gold,
+            env=_variables(tests.spec),
+            timeout_s=tests.spec.timeout_s,
+        ),
+        patch,
+    )
+    return read_log(run, tests.spec.parser, tests.instance)
+
+
+def following(first: Patch, second: Patch) -> Patch:
+    """Return the changes of two patches, the second of which was made after the first."""
+    if not first.changes:
+        return second
+    changes = {change.path: change for change in first.changes}
+    for change in second.changes:
+        earlier = changes.get(change.path)
+        before = change.before if earlier is None else earlier.before
+        changes[change.path] = FileChange(change.path, before, change.after)
+    return patch_of(changes.values())
+
+
+def graders_files(
+    tests: InstanceTests, patch: Patch, *, hidden: bool = True
+) -> dict[str, Entry | None]:
+    """Return the files that are the grader's, whatever the patch says of them.
+
+    These are the hidden tests, and the test files and settings of the base that the patch touches.
+    Files that the gold patch changes are the solver's.
+    """
+    gold = set(tests.gold.paths)
+    files: dict[str, Entry | None] = {
+        path: tests.base(path)
+        for path in patch.paths
+        if path not in gold and (is_test_path(path) or path.rpartition("/")[2] in _SETTINGS)
+    }
+    if hidden:
+        files |= {change.path: change.after for change in tests.hidden.changes}
+    return files
+
+
+def command_line(spec: EnvironmentSpec, targets: tuple[str, ...]) -> str:
+    """Return the command of the shell that runs test files.
+
+    ``{tests}`` and ``{modules}`` are replaced; a command without them, which an instance states in
+    full, stays as it is.
+    """
+    if "{modules}" in spec.test_command:
+        modules = shlex.join(dict.fromkeys(_module(path) for path in targets))
+        return spec.test_command.replace("{modules}", modules)
+    return spec.test_command.replace("{tests}", shlex.join(targets))
+
+
+def _module(path: str) -> str:
+    """Return the dotted module of a test file, as Django's runner takes it."""
+    return path.removeprefix("tests/").removesuffix(".py").replace("/", ".")
+
+
+def _pytest_plan(
+    tests: InstanceTests, targets: tuple[str, ...], gold: Mapping[str, Entry | None]
+) -> PytestPlan:
+    name, config = _pytest_settings(tests)
+    return PytestPlan(
+        root=tests.root,
+        targets=targets,
+        gold=gold,
+        config_name=name,
+        config=config,
+        python_path=("", "src"),
+        plugins=tests.plugins,
+        env=_variables(tests.spec),
+        timeout_s=tests.spec.timeout_s,
+    )
+
+
+def _pytest_settings(tests: InstanceTests) -> tuple[str, str]:
+    """Return name and text of the settings file that pytest takes, from the grader's side."""
+    hidden = {change.path: change.after for change in tests.hidden.changes}
+    solved = {change.path: change.after for change in tests.gold.changes}
+    for name in _PYTEST_SETTINGS:
+        entry = hidden.get(name) or solved.get(name) or tests.base(name)
+        if entry is None or entry.kind != "file":
+            continue
+        text = entry.data.decode("utf-8", "replace")
+        if _PYTEST_SECTION.get(name, "") in text:
+            return name, text
+    return "pytest.ini", "[pytest]\n"
+
+
+def _variables(spec: EnvironmentSpec) -> dict[str, str]:
+    known = {"HOME": "/root", "LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1"}
+    if spec.language == "go":
+        known |= {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOCACHE": "/tmp/go-build"}
+    if spec.language != "python":
+        known["PATH"] = "/usr/local/bin:/usr/bin:/bin:/usr/local/go/bin"
+    return known

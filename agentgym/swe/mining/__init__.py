@@ -1,0 +1,1 @@
+"""The miner: turns the merged changes of a clone into instances that were tried in sandboxes."""

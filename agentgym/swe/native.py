@@ -1,0 +1,171 @@
+"""Issues of the native suite: a folder `checks/` with hidden tests and the lists that decide.
+
+checks/issue.toml      how the tests run (see `IssueManifest`)
+checks/tests.json      {"fail_to_pass": [...], "pass_to_pass": [...]}
+checks/hidden/         files of the grader, at their paths in the repository
+checks/checks.py       calls `judge_issue`
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from agentgym.errors import VerifierError
+from agentgym.manifest import Manifest, load_toml
+from agentgym.protocols import Evidence, FileTree
+from agentgym.records import CheckResult, CheckStatus
+from agentgym.swe.detection import find_detection
+from agentgym.swe.grading import Grade, GradedPatch, grade_patch
+from agentgym.swe.patch import Entry, Patch, PatchError, compare_trees, read_entry
+from agentgym.swe.test_run import PytestPlan, TestRun, run_pytest
+
+
+class IssueManifest(Manifest):
+    """The content of `issue.toml`.
+
+    Attributes:
+        root: The repository, an absolute guest path.
+        tests: Folders and files of the tests, relative to `root`. Their files ``test_*.py`` and
+            ``*_test.py`` run, those of the base and the hidden ones.
+        restore: Files and folders whose changes by the agent do not count, such as the tests.
+        config: The file of the base that configures pytest.
+        python_path: Folders that tests import from; "" is `root`.
+        plugins: Installed pytest plug-ins to load.
+        timeout_s: Longest time of one run of the tests, in seconds.
+    """
+
+    schema_version: Literal["agentgym.issue/1"]
+    root: str = Field(pattern="^/")
+    tests: tuple[str, ...] = Field(min_length=1)
+    restore: tuple[str, ...] = ("tests",)
+    config: str = "pyproject.toml"
+    python_path: tuple[str, ...] = ("",)
+    plugins: tuple[str, ...] = ()
+    timeout_s: float = Field(default=20.0, gt=0)
+
+
+class Issue:
+    """The hidden half of a task: tests, lists and configuration.
+
+    Args:
+        checks: The task's `checks` folder.
+        listed: Whether `tests.json` is there yet.
+
+    Raises:
+        VerifierError: A file is missing or broken.
+    """
+
+    def __init__(self, checks: Path, *, listed: bool = True) -> None:
+        self.manifest = load_toml(checks / "issue.toml", IssueManifest, VerifierError)
+        self.fail_to_pass: Sequence[str] = ()
+        self.pass_to_pass: Sequence[str] = ()
+        try:
+            lists = json.loads((checks / "tests.json").read_text()) if listed else None
+            if lists is not None:
+                self.fail_to_pass = tuple(lists["fail_to_pass"])
+                self.pass_to_pass = tuple(lists["pass_to_pass"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise VerifierError(f"{checks / 'tests.json'}: {error!r}") from None
+        hidden = checks / "hidden"
+        self.hidden = {
+            path.relative_to(hidden).as_posix(): Entry("file", path.read_bytes())
+            for path in sorted(hidden.rglob("*"))
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+
+    @property
+    def tests(self) -> Sequence[str]:
+        """Ids of all tests that decide."""
+        return (*self.fail_to_pass, *self.pass_to_pass)
+
+    def plan(self, base: FileTree) -> PytestPlan:
+        """Return how the tests run over a base.
+
+        Raises:
+            VerifierError: The base lacks the configuration file.
+        """
+        its = self.manifest
+        config = read_entry(base, f"{its.root}/{its.config}")
+        if config is None:
+            raise VerifierError(f"{its.root}/{its.config}: the base has no such file")
+        restored: dict[str, Entry | None] = {}
+        for top in its.restore:
+            restored |= _files_below(base, its.root, top)
+        gold = {**restored, **self.hidden}
+        return PytestPlan(
+            root=its.root,
+            targets=tuple(sorted(path for path in gold if self._is_test(path))),
+            gold=gold,
+            config_name=posixpath.basename(its.config),
+            config=config.data.decode(),
+            python_path=its.python_path,
+            plugins=its.plugins,
+            timeout_s=its.timeout_s,
+        )
+
+    def counted(self, patch: Patch) -> Patch:
+        """Return the changes that count: neither restored files nor `conftest.py`."""
+        return patch.only(lambda path: not self._is_restored(path))
+
+    def _is_test(self, path: str) -> bool:
+        return re.search(r"(^|/)(test_[^/]*|[^/]*_test)\.py$", path) is not None and any(
+            path == top or path.startswith(f"{top}/") for top in self.manifest.tests
+        )
+
+    def _is_restored(self, path: str) -> bool:
+        return posixpath.basename(path) == "conftest.py" or any(
+            path == top or path.startswith(f"{top}/") for top in self.manifest.restore
+        )
+
+
+def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
+    """Return whether what the agent left resolves the issue of a task.
+
+    Args:
+        evidence: Evidence of the episode.
+        checks: The task's `checks` folder.
+
+    Raises:
+        VerifierError: The tests cannot be run, whatever the agent did.
+    """
+    issue = Issue(checks)
+    plan = issue.plan(evidence.before)
+    root = issue.manifest.root
+    try:
+        whole = compare_trees(evidence.before, evidence.after, root, evidence.changes)
+    except PatchError as error:
+        return CheckResult(CheckStatus.FAIL, str(error))
+    patch = issue.counted(whole)
+    if found := find_detection(patch):
+        return CheckResult(CheckStatus.FAIL, found)
+
+    def run(changes: Patch) -> TestRun:
+        return run_pytest(evidence.room(), plan, changes, issue.tests)
+
+    graded = grade_patch(run, patch, issue.fail_to_pass, issue.pass_to_pass)
+    if graded.grade is Grade.ERROR:
+        raise VerifierError(graded.reason)
+    return _result(graded, whole)
+
+
+def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
+    status = CheckStatus.PASS if graded.grade is Grade.RESOLVED else CheckStatus.FAIL
+    size = f"{len(patch.changes)} file{'s' * (len(patch.changes) != 1)} changed"
+    return CheckResult(status, f"{graded.reason} ({size})")
+
+
+def _files_below(base: FileTree, root: str, top: str) -> dict[str, Entry]:
+    full = f"{root}/{top}"
+    stat = base.stat(full, follow=False)
+    if stat is None:
+        return {}
+    paths = [full] if stat.kind != "dir" else [path for path, _ in base.walk(full)]
+    found = {path.removeprefix(f"{root}/"): read_entry(base, path) for path in paths}
+    return {path: entry for path, entry in found.items() if entry is not None}

@@ -1,0 +1,1 @@
+"""Environments of instances: tables of specs, defaults by language, and their images."""

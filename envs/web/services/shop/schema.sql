@@ -1,0 +1,103 @@
+CREATE TABLE shop_account (
+  id INTEGER PRIMARY KEY,
+  email TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  role TEXT NOT NULL CHECK (role IN ('customer', 'clerk', 'editor', 'manager')),
+  street TEXT NOT NULL DEFAULT '',
+  city TEXT NOT NULL DEFAULT '',
+  postcode TEXT NOT NULL DEFAULT '',
+  country TEXT NOT NULL DEFAULT '',
+  created_at TEXT NOT NULL
+);
+
+CREATE TABLE shop_category (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE shop_product (
+  id INTEGER PRIMARY KEY,
+  sku TEXT NOT NULL UNIQUE,
+  title TEXT NOT NULL,
+  description TEXT NOT NULL DEFAULT '',
+  brand TEXT NOT NULL DEFAULT '',
+  category_id INTEGER NOT NULL REFERENCES shop_category (id),
+  colour TEXT NOT NULL DEFAULT '',
+  price_cents INTEGER NOT NULL,
+  stock INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('draft', 'active', 'archived')),
+  version INTEGER NOT NULL DEFAULT 1,
+  updated_at TEXT NOT NULL
+);
+CREATE INDEX shop_product_category ON shop_product (category_id);
+
+CREATE TABLE shop_cart_line (
+  account_id INTEGER NOT NULL REFERENCES shop_account (id),
+  product_id INTEGER NOT NULL REFERENCES shop_product (id),
+  quantity INTEGER NOT NULL,
+  PRIMARY KEY (account_id, product_id)
+);
+
+CREATE TABLE shop_voucher (
+  code TEXT PRIMARY KEY,
+  percent INTEGER NOT NULL,
+  least_cents INTEGER NOT NULL,
+  expires_on TEXT NOT NULL
+);
+
+CREATE TABLE shop_order (
+  id INTEGER PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES shop_account (id),
+  status TEXT NOT NULL CHECK (status IN ('paid', 'packed', 'shipped', 'delivered', 'cancelled')),
+  placed_at TEXT NOT NULL,
+  name TEXT NOT NULL,
+  street TEXT NOT NULL,
+  city TEXT NOT NULL,
+  postcode TEXT NOT NULL,
+  country TEXT NOT NULL,
+  delivery TEXT NOT NULL CHECK (delivery IN ('standard', 'express', 'pickup')),
+  gift_note TEXT NOT NULL DEFAULT '',
+  voucher TEXT REFERENCES shop_voucher (code),
+  discount_cents INTEGER NOT NULL DEFAULT 0,
+  delivery_cents INTEGER NOT NULL,
+  total_cents INTEGER NOT NULL
+);
+CREATE INDEX shop_order_account ON shop_order (account_id);
+
+CREATE TABLE shop_order_line (
+  order_id INTEGER NOT NULL REFERENCES shop_order (id),
+  product_id INTEGER NOT NULL REFERENCES shop_product (id),
+  title TEXT NOT NULL,
+  price_cents INTEGER NOT NULL,
+  quantity INTEGER NOT NULL,
+  PRIMARY KEY (order_id, product_id)
+);
+
+CREATE TABLE shop_return (
+  id INTEGER PRIMARY KEY,
+  order_id INTEGER NOT NULL REFERENCES shop_order (id),
+  product_id INTEGER NOT NULL REFERENCES shop_product (id),
+  quantity INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('requested', 'approved', 'refused', 'refunded')),
+  note TEXT NOT NULL DEFAULT '',
+  created_at TEXT NOT NULL
+);
+CREATE INDEX shop_return_order ON shop_return (order_id);
+
+CREATE TABLE shop_review (
+  id INTEGER PRIMARY KEY,
+  product_id INTEGER NOT NULL REFERENCES shop_product (id),
+  account_id INTEGER NOT NULL REFERENCES shop_account (id),
+  stars INTEGER NOT NULL CHECK (stars BETWEEN 1 AND 5),
+  text TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('published', 'hidden')),
+  created_at TEXT NOT NULL,
+  UNIQUE (product_id, account_id)
+);
+
+-- Stars of each product, over its published reviews.
+CREATE VIEW shop_rating (product_id, stars, reviews) AS
+  SELECT product_id, avg(stars), count(*) FROM shop_review WHERE status = 'published'
+  GROUP BY product_id;

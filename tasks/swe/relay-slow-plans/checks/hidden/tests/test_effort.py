@@ -1,0 +1,115 @@
+"""The effort of plans and boards: calls of functions are counted, so no clock decides."""
+
+import sys
+
+import pytest
+
+from relay import Board, CircleError, Graph, Job, plan
+
+SIZE = 400
+
+
+class TooMuch(Exception):
+    pass
+
+
+@pytest.fixture
+def within():
+    """Return a function that makes a call, and fails once it needs more steps than allowed."""
+
+    def within(steps, call):
+        left = steps
+
+        def count(frame, event, argument):
+            nonlocal left
+            frame.f_trace_opcodes = False
+            if event in ("call", "line"):
+                left -= 1
+                if left < 0:
+                    raise TooMuch(f"more than {steps} steps")
+            return count
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            return call()
+        finally:
+            sys.settrace(before)
+
+    return within
+
+
+def chain(size):
+    return Graph(Job(f"j{n:05}", (f"j{n - 1:05}",) if n else ()) for n in range(size))
+
+
+def diamonds(size):
+    """Pairs of jobs, each of which needs both of the pair before."""
+    jobs = []
+    for n in range(size // 2):
+        needs = (f"a{n - 1:05}", f"b{n - 1:05}") if n else ()
+        jobs += [Job(f"a{n:05}", needs), Job(f"b{n:05}", needs)]
+    return Graph(jobs)
+
+
+def star(size):
+    return Graph([Job("root"), *(Job(f"j{n:05}", ("root",), n % 7) for n in range(size))])
+
+
+@pytest.mark.parametrize("make", [chain, diamonds, star])
+def test_a_plan_takes_steps_in_proportion_to_its_jobs(within, make):
+    assert len(within(400 * SIZE, lambda: plan(make(SIZE)))) >= SIZE
+
+
+def test_large_chains_have_no_depth_that_ends_the_interpreter(within):
+    assert len(within(400 * 3000, lambda: plan(chain(3000)))) == 3000
+
+
+def test_a_circle_in_a_large_graph_is_found_soon(within):
+    jobs = [*diamonds(SIZE), Job("y", ("z", "a00000")), Job("z", ("y",))]
+    with pytest.raises(CircleError) as caught:
+        within(400 * SIZE, lambda: plan(Graph(jobs)))
+    assert caught.value.names == ["y", "z"]
+
+
+@pytest.mark.parametrize("make", [diamonds, star])
+def test_what_is_blocked_is_found_soon(within, make):
+    board = within(400 * SIZE, lambda: Board(make(SIZE)))
+    first = board.ready()[0]
+    blocked = within(300 * SIZE, lambda: board.fail(first))
+    assert len(blocked) >= SIZE - 2
+    assert within(150 * SIZE, board.blocked) == blocked
+
+
+def test_ending_one_job_takes_no_look_at_all_the_others(within):
+    board = within(400 * SIZE, lambda: Board(chain(SIZE)))
+    assert within(300, lambda: board.finish("j00000")) == ["j00001"]
+    assert within(300, lambda: board.finish("j00001")) == ["j00002"]
+
+
+def test_what_a_finished_job_makes_ready_is_in_the_order_of_the_plan():
+    jobs = [Job("a"), Job("x", ("a",), 1), Job("c", ("a",)), Job("b", ("a",)), Job("d", ("a", "b"))]
+    assert Board(Graph(jobs)).finish("a") == ["x", "b", "c"]
+
+
+def test_a_need_that_is_named_twice_counts_once():
+    graph = Graph([Job("a"), Job("b", ("a", "a"))])
+    assert plan(graph) == ["a", "b"]
+    assert graph.dependents("a") == ["b"]
+    assert Board(graph).finish("a") == ["b"]
+
+
+def test_jobs_may_be_added_after_a_plan():
+    graph = Graph([Job("b", ("a",)), Job("a")])
+    assert plan(graph) == ["a", "b"]
+    graph.add(Job("c", ("a",), 5))
+    assert plan(graph) == ["a", "c", "b"]
+    assert graph.dependents("a") == ["b", "c"]
+
+
+def test_the_circle_with_the_smallest_name_is_reported():
+    needs = {"d": "e", "e": "d", "f": "d", "a": "b", "b": "c g", "c": "b", "g": ""}
+    graph = Graph(Job(name, tuple(of.split())) for name, of in needs.items())
+    with pytest.raises(CircleError) as caught:
+        plan(graph)
+    assert caught.value.names == ["b", "c"]

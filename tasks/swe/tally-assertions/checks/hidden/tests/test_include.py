@@ -1,0 +1,105 @@
+"""Journals in several files."""
+
+import pytest
+
+from tally.book import Book
+from tally.cli import main
+from tally.errors import JournalError
+from tally.reader import read_journal
+
+DUES = """; dues of the year
+2026-02-01 Dues
+    assets:bank     30.00 EUR
+    income:dues
+
+2026-01-02 Dues
+    assets:bank     50.00 EUR = 50.00 EUR
+    income:dues
+"""
+MAIN = """include dues.tally
+
+2026-01-05 Rent
+    expenses:hall   20.00 EUR
+    assets:bank    -20.00 EUR = 30.00 EUR
+
+2026-02-02 Statement
+    assets:bank      0.00 EUR = 60.00 EUR
+    equity:check     0.00 EUR
+"""
+
+
+@pytest.fixture
+def journal(tmp_path):
+    def write(**files):
+        for name, text in files.items():
+            path = tmp_path / f"{name}.tally"
+            path.write_text(text)
+        return tmp_path / "main.tally"
+
+    return write
+
+
+def places(path):
+    return [str(problem.place).rpartition("/")[2] for problem in Book(read_journal(path)).problems]
+
+
+def test_assertions_go_by_date_across_files(journal):
+    assert places(journal(main=MAIN, dues=DUES)) == []
+
+
+def test_assertions_go_by_date_within_a_file(journal):
+    late = "2026-03-01 Late\n    a  5 EUR = 7 EUR\n    b\n\n2026-02-01 Early\n    a  2 EUR = 2 EUR\n    b\n"
+    assert places(journal(main=late)) == []
+
+
+def test_a_day_keeps_the_order_of_the_journal(journal):
+    text = "2026-03-01 One\n    a  5 EUR = 5 EUR\n    b\n\n2026-03-01 Two\n    a  2 EUR = 7 EUR\n    b\n"
+    assert places(journal(main=text)) == []
+
+
+def test_a_false_assertion_after_an_include_names_its_line(journal):
+    wrong = MAIN.replace("= 60.00", "= 61.00")
+    assert places(journal(main=wrong, dues=DUES)) == ["main.tally:8"]
+
+
+def test_a_false_assertion_in_an_included_file_names_that_file(journal):
+    wrong = DUES.replace("= 50.00", "= 51.00")
+    assert places(journal(main=MAIN, dues=wrong)) == ["dues.tally:7"]
+
+
+def test_nested_includes_name_their_files(journal, capsys):
+    inner = "2026-01-01 Odd\n    a  1 EUR\n    b  1 EUR\n"
+    path = journal(main="\ninclude outer.tally\n", outer="; x\ninclude inner.tally\n", inner=inner)
+    assert main(["check", str(path)]) == 1
+    assert "inner.tally:1: does not balance" in capsys.readouterr().err
+
+
+def test_a_syntax_error_after_an_include_names_its_line(journal):
+    with pytest.raises(JournalError) as caught:
+        read_journal(journal(main="include dues.tally\n\nnonsense\n", dues=DUES))
+    assert str(caught.value.place).endswith("main.tally:3")
+
+
+def test_a_circle_is_named_where_it_closes(journal):
+    with pytest.raises(JournalError, match="includes itself") as caught:
+        read_journal(journal(main="\n\ninclude dues.tally\n", dues="; x\ninclude main.tally\n"))
+    assert str(caught.value.place).endswith("dues.tally:2")
+
+
+def test_a_missing_file_is_named_where_it_is_included(journal):
+    with pytest.raises(JournalError) as caught:
+        read_journal(journal(main="\ninclude gone.tally\n"))
+    assert str(caught.value.place).endswith("main.tally:2")
+    assert "gone.tally" in caught.value.message
+
+
+def test_an_include_ends_the_transaction_above(journal):
+    path = journal(main="2026-01-05 Rent\n    e  1 EUR\ninclude dues.tally\n    a\n", dues=DUES)
+    with pytest.raises(JournalError, match="main.tally:1: a transaction needs two postings"):
+        read_journal(path)
+
+
+def test_a_file_may_be_included_twice(journal):
+    one = "2026-01-01 One\n    a  1 EUR\n    b\n"
+    book = Book(read_journal(journal(main="include dues.tally\ninclude dues.tally\n", dues=one)))
+    assert str(book.totals()["a"].of("EUR")) == "2"

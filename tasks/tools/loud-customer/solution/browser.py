@@ -1,0 +1,37 @@
+"""Works through the open tickets of a company in the help desk's pages."""
+
+import re
+
+DESK = "http://tickets.office.example"
+
+
+def solve(view):
+    told = " ".join(view.instruction.split())
+    note = re.search(r"“([^”]+)”|\"([^\"]+)\"", told)[0].strip('“”"')
+    yield view.goto(f"{DESK}/customers?name=Bluewater")
+    customers = [
+        next(n["url"] for n in row if n["role"] == "link").rsplit("/", 1)[-1]
+        for row in view.rows("Bluewater")
+    ]
+    waiting = {}
+    for customer in customers:
+        yield view.goto(f"{DESK}/?customer={customer}&status=open")
+        names = [n["name"] for n in view.find_all("columnheader")]
+        for row in view.rows("open"):
+            cells = [n["name"] for n in row if n["role"] == "cell"]
+            if len(cells) == len(names):
+                waiting[cells[0]] = dict(zip(names, cells, strict=True))
+    for number, ticket in sorted(waiting.items(), key=lambda item: int(item[0])):
+        yield view.goto(f"{DESK}/ticket/{number}")
+        if ticket["Assigned to"] == "–":
+            bo = next(n["name"] for n in view.find_all("option") if n["name"].startswith("Bo "))
+            yield view.choose("Assign to", bo)
+            yield view.click("button", "Assign")
+        yield view.enter("Comment", note)
+        yield view.click("checkbox", re.compile("Internal.*"))
+        yield view.click("button", re.compile("Add comment|Post comment|Comment"))
+        if ticket["Priority"] in ("low", "normal"):
+            yield view.click("link", "Edit")
+            yield view.choose("Priority", "High")
+            yield view.click("button", "Save changes")
+    yield view.act("submit", answer=", ".join(sorted(waiting, key=int)))

@@ -1,0 +1,35 @@
+"""Makes the channel of those who are in both lists, and writes its first message."""
+
+import re
+
+CHAT = "http://chat.office.example"
+
+
+def solve(view):
+    told = " ".join(view.instruction.split())
+    source = re.search(r"discussed in #([a-z0-9-]+)", told)[1]
+    office = re.search(r"those of us in (\w+)", told)[1]
+    name = re.search(r"a channel called ([a-z0-9-]+)", told)[1]
+    day, at = re.search(r"first meeting is on (.+?) at ([\d:]+)", told).groups()
+    host = re.search(r"Mention (.+?) so they", told)[1]
+    lists = []
+    for channel in (source, office.lower()):
+        yield view.goto(f"{CHAT}/?name={channel}")
+        yield view.click("link", channel)
+        yield view.click("link", "Members")
+        found = {}
+        for row in view.rows("@"):
+            person, handle, status = [n["name"] for n in row if n["role"] == "cell"][:3]
+            if status == "active":
+                found[handle] = person
+        lists.append(found)
+    people = [handle for handle in lists[0] if handle in lists[1]]
+    mentioned = next(handle for handle in people if lists[0][handle] == host)
+    yield view.goto(f"{CHAT}/new")
+    yield view.enter("Name", name)
+    yield view.enter("People", ", ".join(people))
+    yield view.click("checkbox", re.compile("Private.*"))
+    yield view.click("button", "Create channel")
+    text = f"Welcome. Our first meeting is on {day} at {at}; {mentioned} takes the minutes."
+    yield view.enter("Message", text)
+    yield view.click("button", re.compile("Send|Post|Post message"))

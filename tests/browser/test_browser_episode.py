@@ -1,0 +1,173 @@
+"""Episodes through a browser, from a task folder to the verdict and the record."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+
+import pytest
+from guest_site import APP, INDEX, write_site
+
+from agentgym.agents.noop import NoopAgent
+from agentgym.agents.registry import create
+from agentgym.browser.har import to_har
+from agentgym.browser.pool import browser_pool
+from agentgym.env.environment import Environment
+from agentgym.record.store import EpisodePlan, RunStore
+from agentgym.records import Action, Decision
+from agentgym.rollout.replay import Verification, verify_episode
+from agentgym.rollout.run import run_episode
+from agentgym.sandbox.absent import NoSandboxProvider
+from agentgym.task.load import find_task
+from agentgym.task.reference_policy import View
+
+ENV = """\
+schema_version = "agentgym.env/1"
+title = "An inn"
+services = "inn"
+sites = ["inn/guests"]
+surfaces = ["browser"]
+
+[surface.browser]
+screenshot = false
+"""
+SCHEMA = "CREATE TABLE book_entry (id INTEGER PRIMARY KEY, who TEXT NOT NULL, text TEXT NOT NULL);"
+SERVICES = '''\
+from agentgym.services import Service, reads, writes
+
+
+class Book(Service):
+    """A book of guests."""
+
+    def fill(self, rng):
+        for who in ("Ann", "Bo", "Cy"):
+            self.db.insert("book_entry", who=who, text="I was here.")
+
+    @reads
+    def count(self) -> int:
+        """Count the entries."""
+        return self.db.value("SELECT count(*) FROM book_entry")
+
+    @writes
+    def sign(self, who: str, text: str = "") -> int:
+        """Sign the book.
+
+        Args:
+            who: Name.
+            text: What to say.
+        """
+        return self.db.insert("book_entry", who=who, text=text)
+'''
+TASK = """\
+schema_version = "agentgym.task/1"
+id = "inn/sign-v1"
+title = "Sign the book"
+difficulty = "easy"
+env = "inn"
+max_steps = 20
+"""
+RUBRIC = """\
+schema_version = "agentgym.rubric/1"
+
+[[checkpoint]]
+id = "signed"
+title = "Dora has signed"
+use = "services.count"
+with = { table = "book_entry", where = { who = "Dora" }, at_least = 1, at_most = 1 }
+"""
+POLICY = """\
+def solve(view):
+    yield view.act("type", ref=view.find("textbox", "Name")["ref"], text="Dora")
+    yield view.act("click", ref=view.find("button", "Sign")["ref"])
+"""
+
+
+@pytest.fixture
+def inn(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTGYM_PATH", str(tmp_path))
+    monkeypatch.delenv("AGENTGYM_USER", raising=False)
+    folder, task = tmp_path / "envs" / "inn", tmp_path / "tasks" / "inn" / "sign"
+    write_site(folder / "sites" / "guests", app_py=APP, templates__index_html=INDEX)
+    (folder / "services" / "book").mkdir(parents=True)
+    (task / "checks").mkdir(parents=True)
+    (task / "solution").mkdir()
+    (task / "solution" / "policy.py").write_text(POLICY)
+    (folder / "env.toml").write_text(ENV)
+    (folder / "services" / "book" / "service.py").write_text(SERVICES)
+    (folder / "services" / "book" / "schema.sql").write_text(SCHEMA)
+    (task / "task.toml").write_text(TASK)
+    (task / "instruction.md").write_text("Sign the book as Dora.\n")
+    (task / "checks" / "rubric.toml").write_text(RUBRIC)
+    return tmp_path
+
+
+@pytest.fixture
+async def environment(inn):
+    provider = NoSandboxProvider()
+    environment = Environment(find_task("inn/sign-v1"), provider)
+    yield environment
+    await environment.close()
+
+
+@pytest.fixture
+async def store(environment, tmp_path):
+    plan = EpisodePlan("inn/sign-v1", seed=0, trial=0, agent="oracle")
+    run = RunStore.create(tmp_path / "run", {}, [plan])
+    result = await run_episode(environment, create("oracle"), seed=0, store=run, episode_id=1)
+    assert result.verdict.status == "scored", (result, run.steps(1))
+    yield run
+    run.close()
+
+
+async def test_an_episode_is_played_through_the_browser_and_judged_by_the_state(store):
+    assert store.episode(1).verdict.score == 1.0
+    typed, clicked, _ = store.steps(1)
+    assert 'textbox "Name" value="Dora" required focused' in typed.observation.text
+    assert "last: navigated" in clicked.observation.text
+    assert "of 4" in clicked.observation.text and "Thank you." in clicked.observation.text
+
+
+async def test_a_recorded_episode_happens_again_with_the_same_references(store):
+    assert await verify_episode(store, 1, NoSandboxProvider()) == Verification()
+
+
+async def test_episodes_of_one_process_share_a_browser_and_nothing_else(environment):
+    began = browser_pool().started
+    first, second = await environment.start(1), await environment.start(1)
+    for episode in (first, second):
+        view = View("", episode.first)
+        field, button = view.find("textbox", "Name")["ref"], view.find("button", "Sign")["ref"]
+        await episode.step({"tool": "type", "arguments": {"ref": field, "text": "Dora"}})
+        moved = await episode.step({"tool": "click", "arguments": {"ref": button}})
+        assert "1\u20132 of 4" in moved.observation.text
+        await episode.close()
+    assert browser_pool().started <= max(began, 1)
+
+
+async def test_the_requests_of_an_episode_are_recorded_and_written_as_a_har(store, tmp_path):
+    requests = store.episode(1).audit.requests
+    changing = [request for request in requests if request.mutating]
+    assert [(r.method, r.status, r.location, r.step) for r in changing] == [("POST", 303, "/", 2)]
+    log = to_har(requests)["log"]
+    assert log["version"] == "1.2" and len(log["entries"]) == len(requests)
+    (posted,) = [entry for entry in log["entries"] if entry["_mutating"]]
+    assert posted["request"]["url"] == "http://guests.example/sign"
+    assert posted["response"]["redirectURL"] == "/" and posted["pageref"] == "step-2"
+
+
+class Killer(NoopAgent):
+    """Ends the browser under the episode and then acts."""
+
+    async def act(self, observation, tools, history):
+        for pid in browser_pool().processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return Decision(Action("reload", {}))
+
+
+async def test_an_episode_whose_browser_is_killed_has_no_score_and_can_be_run_again(environment):
+    killed = await run_episode(environment, Killer(), seed=0, store=None, episode_id=None)
+    assert killed.verdict.status == "error:surface" and "browser" in killed.error
+    again = await run_episode(environment, create("oracle"), seed=0, store=None, episode_id=None)
+    assert again.verdict.score == 1.0

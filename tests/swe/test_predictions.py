@@ -1,0 +1,71 @@
+"""Files of predictions: the forms that are read, the input that is refused, and the report."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentgym.errors import ConfigError
+from agentgym.swe.prediction_grading import Fate, GradingPlan, Result, report_of
+from agentgym.swe.predictions import Prediction, read_predictions, write_predictions
+
+ONE = {"instance_id": "a__b-1", "model_name_or_path": "m", "model_patch": "diff"}
+TWO = {"instance_id": "a__b-2", "model_name_or_path": "m", "model_patch": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.jsonl", f"{json.dumps(ONE)}\n\n{json.dumps(TWO)}\n"),
+        ("p.json", json.dumps([ONE, TWO])),
+        (
+            "p.json",
+            json.dumps({"a__b-1": ONE, "a__b-2": {"model_patch": "", "model_name_or_path": "m"}}),
+        ),
+        ("p.txt", f"{json.dumps(ONE)}\n{json.dumps(TWO)}"),
+    ],
+)
+def test_every_form_is_read(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert read_predictions(tmp_path / name) == (
+        Prediction("a__b-1", "m", "diff"),
+        Prediction("a__b-2", "m", ""),
+    )
+
+
+def test_written_predictions_are_read_again(tmp_path: Path) -> None:
+    made = (Prediction("a__b-1", "m", "ä\r\n"), Prediction("a__b-2", "m", ""))
+    assert write_predictions(tmp_path / "p.jsonl", made) == 2
+    assert read_predictions(tmp_path / "p.jsonl") == made
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "is not JSON"),
+        ("[1]", "entry 1: prediction: expected a JSON object"),
+        (json.dumps([ONE, ONE]), "a second prediction for a__b-1"),
+        (json.dumps([ONE | {"instance_id": "../x"}]), "instance_id"),
+        (json.dumps([ONE | {"model_patch": ["diff"]}]), "model_patch: expected a text"),
+        ("[]", "holds no prediction"),
+        ("[" * 100_000, "is not JSON"),
+    ],
+)
+def test_bad_predictions_are_told(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "p.json").write_text(text)
+    with pytest.raises(ConfigError, match=told):
+        read_predictions(tmp_path / "p.json")
+
+
+def test_the_report_counts_every_fate(tmp_path: Path) -> None:
+    fates = dict(zip("abcd", Fate, strict=True))
+    plan = GradingPlan(
+        predictions=[Prediction(name, "m", "") for name in fates],
+        instances=dict.fromkeys("abcde"),  # type: ignore[arg-type]
+        clones=tmp_path,
+        out=tmp_path,
+    )
+    report = report_of(plan, [Result(name, fate, "") for name, fate in fates.items()])
+    assert report["resolved_ids"] == ["a"] and report["unresolved_ids"] == ["b"]
+    assert report["empty_patch_ids"] == ["c"] and report["error_ids"] == ["d"]
+    assert report["completed_instances"] == 2 and report["incomplete_ids"] == ["e"]

@@ -1,0 +1,83 @@
+"""The suite `swe`: every task is sound, and its lists of tests are those that two runs give."""
+
+import posixpath
+import zlib
+from collections import Counter
+
+import pytest
+from suite_checks import check_form, check_soundness, folders_of
+from swe_images import take_image
+
+from agentgym import plugins
+from agentgym.env.spec import spec_of
+from agentgym.sandbox.recipe import load_recipe
+from agentgym.swe.native import Issue
+from agentgym.task.load import find_task
+from agentgym.task.setup import prepare
+
+FOLDERS = folders_of("swe")
+PROBLEMS = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+every_task = pytest.mark.parametrize("task_id", FOLDERS)
+many_episodes = pytest.mark.timeout(1200)
+
+
+@pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
+@every_task
+@many_episodes
+async def test_it_is_sound(task_id, stage, full, note):
+    take_image()
+    await check_soundness(FOLDERS[task_id], stage, full=full, note=note)
+
+
+@every_task
+async def test_it_loads_with_three_mutants_that_say_why(task_id):
+    check_form(task_id, outcomes=1)
+
+
+@every_task
+async def test_its_hidden_tests_are_named_and_the_agent_never_sees_them(task_id):
+    task = find_task(task_id)
+    issue = Issue(task.folder / "checks")
+    assert issue.fail_to_pass and issue.pass_to_pass
+    assert not set(issue.fail_to_pass) & set(issue.pass_to_pass)
+    shown = {path.read_bytes() for path in (task.folder / "setup").rglob("*") if path.is_file()}
+    hidden = {path for path, entry in issue.hidden.items() if entry.data in shown and entry.data}
+    assert not hidden, f"the agent finds {hidden} in its repository"
+    files = {name.partition("::")[0] for name in issue.fail_to_pass}
+    assert files <= set(issue.hidden), "each failing test stands in a hidden file"
+
+
+@pytest.mark.skipif(bool(PROBLEMS), reason=f"bubblewrap cannot run: {PROBLEMS}")
+@every_task
+async def test_nothing_of_the_future_is_in_the_sandbox(task_id, stage):
+    """One commit, no other object, no reflog, remote or installed copy, no network."""
+    take_image()
+    task = find_task(task_id)
+    recipe = load_recipe(spec_of(task).sandbox)
+    assert recipe.network == "none"
+    prepared = await prepare(task.instance(0), stage.provider, recipe)
+    tree = await stage.provider.open_tree(prepared.snapshot)
+    issue = Issue(task.folder / "checks")
+    root = issue.manifest.root
+    files = [path for path, stat in tree.walk(root) if stat.kind == "file"]
+    git = {path.removeprefix(f"{root}/.git/") for path in files if f"{root}/.git/" in path}
+    objects = {name for name in git if name.startswith("objects/")}
+    assert git - objects == {"HEAD", "config", "index", "refs/heads/main"}
+    assert "remote" not in tree.read(f"{root}/.git/config").decode()
+
+    kinds, blobs = Counter(), set()
+    for name in objects:
+        kind, _, rest = zlib.decompress(tree.read(f"{root}/.git/{name}")).partition(b" ")
+        kinds[kind] += 1
+        if kind == b"blob":
+            blobs.add(rest.partition(b"\0")[2])
+    shown = {tree.read(path) for path in files if "/.git/" not in path}
+    assert kinds[b"commit"] == 1 and b"tag" not in kinds
+    assert blobs == shown, "an object is no file of the tree"
+    assert not shown & {entry.data for entry in issue.hidden.values() if entry.data}
+
+    package = posixpath.basename(root)
+    for folder in ("/usr/local/lib/python3.11/dist-packages", "/usr/lib/python3/dist-packages"):
+        assert package not in {name.partition("-")[0] for name in tree.list(folder)}
