@@ -69,9 +69,11 @@ def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), para
         limits=SimpleNamespace(wall_s=wall_s),
         replay=SimpleNamespace(volatile_text=volatile_text, volatile_paths=()),
     )
-    return SimpleNamespace(
+    task = SimpleNamespace(
         id="counter/count-v1", manifest=manifest, params=params or {"to": TARGET}, foreign=None
     )
+    task.with_surfaces = lambda names: task
+    return task
 
 
 def raise_trouble(provider, moment):

@@ -600,8 +600,8 @@
     if (id) while (inner && !(inner.scrollHeight > inner.clientHeight + 1 || inner.scrollWidth > inner.clientWidth + 1)) inner = parentOf(inner);
     inner = inner || page.scrollingElement || page.documentElement;
     const before = [inner.scrollLeft, inner.scrollTop];
-    const page = [inner.clientWidth || innerWidth, inner.clientHeight || innerHeight];
-    inner.scrollBy({left: dx * page[0], top: dy * page[1], behavior: "instant"});
+    const size = [inner.clientWidth || innerWidth, inner.clientHeight || innerHeight];
+    inner.scrollBy({left: dx * size[0], top: dy * size[1], behavior: "instant"});
     return {moved: inner.scrollLeft !== before[0] || inner.scrollTop !== before[1]};
   };
   const show = (id) => {

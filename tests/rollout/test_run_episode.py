@@ -91,7 +91,7 @@ async def test_the_agent_is_briefed_sees_the_growing_history_and_is_closed():
 
 async def test_only_a_privileged_agent_gets_the_solution(monkeypatch):
     reference = (Action("add", {"n": 4}), Action("submit"))
-    monkeypatch.setattr(policy, "oracle", lambda instance: reference)
+    monkeypatch.setattr(policy, "reference", lambda instance: reference)
     agent = Counter()
     agent.privileged = True
     await run(None, world(), agent, episode_id=None)

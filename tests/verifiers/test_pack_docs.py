@@ -54,6 +54,7 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "judge": "criterion scale",
         "messages": "asked keeps_to only_replies replied says",
         "office": "cells document_text formulas headings sheets style",
+        "page": "reward state",
         "processes": "alive listening none_left",
         "reports": "junit pytest",
         "services": "called changed_to count mentions never_called only_changed order "
