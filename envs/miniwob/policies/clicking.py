@@ -138,26 +138,17 @@ def focus_one(view):
 
 def tree(view):
     name = quoted(view)[0]
-    opened: set[str] = set()
-    for _ in range(30):
-        items = items_of(view)
-        found = [item for label, item in items if label == name]
+    opened: set[int] = set()
+    for _ in range(40):
+        items = view.find_all("clickable")
+        found = [item for item in items if item["name"] == name]
         if found:
             yield click_ref(view, found[0])
             return
-        label, item = next((label, item) for label, item in items if label not in opened)
-        opened.add(label)
-        yield click_ref(view, item)
-        yield wait(view, 0.3)
-
-
-def items_of(view):
-    nodes = view.nodes
-    return [
-        (after["name"].strip(), node)
-        for node, after in zip(nodes, nodes[1:], strict=False)
-        if node["role"] == "listitem" and after["role"] == "text"
-    ]
+        folder = next(item for item in items if item["ref"] not in opened)
+        opened.add(folder["ref"])
+        yield click_ref(view, folder)
+        yield wait(view)
 
 
 def odd_or_even(view):
@@ -183,7 +174,7 @@ def agreement(view):
 
 
 def phone_book(view):
-    name = re.search(r"Find (\w+) in", task(view))[1]
+    name = re.search(r"Find ([\w-]+) in", task(view))[1]
     wanted = re.search(r"their (.+?)\.?$", task(view))[1]
     place = 0 if "phone" in wanted else 1 if "email" in wanted else 2
     for _ in range(20):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .base import click, click_ref, enter, press, quoted, submit, task, texts, until_free
+from .base import click, click_ref, enter, press, quoted, submit, task, texts, wait
 
 
 def text(view):
@@ -148,18 +148,19 @@ def generate(view):
 def autocomplete(view):
     start, *rest = quoted(view)
     yield enter(view, view.find("textbox"), start)
-    yield from until_free(view, "listitem")
     yield from choose_suggestion(view, start, rest[0] if rest else "")
     yield submit(view)
 
 
 def choose_suggestion(view, start: str, end: str):
-    """Click the suggestion with this beginning and end."""
-    for item, text in zip(view.nodes, view.nodes[1:], strict=False):
-        name = text["name"]
-        if item["role"] == "listitem" and name.startswith(start) and name.endswith(end):
-            yield click_ref(view, item)
-            return
+    """Wait for the suggestions, and click the one with this beginning and end."""
+    for _ in range(20):
+        for node in view.find_all("clickable"):
+            name = node["name"]
+            if name.startswith(start) and name.endswith(end):
+                yield click_ref(view, node)
+                return
+        yield wait(view)
 
 
 def spinner(view):

@@ -23,7 +23,8 @@ def senders(view) -> list[dict]:
 def mail(view):
     text = task(view)
     people = {node["name"].split()[0]: node for node in senders(view)}
-    kind = next(kind for kind, words in SPOKEN.items() if re.search(words, text, re.IGNORECASE))
+    spoken = (k for k, words in SPOKEN.items() if re.search(words, text, re.IGNORECASE))
+    kind = next(spoken, FORWARD)
     names = re.findall(r"[A-Z][a-z]+", text)
     sender, receiver = None, ""
     if kind == FORWARD:
@@ -54,7 +55,7 @@ def from_and_to(text: str, people: dict) -> tuple[str, str]:
     else:
         possessive = re.search(r"([A-Z][a-z]+)'s", text)
         sender = possessive[1] if possessive else next(n for n in names if n in people)
-    to = re.search(r"to ([A-Z][a-z]+)", text)
+    to = re.search(r"(?:to|email) ([A-Z][a-z]+)", text)
     others = [n for n in re.findall(r"[A-Z][a-z]+", text)[0:] if n != sender and n not in VERBS]
     return sender, to[1] if to and to[1] != sender else others[-1]
 
