@@ -118,8 +118,9 @@
       if (el.hasAttribute("aria-label") || el.hasAttribute("aria-labelledby")) return "region";
     } else if (tag === "IMG") {
       if (el.getAttribute("alt") !== "") return "image";
-    } else if (tag === "LI" && style.cursor === "pointer" && cursor !== "pointer" &&
-               !el.querySelector("a, button, input, select")) {
+    } else if (tag === "LI" && style.cursor === "pointer" &&
+               (cursor !== "pointer" || el.parentElement?.closest("li")) &&
+               !el.querySelector("a, button, input, select, ul, ol")) {
       return "clickable";
     } else if (TAGS[tag] && given === "") {
       return TAGS[tag];

@@ -140,15 +140,25 @@ def tree(view):
     name = quoted(view)[0]
     opened: set[int] = set()
     for _ in range(40):
-        items = view.find_all("clickable")
-        found = [item for item in items if item["name"] == name]
+        items = labelled(view)
+        found = [item for label, item in items if label == name]
         if found:
             yield click_ref(view, found[0])
             return
-        folder = next(item for item in items if item["ref"] not in opened)
+        folder = next(item for _, item in items if item["ref"] not in opened)
         opened.add(folder["ref"])
         yield click_ref(view, folder)
         yield wait(view)
+
+
+def labelled(view):
+    """Return the items of a list with their labels; the label of an open folder stands in it."""
+    nodes = view.nodes
+    found = [(node["name"], node) for node in nodes if node["role"] == "clickable"]
+    for node, text in zip(nodes, nodes[1:], strict=False):
+        if node["role"] == "listitem" and text["role"] == "text":
+            found.append((text["name"].strip(), node))
+    return sorted(found, key=lambda item: item[1]["ref"])
 
 
 def odd_or_even(view):

@@ -22,7 +22,7 @@ def listed(view):
 
 
 def item(view):
-    name = re.search(r"Drag (\w+)", task(view))[1]
+    name = re.search(r"Drag ([\w-]+)", task(view))[1]
     items = listed(view)
     place = next(i for i, (label, _) in enumerate(items) if label == name)
     text = task(view)

@@ -25,7 +25,7 @@ def mail(view):
     people = {node["name"].split()[0]: node for node in senders(view)}
     spoken = (k for k, words in SPOKEN.items() if re.search(words, text, re.IGNORECASE))
     kind = next(spoken, FORWARD)
-    names = re.findall(r"[A-Z][a-z]+", text)
+    names = re.findall(r"[A-Z][\w-]+", text)
     sender, receiver = None, ""
     if kind == FORWARD:
         sender, receiver = from_and_to(text, people)
@@ -48,15 +48,15 @@ def mail(view):
 
 def from_and_to(text: str, people: dict) -> tuple[str, str]:
     """Return who wrote the mail and who shall get it."""
-    found = re.search(r"(?:from|by) ([A-Z][a-z]+)", text)
-    names = [name for name in re.findall(r"[A-Z][a-z]+", text) if name in people or found]
+    found = re.search(r"(?:from|by) ([A-Z][\w-]+)", text)
+    names = [name for name in re.findall(r"[A-Z][\w-]+", text) if name in people or found]
     if found:
         sender = found[1]
     else:
-        possessive = re.search(r"([A-Z][a-z]+)'s", text)
+        possessive = re.search(r"([A-Z][\w-]+)'s", text)
         sender = possessive[1] if possessive else next(n for n in names if n in people)
-    to = re.search(r"(?:to|email) ([A-Z][a-z]+)", text)
-    others = [n for n in re.findall(r"[A-Z][a-z]+", text)[0:] if n != sender and n not in VERBS]
+    to = re.search(r"(?:to|email) ([A-Z][\w-]+)", text)
+    others = [n for n in re.findall(r"[A-Z][\w-]+", text)[0:] if n != sender and n not in VERBS]
     return sender, to[1] if to and to[1] != sender else others[-1]
 
 
