@@ -27,7 +27,12 @@ def item(view):
     place = next(i for i, (label, _) in enumerate(items) if label == name)
     text = task(view)
     found = re.search(r"(\d)(st|nd|rd|th) position", text)
-    target = place - 1 if " up" in text else place + 1 if " down" in text else int(found[1]) - 1
+    if " up by" in text or " down by" in text:
+        target = place + (-1 if " up by" in text else 1)
+    elif found:
+        target = int(found[1]) - 1
+    else:
+        target = 0 if "top" in text else len(items) - 1
     x, y = centre(items[place][1])
     u, v = centre(items[target][1])
     yield drag(view, (x, y), (u, v + (8 if target > place else -8)))
