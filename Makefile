@@ -54,6 +54,8 @@ swe:
 	@rm -rf runs/swe
 	@$(BIN)/agentgym eval swe --agent oracle --agent noop $(LLM) \
 		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/swe
+	@$(BIN)/agentgym grade runs/swe -g diagnosis >/dev/null
+	@$(BIN)/agentgym report runs/swe >/dev/null
 
 check: lint types
 
