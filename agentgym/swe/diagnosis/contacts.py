@@ -1,4 +1,4 @@
-"""What each step of an episode touches in the repository: files searched, read and edited.
+"""Finds the files of the repository that each step of an episode searched, read or edited.
 
 It knows the tools of the `shell` surface. Commands are read and not executed, so what a program
 writes is known by name at most: such an edit counts for its file and for no function.
@@ -32,7 +32,7 @@ _LINES: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """What one step touches. Functions are ``path::Class.method``.
+    """The places that one step touches. Functions are ``path::Class.method``.
 
     Attributes:
         searched: Files that a search found, and functions with a line that it found.

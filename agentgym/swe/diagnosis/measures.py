@@ -86,7 +86,7 @@ def edited_places(contact: Contact) -> set[str]:
 def measures(contacts: Sequence[Contact], gold: GoldPlaces) -> dict[str, float | None]:
     """Return the measures of an episode by name; None for one that is undefined.
 
-    Precision is undefined where nothing was reached, recall where there is nothing to find.
+    Precision is undefined if no place was reached, recall if the gold patch changes none.
     """
     kinds: dict[str, list[Set[str]]] = {
         "search": [contact.searched for contact in contacts],

@@ -18,7 +18,7 @@ class Unknown:
 
 UNKNOWN: Final = Unknown()
 Content = str | Unknown | None
-"""Text of a file, None if there is no such file."""
+"""Text of a file, `UNKNOWN` for an unknown one, None for a file that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
