@@ -16,7 +16,7 @@ WEB_OFFICE := $(patsubst tasks/%/solution/browser.py,%,$(wildcard tasks/tools/*/
 # Many hundred processes import the package: each would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo train swe web test test-full pytest sound check ready lint types bench clean
+.PHONY: help demo train swe web test test-full pytest failed sound check ready lint types bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
@@ -25,6 +25,7 @@ help:
 	@echo "make web     set up, then evaluate MiniWoB++, the shop and the office in a browser into runs/web and runs/web-office"
 	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
+	@echo "make failed  run the tests that failed last again, one after the other"
 	@echo "make sound   examine the tasks that changed with every seed, and note them as examined"
 	@echo "make check   lint, types, layers and sentences only"
 	@echo "make bench   measure resets, commands and forks, beside Docker where its daemon answers"
@@ -55,6 +56,8 @@ swe:
 	@rm -rf runs/swe
 	@$(BIN)/agentgym eval swe --agent oracle --agent noop $(LLM) \
 		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/swe
+	@$(BIN)/agentgym grade runs/swe -g diagnosis >/dev/null
+	@$(BIN)/agentgym report runs/swe >/dev/null
 
 check: lint types
 
@@ -81,6 +84,9 @@ test-full: lint
 
 pytest: ready
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 $(FULL)
+
+failed: ready
+	$(BIN)/pytest --last-failed --last-failed-no-failures none $(FULL)
 
 sound:
 	@scripts/setup.sh test
