@@ -26,7 +26,7 @@ _TOGETHER_BYTES: Final = 2**16
 """Size of the messages of a connection that are written at once, and not together with others."""
 
 _FRAME_BYTES: Final = 64
-"""What a part of a message takes in memory beside its bytes."""
+"""Memory that a part of a message takes beside its bytes."""
 
 _TRY_LATER: Final = 1013
 """Close code: the account sends more than the server holds for it at a time."""
