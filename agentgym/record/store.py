@@ -365,7 +365,10 @@ class RunStore:
             *(self._database, self._packing.blobs),
             *(source._database, source._packing.blobs),
         )
-        numbers = merge.all(planned, no_room)
+        with self.transaction():
+            numbers = merge.all(planned, no_room)
+            for old, new in numbers.items():
+                self.history.merge(new, source.history, old)
         self.endings.read_sizes_again()
         return numbers
 

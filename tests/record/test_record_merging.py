@@ -14,10 +14,13 @@ from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import (
     Action,
     Audit,
+    CheckStatus,
     Decision,
     Generation,
+    Grading,
     Observation,
     Step,
+    StepGrade,
     TokenTrace,
     TokenUsage,
     Verdict,
@@ -171,3 +174,15 @@ def test_kept_bytes_count_merged_states(main, part):
     play(part, state=b"x" * 100)
     main.merge(part, {1: 2})
     assert main.endings.kept_bytes == 100
+
+
+def test_gradings_stay_those_of_the_present_steps(main, part):
+    play(part)
+    grade = StepGrade(1, CheckStatus.PASS, "effect", value=0.5)
+    now = Grading("effect", "1", (grade,), trajectory=part.history.trajectory(1), steps=3)
+    part.history.add_gradings(1, [replace(now, version="0", trajectory="b" * 64), now])
+    main.merge(part, {1: 2})
+    (newest,) = main.history.newest_gradings(2)
+    assert newest == replace(now, trajectory=main.history.trajectory(2))
+    assert [each.trajectory for each in main.history.gradings(2)][0] == "b" * 64
+    assert newest.trajectory != now.trajectory
