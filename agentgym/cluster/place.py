@@ -1,4 +1,4 @@
-"""What a worker asks of the node on which it runs."""
+"""The share of a node that a worker asks for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentgym.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a worker asks for; Ray puts it on a node that has so much left.
+    """The share of a node that a worker asks for; Ray puts it on a node that has so much left.
 
     Attributes:
         cpus: Processors, which may be a fraction.

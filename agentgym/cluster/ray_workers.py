@@ -44,7 +44,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a worker does.
+    """The work of a worker: a class that its process imports and makes.
 
     Attributes:
         module: Module of the class of its work, which is imported on its node.

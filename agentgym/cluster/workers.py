@@ -53,7 +53,7 @@ class _Hired(Generic[J, R]):
 
 @dataclass
 class WorkerStatistics:
-    """What happened to workers.
+    """Counts of what happened to workers.
 
     Attributes:
         started: Number of workers that were started.
@@ -197,7 +197,7 @@ class Workers(Generic[J, R]):
             self.statistics.started += 1
             self._live.append(_Hired(worker))
         finally:
-            # Its own task is not among those that start any more for whoever wakes up now.
+            # A job that wakes up now must not wait for this start.
             task = asyncio.current_task()
             if task is not None:
                 self._starting.discard(task)

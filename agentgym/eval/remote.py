@@ -41,7 +41,7 @@ _FIRST: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a worker returns.
+    """The result of a worker.
 
     Attributes:
         archive: The folder of its run.
@@ -90,7 +90,7 @@ class EpisodeWork:
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Where episodes are played.
+    """A cluster on which episodes are played.
 
     Attributes:
         address: Address of a Ray cluster; see `agentgym.cluster.ray_workers.connected`.
