@@ -108,9 +108,8 @@ def _split(field: AnswerField, text: str) -> list[str]:
 
 
 def _number(field: AnswerField, value: Json) -> Json:
-    number: int | float | Decimal
     if is_number(value):
-        number = value if isinstance(value, int) else _finite(field, value)
+        number = _decimal(field, value)
     elif isinstance(value, str):
         number = _spelled_number(field, value)
     else:
@@ -123,10 +122,10 @@ def _number(field: AnswerField, value: Json) -> Json:
     return int(number) if whole else float(number)
 
 
-def _finite(field: AnswerField, value: float) -> float:
-    if not math.isfinite(value):
+def _decimal(field: AnswerField, value: int | float) -> Decimal:
+    if isinstance(value, float) and not math.isfinite(value):
         raise _wrong(field, value)
-    return value
+    return Decimal(value) if isinstance(value, int) else Decimal(repr(value))
 
 
 def _spelled_number(field: AnswerField, value: str) -> Decimal:
