@@ -92,6 +92,13 @@ Surfaces: TypeAlias = Annotated[
         help="A surface that agents act through, instead of those of the environment; repeatable.",
     ),
 ]
+StepTests: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--step-tests",
+        help="Score each step that changes a repository by the hidden tests; the agent sees none.",
+    ),
+]
 KeepStates: TypeAlias = Annotated[
     KeptStates | None,
     typer.Option(

@@ -111,6 +111,7 @@ class _Episodes:
             episode_id=row.id,
             timeout_s=settings.timeout_s,
             on_step=on_step,
+            step_tests=settings.step_tests,
         )
 
     async def prepare(self, row: EpisodeRow) -> StartingPoint | None:

@@ -42,6 +42,7 @@ class Settings:
         judge: Spec of the judge that checks ask; empty if no check needs one.
         user: Spec of the simulated user; empty if no task has one.
         surfaces: Surfaces that replace those of every environment; empty to keep these.
+        step_tests: Whether hidden tests score each step that changes a repository.
         keep_states: Episodes whose final states are kept for regrading: all, failed, none.
         keep_states_mb: Largest size of kept final states, in megabytes.
         group: Group of the episodes; ``{task}``, ``{seed}``, ``{trial}`` and ``{agent}`` in it
@@ -68,6 +69,7 @@ class Settings:
     judge: str = ""
     user: str = ""
     surfaces: tuple[str, ...] = ()
+    step_tests: bool = False
     keep_states: str = Policy.ALL.value
     keep_states_mb: int = DEFAULT_MB
     group: str | None = None

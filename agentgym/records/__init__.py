@@ -43,6 +43,7 @@ from agentgym.records.grades import (
     Contract,
     Grading,
     Milestone,
+    Repair,
     StepGrade,
     Trajectory,
 )
@@ -120,6 +121,7 @@ __all__ = [
     "Problem",
     "Process",
     "Recipe",
+    "Repair",
     "Reply",
     "RowChange",
     "RowChangeKind",

@@ -24,11 +24,13 @@ from agentgym.records import (
     Json,
     Milestone,
     Phase,
+    Repair,
     Step,
     ToolSpec,
     Trajectory,
 )
 from agentgym.rollout.trust import NOTHING_NAMED, Named
+from agentgym.swe.repair import repair_of
 from agentgym.task.answer import Answer
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
@@ -89,7 +91,7 @@ def trajectory_of(store: RunStore, episode_id: int, named: Named = NOTHING_NAMED
 
 
 def with_task(trajectory: Trajectory, task: Task, params: Mapping[str, Json]) -> Trajectory:
-    """Add what graders need to know of the task: illegal calls, milestones and contracts.
+    """Add what graders need to know of the task: illegal calls, milestones, contracts, gold patch.
 
     Args:
         trajectory: An episode of the task.
@@ -102,14 +104,25 @@ def with_task(trajectory: Trajectory, task: Task, params: Mapping[str, Json]) ->
     path = task.folder / "checks" / "rubric.toml"
     # A task of another format has no rubric.
     rubric = load_rubric(path) if task.foreign is None and path.exists() else Rubric(())
+    repair, unknown = _repair(task)
     return replace(
         trajectory,
+        repair=repair,
+        repair_problem=unknown,
         complaints=find_complaints(trajectory.steps, offered_tools(task), task.manifest.answer),
         milestones=find_milestones(rubric),
         contracts=tuple(find_contracts(rubric, params)),
         volatile_text=task.manifest.replay.volatile_text,
         rubric=verifier_version(task),
     )
+
+
+def _repair(task: Task) -> tuple[Repair | None, str]:
+    """Return the gold patch of a task, or the reason why it cannot be read."""
+    try:
+        return repair_of(task), ""
+    except AgentGymError as error:
+        return None, str(error)
 
 
 def offered_tools(task: Task) -> list[ToolSpec]:

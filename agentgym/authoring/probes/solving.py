@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 from agentgym.authoring.afresh import differences
 from agentgym.authoring.finding import DoesNotApplyError
@@ -25,7 +26,7 @@ from agentgym.records import Action
 from agentgym.rollout.reexecution import compare
 from agentgym.services.setup_context import load_change
 from agentgym.task.model import Instance
-from agentgym.task.reference_actions import read_cues, solution
+from agentgym.task.reference_actions import read_cues, read_reference, solution
 from agentgym.task.template import fill
 from agentgym.task.user import FILE, RESULT
 from agentgym.threads import to_thread
@@ -63,8 +64,9 @@ def _illegal_calls(subject: Subject) -> list[str]:
     """Return the illegal actions of solution and mutants, each once for all seeds."""
     complaints: dict[str, str] = {}
     for path in (solution(subject.task), *subject.task.mutants().values()):
-        # What a policy calls shows when it plays.
-        for seed in () if path.suffix == ".py" else subject.seeds:
+        if isinstance(read_reference(path, subject.instance()), Path):
+            continue  # its calls show when it plays
+        for seed in subject.seeds:
             for cue in read_cues(path, subject.instance(seed)):
                 try:
                     check_action(cue.action, subject.calls, subject.task.manifest.answer)
