@@ -89,7 +89,7 @@ _OPTIONS = {
     "choices": ("choice",),
     "pattern": ("id",),
 }
-"""Which types each option is for."""
+"""The types that each option is for."""
 
 
 class AnswerForm(Manifest):

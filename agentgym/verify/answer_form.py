@@ -118,7 +118,7 @@ def form_text(values: Mapping[str, Json]) -> str:
 
 
 def form_values(answer: str | None) -> dict[str, Json] | None:
-    """Return the values of an answer that is a form; None if it is none."""
+    """Return the values of an answer that is a form; None for any other text."""
     try:
         values = json.loads(answer or "", parse_constant=_refuse)
     except (ValueError, RecursionError):
