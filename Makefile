@@ -80,7 +80,7 @@ test: lint
 
 test-full: lint
 	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
-	$(MAKE) --no-print-directory -j 2 types pytest FULL="--full --note"
+	$(MAKE) --no-print-directory -j 2 types pytest FULL="--full --note -o faulthandler_timeout=2000"
 
 pytest: ready
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 $(FULL)
