@@ -110,11 +110,23 @@ def read_settings(store: RunStore) -> Settings:
         RecordError: The record holds no usable settings.
     """
     try:
-        return TypeAdapter(Settings).validate_python(dict(store.settings))
+        return settings_from(store.settings)
+    except ConfigError as error:
+        raise RecordError(
+            f"{store.folder}: the settings of this run cannot be read: {error}; "
+            "it was not written by `agentgym eval`, or is damaged"
+        ) from error
+
+
+def settings_from(recorded: Mapping[str, Json]) -> Settings:
+    """Return settings that were recorded.
+
+    Raises:
+        ConfigError: They are not settings of a run; the message names the field.
+    """
+    try:
+        return TypeAdapter(Settings).validate_python(dict(recorded))
     except ValidationError as error:
         fault = error.errors()[0]
         name = ".".join(str(part) for part in fault["loc"])
-        raise RecordError(
-            f"{store.folder}: the settings of this run cannot be read: {name}: {fault['msg']}; "
-            "it was not written by `agentgym eval`, or is damaged"
-        ) from error
+        raise ConfigError(f"{name}: {fault['msg']}") from error
