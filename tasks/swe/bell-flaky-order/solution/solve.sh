@@ -28,11 +28,11 @@ index 3d85d3a..dd9a3fe 100644
                  subscription.handler(topic, message)
              except Exception as error:
 diff --git a/bell/index.py b/bell/index.py
-index 3dce4ea..4497d04 100644
+index 6a14c52..36b62c9 100644
 --- a/bell/index.py
 +++ b/bell/index.py
 @@ -1,7 +1,8 @@
- """Which subscriptions match a topic, without a look at all of them."""
+ """Finds the subscriptions that match a topic, without a look at all of them."""
  
 +import itertools
  from collections.abc import Callable
@@ -74,7 +74,7 @@ index 3dce4ea..4497d04 100644
 -        return sorted(found, key=lambda each: -each.priority)
 +        return sorted(found, key=lambda each: (-each.priority, each.number))
 diff --git a/bell/journal.py b/bell/journal.py
-index db779d2..5acdf87 100644
+index f5b4729..9b2e9b4 100644
 --- a/bell/journal.py
 +++ b/bell/journal.py
 @@ -5,11 +5,11 @@ class Journal:

@@ -1,4 +1,4 @@
-"""Which subscriptions match a topic, without a look at all of them."""
+"""Finds the subscriptions that match a topic, without a look at all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What was delivered."""
+"""A journal of deliveries."""
 
 
 class Journal:
