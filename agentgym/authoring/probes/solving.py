@@ -12,9 +12,11 @@ from pathlib import Path
 from agentgym.authoring.afresh import differences
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.prefixes import Prefix, prefixes
+from agentgym.authoring.probes.answers import uncompared
 from agentgym.authoring.probes.words import not_solved, unscored
 from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import InitialState, Subject
+from agentgym.env.answer import check_action
 from agentgym.env.dynamics import FAILED
 from agentgym.errors import ActionError, TaskError
 from agentgym.manifest import read_text, show_path
@@ -23,7 +25,6 @@ from agentgym.record.volatile.times import Period
 from agentgym.records import Action
 from agentgym.rollout.reexecution import compare
 from agentgym.services.setup_context import load_change
-from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
 from agentgym.task.reference_actions import read_cues, read_reference, solution
 from agentgym.task.template import fill
@@ -56,7 +57,7 @@ async def binds(subject: Subject) -> Sequence[str]:
         if event.run is not None and event.run.endswith(".py"):
             load_change(subject.task.folder / event.run, TaskError)
     await subject.initial_state()
-    return _illegal_calls(subject)
+    return [*_illegal_calls(subject), *uncompared(subject.task)]
 
 
 def _illegal_calls(subject: Subject) -> list[str]:
@@ -68,7 +69,7 @@ def _illegal_calls(subject: Subject) -> list[str]:
         for seed in subject.seeds:
             for cue in read_cues(path, subject.instance(seed)):
                 try:
-                    check_call(cue.action, subject.calls)
+                    check_action(cue.action, subject.calls, subject.task.manifest.answer)
                 except ActionError as error:
                     complaints.setdefault(cue.where, f"{cue.where}: {error}")
     return list(complaints.values())
