@@ -148,3 +148,34 @@ class Trajectory:
     problem: str = ""
     repair: Repair | None = None
     repair_problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatchAttempt:
+    """One attempt at an issue, for a scorer that executes nothing.
+
+    Attributes:
+        diff: The patch, a unified diff in Git's format; empty if nothing was changed.
+        after: Text by path of the changed files that are UTF-8 text; None for a removed file.
+        resolved: Whether the hidden tests accept it. Only a scorer with ``privileged = True`` gets
+            this; for any other it is None.
+    """
+
+    diff: str
+    after: Mapping[str, str | None]
+    resolved: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatchProblem:
+    """An issue and the repository that it is about, for a scorer that executes nothing.
+
+    Attributes:
+        task: Task id.
+        issue: Instruction of the agent.
+        before: Text by path of the repository's files.
+    """
+
+    task: str
+    issue: str
+    before: Mapping[str, str]

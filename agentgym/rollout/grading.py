@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from agentgym.env.control import GIVE_UP, SUBMIT
+from agentgym.env.answer import check_action, submit_tool
+from agentgym.env.control import GIVE_UP
 from agentgym.env.conversation import agent_tools
 from agentgym.env.resolved_task import resolve_task
 from agentgym.errors import ActionError, AgentGymError
@@ -29,8 +30,8 @@ from agentgym.records import (
     Trajectory,
 )
 from agentgym.rollout.trust import NOTHING_NAMED, Named
-from agentgym.surfaces.calls import check_call
 from agentgym.swe.repair import repair_of
+from agentgym.task.answer import Answer
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
 from agentgym.task.template import fill_json
@@ -108,7 +109,7 @@ def with_task(trajectory: Trajectory, task: Task, params: Mapping[str, Json]) ->
         trajectory,
         repair=repair,
         repair_problem=unknown,
-        complaints=find_complaints(trajectory.steps, offered_tools(task)),
+        complaints=find_complaints(trajectory.steps, offered_tools(task), task.manifest.answer),
         milestones=find_milestones(rubric),
         contracts=tuple(find_contracts(rubric, params)),
         volatile_text=task.manifest.replay.volatile_text,
@@ -136,24 +137,26 @@ def offered_tools(task: Task) -> list[ToolSpec]:
         resolved.tools, withheld=own, has_sandbox=resolved.has_sandbox
     )
     offered = [tool for kind in kinds for tool in kind.tools()]
-    return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
+    return [*agent_tools(offered, task.user), submit_tool(task.manifest.answer), GIVE_UP]
 
 
-def find_complaints(steps: Sequence[Step], tools: Sequence[ToolSpec]) -> dict[int, str]:
+def find_complaints(
+    steps: Sequence[Step], tools: Sequence[ToolSpec], answer: Answer = "text"
+) -> dict[int, str]:
     """Return, by index of the step, why its call was illegal."""
     found: dict[int, str] = {}
     for step in steps:
-        complaint = _complaint(step.action, tools)
+        complaint = _complaint(step.action, tools, answer)
         if complaint:
             found[step.index] = complaint
     return found
 
 
-def _complaint(action: Action, tools: Sequence[ToolSpec]) -> str:
+def _complaint(action: Action, tools: Sequence[ToolSpec], answer: Answer) -> str:
     if action.tool == "" and action.arguments.keys() == {"malformed"}:
         return str(action.arguments["malformed"])
     try:
-        check_call(action, tools)
+        check_action(action, tools, answer)
     except ActionError as error:
         return str(error)
     return ""
