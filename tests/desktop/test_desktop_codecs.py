@@ -29,17 +29,25 @@ ANTHROPIC = [
         {"from_x": 1, "from_y": 2, "to_x": 3, "to_y": 4},
     ),
     ({"action": "key", "text": "ctrl+s"}, "press", {"keys": "ctrl+s"}),
-    ({"action": "hold_key", "text": "shift", "duration": 2.0}, "hold", {"keys": "shift", "seconds": 2.0}),
+    (
+        {"action": "hold_key", "text": "shift", "duration": 2.0},
+        "hold",
+        {"keys": "shift", "seconds": 2.0},
+    ),
     ({"action": "left_mouse_down"}, "mouse_down", {}),
     ({"action": "left_mouse_up", "coordinate": [9, 8]}, "mouse_up", {"x": 9, "y": 8}),
-    ({"action": "zoom", "region": [10, 20, 110, 70]}, "zoom", {"x": 10, "y": 20, "width": 100, "height": 50}),
+    (
+        {"action": "zoom", "region": [10, 20, 110, 70]},
+        "zoom",
+        {"x": 10, "y": 20, "width": 100, "height": 50},
+    ),
     (
         {"action": "scroll", "coordinate": [5, 6], "scroll_direction": "up", "scroll_amount": 4},
         "scroll",
         {"x": 5, "y": 6, "direction": "up", "amount": 4.0},
     ),
     ({"action": "type", "text": "a < b 🎉"}, "type", {"text": "a < b 🎉", "clear": False}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("given", "tool", "arguments"), ANTHROPIC)
