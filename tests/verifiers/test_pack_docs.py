@@ -47,6 +47,7 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
         "data": "column_types equals gold_equals lacks row_count rows same_rows valid",
         "files": "absent contains exists gold_equals json_equals lines_equal lines_kept matches "
         "mode only_changed rest_kept sha256 text_equals unchanged",
+        "forms": "filled",
         "git": "clean commits file linear merged never_held on_branch ref_at refs remote sound "
         "tree",
         "http": "answers conversation",
