@@ -166,6 +166,18 @@ def _firm(service: Service, value: Any) -> str:
     return str(found)
 
 
+def _shown(table: str, column: str) -> Callable[[Service, Stored], str]:
+    def show(service: Service, value: Stored) -> str:
+        return str(service.db.value(f"SELECT {column} FROM {table} WHERE id = ?", value))
+
+    return show
+
+
+def _show_contact(service: Service, value: Stored) -> str:
+    sql = "SELECT company FROM contacts_person WHERE lower(email) = ? AND status = 'active'"
+    return f"{_show_person(service, value)}, {service.db.value(sql, value) or ''}"
+
+
 def _show_article(service: Service, value: Stored) -> str:
     title = service.db.value("SELECT title FROM knowledge_article WHERE id = ?", value)
     return f"“{title}” (no. {value})"
@@ -177,10 +189,22 @@ KINDS: Final[Mapping[str, Kind]] = {
         "the number of an article", _existing("knowledge_article", "id"), _show_article
     ),
     "choice": Kind("one of the choices", _text, _plain),
+    "contact": Kind(
+        "somebody in the address book, by address, number or full name", _person, _show_contact
+    ),
     "date": Kind("a date such as 2026-03-02", _date, _show_date),
     "decimal": Kind("a number such as 3.5", _decimals(3), _show_decimal),
     "email": Kind("an e-mail address, its domain in lower case", _email, _plain),
+    "event": Kind(
+        "the number of a meeting",
+        _existing("calendar_event", "id"),
+        _shown("calendar_event", "title"),
+    ),
+    "file": Kind(
+        "the number of a file", _existing("files_item", "id"), _shown("files_item", "name")
+    ),
     "firm": Kind("the full name of a firm in the address book", _firm, _plain),
+    "group": Kind("the name of a group", _existing("contacts_group", "name"), _plain),
     "handle": Kind("a colleague, by address, number, full name or handle", _handle, _plain),
     "number": Kind("a whole number", _number, _plain),
     "person": Kind(

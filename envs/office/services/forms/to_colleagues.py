@@ -56,7 +56,7 @@ TO_COLLEAGUES = (
         "Tells somebody which dates of a series of meetings are moved or left out.",
         "Changed dates: {meeting}",
         "these dates of {meeting} have changed (Berlin time):\n\n{lines}",
-        Slot("meeting", "Meeting", "text"),
+        Slot("meeting", "Meeting", "event"),
         line="{day}: {what} {start}",
         columns=(
             Slot("day", "Day", "date"),
@@ -69,14 +69,11 @@ TO_COLLEAGUES = (
         "offer-list",
         "People who want an offer",
         "Tells Sales who wants an offer. Offers are printed from it.",
-        "Offers: {occasion}",
-        "these people want an offer:\n\n{lines}",
-        Slot("occasion", "Where we met them", "text"),
-        line="{person}, {firm}",
-        columns=(
-            Slot("person", "Person in the address book", "person"),
-            Slot("firm", "Firm", "text"),
-        ),
+        "Offers: {group}",
+        "these people of {group} want an offer:\n\n{lines}",
+        Slot("group", "Group that they are in", "group"),
+        line="{person}",
+        columns=(Slot("person", "Person, shown with the firm", "contact"),),
     ),
     _to(
         "Finance",
@@ -135,7 +132,7 @@ TO_COLLEAGUES = (
         "Asks the owner of a file to stop sharing it with somebody, without giving a reason.",
         "Please end a share",
         "please end the share of {file} with {grantee}.",
-        Slot("file", "Name of the file", "text"),
+        Slot("file", "File", "file"),
         Slot("grantee", "Address that it is shared with", "email"),
     ),
     _to(

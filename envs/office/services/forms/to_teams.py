@@ -42,7 +42,7 @@ TO_TEAMS = (
         "note",
         "help desk",
         "Picture: {file}",
-        (Slot("file", "Name of the file", "text"),),
+        (Slot("file", "File on the drive", "file"),),
     ),
     Template(
         "double-charge",
