@@ -55,7 +55,7 @@ TO_TEAMS = (
             Slot("invoice", "Invoice", "reference"),
             Slot("amount", "Amount in euros", "amount"),
             Slot("charged", "Charged", choices=("once", "twice")),
-            Slot("decides", "Who decides", choices=("billing team", "Esther Conti")),
+            Slot("decides", "Who decides", choices=("Farid", "Elif", "Finance")),
         ),
     ),
     Template(
