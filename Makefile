@@ -10,20 +10,22 @@ LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 WEB_PAGES := $(addprefix miniwob/,click-button click-menu click-tab-2-hard choose-date \
 	drag-sort-numbers email-inbox-forward enter-time find-midpoint login-user-popup \
 	navigate-tree search-engine use-slider-2)
+WEB_SITES := $(addprefix web/,drafts-for-sale gift-in-time returns-by-the-rules reviewed-and-cheap)
 WEB_OFFICE := $(patsubst tasks/%/solution/browser.py,%,$(wildcard tasks/tools/*/solution/browser.py))
 
 # Many hundred processes import the package: each would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo train swe web test test-full pytest sound check ready lint types bench clean
+.PHONY: help demo train swe web test test-full pytest failed sound check ready lint types bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
 	@echo "make train   set up, then teach a small policy to solve tasks in sandboxes, into runs/tiny-terminal"
 	@echo "make swe     set up, build the sandbox for repositories, then evaluate the suite swe into runs/swe"
-	@echo "make web     set up, then evaluate pages of MiniWoB++ and the office in a browser into runs/web and runs/web-office"
+	@echo "make web     set up, then evaluate MiniWoB++, the shop and the office in a browser into runs/web and runs/web-office"
 	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
+	@echo "make failed  run the tests that failed last again, one after the other"
 	@echo "make sound   examine the tasks that changed with every seed, and note them as examined"
 	@echo "make check   lint, types, layers and sentences only"
 	@echo "make bench   measure resets, commands and forks, beside Docker where its daemon answers"
@@ -39,7 +41,7 @@ demo:
 web:
 	@scripts/setup.sh web
 	@rm -rf runs/web runs/web-office
-	@$(BIN)/agentgym eval $(WEB_PAGES) --agent oracle --agent noop --jobs $(JOBS) --out runs/web
+	@$(BIN)/agentgym eval $(WEB_PAGES) $(WEB_SITES) --agent oracle --agent noop --jobs $(JOBS) --out runs/web
 	@$(BIN)/agentgym eval $(WEB_OFFICE) --surface browser --agent oracle --agent noop \
 		--jobs $(JOBS) --out runs/web-office
 
@@ -54,6 +56,8 @@ swe:
 	@rm -rf runs/swe
 	@$(BIN)/agentgym eval swe --agent oracle --agent noop $(LLM) \
 		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/swe
+	@$(BIN)/agentgym grade runs/swe -g diagnosis >/dev/null
+	@$(BIN)/agentgym report runs/swe >/dev/null
 
 check: lint types
 
@@ -76,10 +80,13 @@ test: lint
 
 test-full: lint
 	$(BIN)/python -m compileall -q -j $(JOBS) agentgym
-	$(MAKE) --no-print-directory -j 2 types pytest FULL="--full --note"
+	$(MAKE) --no-print-directory -j 2 types pytest FULL="--full --note -o faulthandler_timeout=2000"
 
 pytest: ready
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations 10 $(FULL)
+
+failed: ready
+	$(BIN)/pytest --last-failed --last-failed-no-failures none $(FULL)
 
 sound:
 	@scripts/setup.sh test

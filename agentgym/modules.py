@@ -28,8 +28,12 @@ def _line_of(raised: Exception, path: Path) -> str:
 class _Loader(SourceFileLoader):
     """Executes a source file and leaves no bytecode in its folder, which is its author's."""
 
+    def __init__(self, name: str, path: str, source: str | None) -> None:
+        super().__init__(name, path)
+        self._source = source
+
     def get_data(self, path: str) -> bytes:
-        return read_regular(Path(path))
+        return read_regular(Path(path)) if self._source is None else self._source.encode()
 
     def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
         pass
@@ -40,7 +44,11 @@ _executing = threading.RLock()
 
 
 def execute(
-    path: Path, error: Callable[[str], Exception], *, is_package: bool = False
+    path: Path,
+    error: Callable[[str], Exception],
+    *,
+    is_package: bool = False,
+    source: str | None = None,
 ) -> ModuleType:
     """Execute a Python file as a module of its own; every call executes it anew.
 
@@ -50,17 +58,22 @@ def execute(
         path: The file.
         error: Creates the exception for a description of what is wrong with the file.
         is_package: Whether it may import its neighbours (``from .people import NAMES``).
+        source: Text to execute in place of the file's own.
 
     Raises:
         Exception: The exception that `error` creates, if executing the file raised.
     """
     name = f"_agentgym_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     with _executing:
-        return _execute(name, path, error, is_package)
+        return _execute(name, path, error, is_package, source)
 
 
 def _execute(
-    name: str, path: Path, error: Callable[[str], Exception], is_package: bool
+    name: str,
+    path: Path,
+    error: Callable[[str], Exception],
+    is_package: bool,
+    source: str | None,
 ) -> ModuleType:
     # A copy, because another thread may import something meanwhile.
     for loaded in list(sys.modules):
@@ -69,7 +82,7 @@ def _execute(
     spec = importlib.util.spec_from_file_location(
         name,
         path,
-        loader=_Loader(name, str(path)),
+        loader=_Loader(name, str(path), source),
         submodule_search_locations=[str(path.parent)] if is_package else None,
     )
     assert spec is not None and spec.loader is not None

@@ -24,6 +24,7 @@ _NOUNS = {
     "agentgym.users": "user",
     "agentgym.step_graders": "step grader",
     "agentgym.task_formats": "task format",
+    "agentgym.patch_scorers": "patch scorer",
 }
 
 

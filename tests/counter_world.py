@@ -65,6 +65,7 @@ def counter_task(*, max_steps=20, wall_s=None, volatile_text=(r"pid \d+",), para
     manifest = SimpleNamespace(
         env="counter",
         surface={},
+        answer="text",
         max_steps=max_steps,
         limits=SimpleNamespace(wall_s=wall_s),
         replay=SimpleNamespace(volatile_text=volatile_text, volatile_paths=()),

@@ -1,4 +1,4 @@
-"""The agent that submits at once. A sound task must score it zero."""
+"""The agent that submits at once, without an answer. A sound task must score it zero."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from agentgym.agents import SUBMIT
 from agentgym.errors import ConfigError
-from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
+from agentgym.records import Action, Briefing, Decision, Observation, Step, ToolSpec
 
 
 class NoopAgent:
-    """Submits without reading the task."""
+    """Submits without reading the task; gives up where an empty answer is refused."""
 
     def __init__(self, argument: str = "") -> None:
         if argument:
@@ -22,7 +22,9 @@ class NoopAgent:
     async def act(
         self, observation: Observation, tools: Sequence[ToolSpec], history: Sequence[Step]
     ) -> Decision:
-        """Submit."""
+        """Submit; give up if that was refused."""
+        if history:
+            return Decision(Action("give_up", {"reason": "I have no answer."}))
         return Decision(SUBMIT)
 
     async def close(self) -> None:

@@ -22,7 +22,7 @@ class RandomAgent:
     """Calls random tools and submits after about ``1 / SUBMIT_CHANCE`` steps.
 
     ``submit`` and ``give_up`` are not drawn like other tools: they would end most episodes
-    within three steps.
+    within three steps. Where `submit` demands fields, they are drawn too.
     """
 
     def __init__(self, argument: str = "") -> None:
@@ -42,9 +42,12 @@ class RandomAgent:
         """Draw a call, or submit with a small fixed chance."""
         rng = np.random.default_rng([self._seed, len(history)])
         acting = [tool for tool in tools if tool.name not in ("submit", "give_up")]
-        if not acting or rng.random() < SUBMIT_CHANCE:
-            return Decision(SUBMIT)
-        return Decision(sample_call(acting, rng))
+        if acting and rng.random() >= SUBMIT_CHANCE:
+            return Decision(sample_call(acting, rng))
+        forms = [
+            tool for tool in tools if tool.name == "submit" and tool.parameters.get("required")
+        ]
+        return Decision(sample_call(forms, rng) if forms else SUBMIT)
 
     async def close(self) -> None:
         """Do nothing; the agent holds no resources."""

@@ -42,9 +42,9 @@ _BUSY = 0.85
 _LATE_SHARE = 0.99
 _MEASURE_S = 4.0
 _QUICK_S = 0.7
-_TASK = "bench/steps-v1"
+STEPS_TASK = "bench/steps-v1"
 _FILES = {
-    "task.toml": f'schema_version = "agentgym.task/1"\nid = "{_TASK}"\n'
+    "task.toml": f'schema_version = "agentgym.task/1"\nid = "{STEPS_TASK}"\n'
     'title = "Four commands"\ndifficulty = "easy"\nenv = "terminal"\nmax_steps = 10\n',
     "instruction.md": "Count to four in /srv/log.\n",
     "setup/setup.sh": "echo 0 > /srv/log\n",
@@ -192,7 +192,7 @@ async def measure_pool(provider: str, jobs: Sequence[int], quick: bool) -> Throu
     if problems:
         raise SandboxError(f"bench: {problems[0].what}; {problems[0].fix}")
     measured, console = Throughputs(provider), Console(stderr=True)
-    with tempfile.TemporaryDirectory(prefix="agentgym-bench-") as name, _catalogue(Path(name)):
+    with tempfile.TemporaryDirectory(prefix="agentgym-bench-") as name, steps_task(Path(name)):
         folder = Path(name)
         # This compiles, fills caches, prepares the task, and tells how many episodes to measure.
         pace = await _evaluated(folder, provider, 1, 0, 4)
@@ -211,7 +211,7 @@ def _seconds(quick: bool) -> float:
 
 
 @contextmanager
-def _catalogue(folder: Path) -> Iterator[None]:
+def steps_task(folder: Path) -> Iterator[None]:
     """Write the task to a folder where an evaluation finds it."""
     for name, text in _FILES.items():
         path = folder / "tasks/bench/steps" / name
@@ -235,7 +235,7 @@ async def _evaluated(
     folder: Path, provider: str, jobs: int, pool: int, episodes: int
 ) -> Throughput:
     agent = f"scripted:{folder / 'agent.jsonl'}"
-    plans = [EpisodePlan(_TASK, trial, trial, agent) for trial in range(episodes)]
+    plans = [EpisodePlan(STEPS_TASK, trial, trial, agent) for trial in range(episodes)]
     with tempfile.TemporaryDirectory(dir=folder) as run, open(os.devnull, "w") as nowhere:
         store = RunStore.create(Path(run) / "run", {}, plans)
         spans, watch = _phases(), LoopWatch()
@@ -243,7 +243,7 @@ async def _evaluated(
         try:
             did = await evaluation.evaluate(
                 store,
-                Settings((_TASK,), (agent,), sandbox=provider, jobs=jobs, pool=pool),
+                Settings((STEPS_TASK,), (agent,), sandbox=provider, jobs=jobs, pool=pool),
                 progress=LineProgress(Console(file=nowhere)),
             )
             wall_s, cpu_s = time.perf_counter() - started, family_s() - used_s

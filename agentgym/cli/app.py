@@ -23,6 +23,7 @@ from agentgym.cli.regrade import regrade
 from agentgym.cli.replay import replay
 from agentgym.cli.report import report
 from agentgym.cli.sandbox import app as sandbox
+from agentgym.cli.score_patches import score_patches
 from agentgym.cli.serve import serve
 from agentgym.cli.suite import app as suite
 from agentgym.cli.task import app as task
@@ -68,6 +69,7 @@ _add("replay", replay, "agentgym replay runs/demo 3")
 _add("grade", grade, "agentgym grade runs/demo --grader loops --grader localisation")
 _add("regrade", regrade, "agentgym regrade runs/demo --episode 3")
 _add("report", report, "agentgym report runs/demo")
+_add("score-patches", score_patches, "agentgym score-patches runs/demo --scorer heuristic")
 _add("predictions", predictions, "agentgym predictions runs/demo --out predictions.jsonl")
 _add(
     "grade-predictions",

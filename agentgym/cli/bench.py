@@ -13,7 +13,9 @@ from agentgym.errors import ConfigError
 def bench(
     name: Annotated[
         str,
-        typer.Argument(help="What to measure: sandbox, pool, verify, tools, rl, cost, swe or web."),
+        typer.Argument(
+            help="What to measure: sandbox, pool, verify, tools, rl, cost, swe, web or cluster."
+        ),
     ],
     json_file: Annotated[
         Path | None,

@@ -14,6 +14,7 @@ from agentgym.cli import eval_options as options
 from agentgym.errors import AgentGymError, ConfigError
 
 if TYPE_CHECKING:
+    from agentgym.eval.remote import ClusterOptions
     from agentgym.record.store import RunStore
 
 
@@ -23,6 +24,11 @@ def evaluate(
     trials: options.Trials = None,
     jobs: options.Jobs = None,
     pool: options.Pool = None,
+    cluster: options.Cluster = None,
+    workers: options.Workers = 2,
+    worker_cpus: options.WorkerCpus = 1.0,
+    worker_memory_mb: options.WorkerMemoryMb = 0,
+    worker_resource: options.WorkerResources = None,
     sandbox: options.SandboxName = None,
     seed: options.Seed = None,
     max_steps: options.MaxSteps = None,
@@ -30,6 +36,7 @@ def evaluate(
     judge: options.JudgeSpec = None,
     user: options.UserSpec = None,
     surface: options.Surfaces = None,
+    step_tests: options.StepTests = None,
     offline: options.Offline = None,
     keep_states: options.KeepStates = None,
     keep_states_mb: options.KeepStatesMb = None,
@@ -53,6 +60,7 @@ def evaluate(
         "judge": judge,
         "user": user,
         "surfaces": tuple(dict.fromkeys(surface or ())) or None,
+        "step_tests": step_tests,
         "offline": offline,
         "keep_states": keep_states and keep_states.value,
         "keep_states_mb": keep_states_mb,
@@ -60,15 +68,29 @@ def evaluate(
         "metadata": None if metadata is None else _object(metadata),
     }
     asked = {name: value for name, value in given.items() if value is not None}
+    resources = tuple(worker_resource or ())
+    place = (workers, worker_cpus, worker_memory_mb, resources)
     # The first line is printed before the slow parts: imports, and reading every task.
     begun = f"taking up {out}" if resume and out else f"reading {', '.join(patterns or ())}"
     typer.echo(f"{begun} …", err=True)
+    on = None if cluster is None else _cluster(cluster, *place)
     store = _open(asked, out, resume)
     try:
-        _run(store, jobs, pool)
+        _run(store, jobs, pool, on)
         _conclude(store, allow_unscored)
     finally:
         store.close()
+
+
+def _cluster(
+    address: str, workers: int, cpus: float, memory_mb: int, resources: tuple[str, ...]
+) -> ClusterOptions:
+    from agentgym.cluster import ray_workers  # noqa: F401 - a missing extra is told at once
+    from agentgym.cluster.place import Place, read_resources
+    from agentgym.eval.remote import ClusterOptions
+
+    place = Place(cpus, memory_mb=memory_mb, resources=read_resources(resources))
+    return ClusterOptions(address, workers, place)
 
 
 def _object(text: str) -> Any:
@@ -98,7 +120,9 @@ def _open(asked: dict[str, Any], out: Path | None, resume: bool) -> RunStore:
     return start_run(out or new_folder(asked.get("patterns", ())), asked)
 
 
-def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
+def _run(
+    store: RunStore, jobs: int | None, pool: int | None, cluster: ClusterOptions | None
+) -> None:
     from agentgym.cli.console import stderr_console
     from agentgym.cli.interruption import run_cancellable, stoppable
     from agentgym.eval.evaluate import evaluate as run_episodes
@@ -118,7 +142,17 @@ def _run(store: RunStore, jobs: int | None, pool: int | None) -> None:
     def show(line: str) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
+    async def run_on_cluster(options: ClusterOptions) -> None:
+        from agentgym.eval.remote import evaluate_on_cluster
+
+        did = await evaluate_on_cluster(store, settings, options, progress=make_progress(console))
+        for line in did.told():
+            console.print(line, style="yellow", markup=False, soft_wrap=True)
+
     async def run() -> None:
+        if cluster is not None:
+            await run_on_cluster(cluster)
+            return
         did = await run_episodes(
             store, settings, progress=make_progress(console), unrunnable=unrunnable
         )

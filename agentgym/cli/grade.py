@@ -164,6 +164,8 @@ def grading_table(gradings: Sequence[Grading], *, dated: bool) -> Table:
             if one.error
             else f"{first.label}: {first.message}"
             if first
+            else one.measured.message
+            if one.measured
             else ""
         )
         table.add_row(
@@ -172,7 +174,7 @@ def grading_table(gradings: Sequence[Grading], *, dated: bool) -> Table:
             *(["–", "–"] if one.error else map(str, counts)),
             Text(str(errors) if errors else "–", "yellow" if errors else ""),
             Text("–" if first is None else str(first.step), "red" if first else ""),
-            Text(_one_line(clean(why)), "yellow" if one.error else ""),
+            Text(clean(why) if one.measured else _one_line(clean(why)), "yellow" * bool(one.error)),
         )
     return table
 

@@ -18,7 +18,17 @@ from agentgym.errors import AgentGymError, RecordError, ReplayError, Unsupported
 from agentgym.protocols import state_keeper
 from agentgym.record.reading import expect, read
 from agentgym.record.volatile.masking import Masking, command_of
-from agentgym.records import Audit, AuditEntry, Bounds, CheckResult, Json, RowRef, Step, Verdict
+from agentgym.records import (
+    Audit,
+    AuditEntry,
+    Bounds,
+    CheckResult,
+    Json,
+    RowRef,
+    Snapshot,
+    Step,
+    Verdict,
+)
 from agentgym.services.state import Snapshot as ServicesSnapshot
 from agentgym.services.state import hash_from_scratch
 from agentgym.task.model import Instance
@@ -147,17 +157,7 @@ async def judge_kept(
         RecordError: The kept data is damaged.
         AgentGymError: The task or the sandbox is broken.
     """
-    prepared = await environment.prepare_instance(instance)
-    parts = await to_thread(_unpack, state)
-    services = None
-    if environment.services is not None:
-        begun = await STARTS.run(prepare_services, environment.services, instance)
-        prepared = with_services(prepared, begun)
-        services = await STARTS.run(_services, begun, evidence, parts)
-    if prepared.digest != evidence.get("setup"):
-        raise _other_start("files")
-    keeper = state_keeper(environment.provider)
-    after = await keeper.load_delta(prepared.snapshot, parts[_FILES], BOUNDS)
+    prepared, services, after = await _restored(environment, instance, evidence, state)
     try:
         end = EpisodeEnd(
             after=after,
@@ -175,6 +175,34 @@ async def judge_kept(
         raise RecordError(f"the kept end of the episode is damaged: {error}") from error
     finally:
         await environment.provider.discard(after)
+
+
+async def kept_files(
+    environment: Environment, instance: Instance, evidence: Mapping[str, Json], state: bytes
+) -> tuple[Snapshot, Snapshot]:
+    """Return the files with which an episode began, and those that it left, from its kept state.
+
+    The caller discards the second snapshot. Raises as `judge_kept` does.
+    """
+    prepared, _, after = await _restored(environment, instance, evidence, state)
+    return prepared.snapshot, after
+
+
+async def _restored(
+    environment: Environment, instance: Instance, evidence: Mapping[str, Json], state: bytes
+) -> tuple[Prepared, ServicesSeen | None, Snapshot]:
+    """Return the initial state, the services at the end and the files at the end."""
+    prepared = await environment.prepare_instance(instance)
+    parts = await to_thread(_unpack, state)
+    services = None
+    if environment.services is not None:
+        begun = await STARTS.run(prepare_services, environment.services, instance)
+        prepared = with_services(prepared, begun)
+        services = await STARTS.run(_services, begun, evidence, parts)
+    if prepared.digest != evidence.get("setup"):
+        raise _other_start("files")
+    keeper = state_keeper(environment.provider)
+    return prepared, services, await keeper.load_delta(prepared.snapshot, parts[_FILES], BOUNDS)
 
 
 def with_services(prepared: Prepared, begun: ServicesStart) -> Prepared:

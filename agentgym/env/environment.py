@@ -15,7 +15,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self
 
-from agentgym.env.control import GIVE_UP, SUBMIT
+from agentgym.env.answer import submit_tool
+from agentgym.env.control import GIVE_UP
 from agentgym.env.conversation import agent_tools, check_user
 from agentgym.env.dynamics import check_dynamics
 from agentgym.env.ending import judge_kept
@@ -113,7 +114,7 @@ class Environment:
         shows_sites = any(getattr(kind, "uses_sites", False) for kind in self.surface_kinds)
         self.sites = spec.find_sites() if shows_sites else ()
         acting = agent_tools([t for kind in self.surface_kinds for t in kind.tools()], task.user)
-        self.tools = (*acting, SUBMIT, GIVE_UP)
+        self.tools = (*acting, submit_tool(task.manifest.answer), GIVE_UP)
         self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
         self.offline, self.judge, self.room_cache = offline, judge, room_cache
         self.user = user or user_spec()

@@ -14,6 +14,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from agentgym.env.answer import read_answer, told_answer
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import EndedEpisode
@@ -221,11 +222,12 @@ class Episode:
         try:
             if action.tool == "" and action.arguments.keys() == {"malformed"}:
                 raise ActionError(str(action.arguments["malformed"])[:200])
+            if action.tool == SUBMIT.name:
+                answer = read_answer(self.instance.task.manifest.answer, action)
+                return await self._submit(answer)
             check_call(action, self.environment.tools)
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
-        if action.tool == SUBMIT.name:
-            return await self._submit(str(action.arguments.get("answer", "")))
         if action.tool == GIVE_UP.name:
             self._gave_up = str(action.arguments["reason"])
             return Observation(text="gave up"), True
@@ -240,7 +242,7 @@ class Episode:
             if following is not None:
                 return Observation(text=following), False
         self._answer = answer
-        return Observation(text="submitted"), True
+        return Observation(text=told_answer(self.instance.task.manifest.answer, answer)), True
 
     async def _pass_time(self, step: Step, over: bool) -> str:
         return await self.dynamics.advance(

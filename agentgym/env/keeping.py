@@ -32,8 +32,6 @@ class StateKeeping:
         self._kept: tuple[Ending, bytes | None] | None = None
         said = store.settings.get("keep_states")
         self._policy = Policy(said) if said in list(Policy) else Policy.ALL
-        limit = store.settings.get("keep_states_mb")
-        self._limit_mb = limit if isinstance(limit, int) else DEFAULT_MB
 
     async def __call__(self, ended: EndedEpisode, verdict: Verdict) -> None:
         """Take the final state of an episode, or the reason why it is not kept.
@@ -68,7 +66,7 @@ class StateKeeping:
             return
         ending, state = self._kept
         self._kept = None
-        if state is not None and (full := self._no_room(len(state))):
+        if state is not None and (full := no_room(self._store, len(state))):
             ending, state = replace(ending, unkept=full), None
         self._store.endings.finish(self._episode_id, ending, state)
 
@@ -80,8 +78,17 @@ class StateKeeping:
             return "the episode passed, and the run keeps failed ones (--keep-states failed)"
         return ""
 
-    def _no_room(self, size: int) -> str:
-        kept = self._store.endings.kept_bytes
-        if kept + size <= self._limit_mb * 2**20:
-            return ""
-        return f"the run keeps {kept / 2**20:.0f} MB already (--keep-states-mb {self._limit_mb})"
+
+def no_room(store: RunStore, size: int) -> str:
+    """Return why a run keeps no final states of so many bytes any more; empty if it does.
+
+    Args:
+        store: The run.
+        size: Bytes of the states.
+    """
+    limit = store.settings.get("keep_states_mb")
+    limit_mb = limit if isinstance(limit, int) else DEFAULT_MB
+    kept = store.endings.kept_bytes
+    if kept + size <= limit_mb * 2**20:
+        return ""
+    return f"the run keeps {kept / 2**20:.0f} MB already (--keep-states-mb {limit_mb})"

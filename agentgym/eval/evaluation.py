@@ -152,6 +152,7 @@ def evaluate(
     judge: str = "",
     user: str = "",
     surfaces: Sequence[str] = (),
+    step_tests: bool = False,
     offline: bool = False,
     group: str | None = None,
     metadata: Mapping[str, Any] | None = None,
@@ -177,6 +178,7 @@ def evaluate(
         judge: Spec of the judge for checks that need one.
         user: Spec of the simulated user of tasks that have one.
         surfaces: Surfaces that agents act through, instead of those of the environments.
+        step_tests: Score each step that changes a repository by the task's hidden tests.
         offline: Give sandboxes no network, whatever a task allows.
         group: Group of the episodes in the record; ``{task}``, ``{seed}``, ``{trial}`` and
             ``{agent}`` in it stand for those of each episode. None: they are in no group.
@@ -195,6 +197,7 @@ def evaluate(
     asked |= _settings(sandbox=sandbox, jobs=jobs, max_steps=max_steps, timeout_s=timeout_s)
     asked |= _settings(judge=judge or None, user=user or None, offline=offline or None)
     asked |= _settings(group=group, metadata=metadata, surfaces=tuple(surfaces) or None)
+    asked |= _settings(step_tests=step_tests or None)
     if resume and out is None:
         raise ConfigError("resume needs the folder of the run; give out=")
     folder = new_folder(patterns) if out is None else Path(out)

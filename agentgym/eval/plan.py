@@ -28,6 +28,7 @@ from agentgym.eval.users import user_problems
 from agentgym.protocols import Agent, SandboxProvider
 from agentgym.record.store import RunStore
 from agentgym.rollout.trust import isolates
+from agentgym.swe.patch_tests import has_hidden_tests
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
 from agentgym.user.registry import user_spec
@@ -154,6 +155,8 @@ def check(settings: Settings, create: Callable[[str], Agent] = registry.create) 
             registry.check(create(spec))
         except AgentGymError as error:
             problems.append(str(error))
+    if settings.step_tests and tasks and not any(map(has_hidden_tests, tasks)):
+        problems.append("--step-tests: no hidden tests of a repository decide any of these tasks")
     problems += judge_problems(settings.judge, tasks)
     problems += user_problems(settings.user, tasks)
     for need in missing_commands(tasks):

@@ -19,6 +19,7 @@ from agentgym.eval.judges import kinship_warnings
 from agentgym.eval.printable import as_text, clean
 from agentgym.eval.results import build_results, whole_file
 from agentgym.eval.settings import Settings, read_settings
+from agentgym.eval.step_measures import measure_tables
 from agentgym.record.store import EpisodeRow, RunStore
 from agentgym.records import Effect, Json, Step
 
@@ -122,6 +123,7 @@ def _page(store: RunStore) -> dict[str, Any]:
         "done": done,
         "errors": errors,
         "folder": shlex.quote(str(store.folder)),
+        "measures": measure_tables(store, rows),
         "tasks": _tasks(store, episodes),
     }
 

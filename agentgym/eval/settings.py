@@ -42,6 +42,7 @@ class Settings:
         judge: Spec of the judge that checks ask; empty if no check needs one.
         user: Spec of the simulated user; empty if no task has one.
         surfaces: Surfaces that replace those of every environment; empty to keep these.
+        step_tests: Whether hidden tests score each step that changes a repository.
         keep_states: Episodes whose final states are kept for regrading: all, failed, none.
         keep_states_mb: Largest size of kept final states, in megabytes.
         group: Group of the episodes; ``{task}``, ``{seed}``, ``{trial}`` and ``{agent}`` in it
@@ -68,6 +69,7 @@ class Settings:
     judge: str = ""
     user: str = ""
     surfaces: tuple[str, ...] = ()
+    step_tests: bool = False
     keep_states: str = Policy.ALL.value
     keep_states_mb: int = DEFAULT_MB
     group: str | None = None
@@ -108,11 +110,23 @@ def read_settings(store: RunStore) -> Settings:
         RecordError: The record holds no usable settings.
     """
     try:
-        return TypeAdapter(Settings).validate_python(dict(store.settings))
+        return settings_from(store.settings)
+    except ConfigError as error:
+        raise RecordError(
+            f"{store.folder}: the settings of this run cannot be read: {error}; "
+            "it was not written by `agentgym eval`, or is damaged"
+        ) from error
+
+
+def settings_from(recorded: Mapping[str, Json]) -> Settings:
+    """Return settings that were recorded.
+
+    Raises:
+        ConfigError: They are not settings of a run; the message names the field.
+    """
+    try:
+        return TypeAdapter(Settings).validate_python(dict(recorded))
     except ValidationError as error:
         fault = error.errors()[0]
         name = ".".join(str(part) for part in fault["loc"])
-        raise RecordError(
-            f"{store.folder}: the settings of this run cannot be read: {name}: {fault['msg']}; "
-            "it was not written by `agentgym eval`, or is damaged"
-        ) from error
+        raise ConfigError(f"{name}: {fault['msg']}") from error

@@ -16,6 +16,8 @@ from agentgym.records import (
     Exhibit,
     Json,
     Judgement,
+    PatchAttempt,
+    PatchProblem,
     Process,
     RowChange,
     Step,
@@ -227,3 +229,32 @@ class StepGrader(Protocol):
 
 StepGraderFactory: TypeAlias = Callable[[str], StepGrader]
 """Creates a grader from the text after its name: ``llm:gpt-x`` calls ``factory("gpt-x")``."""
+
+
+class PatchScorer(Protocol):
+    """Scores patches of one issue without executing them. Entry points: `agentgym.patch_scorers`.
+
+    Scores order the attempts at one issue, the best one first; those of different issues need not
+    be comparable. Only a scorer that asks a model may give other scores when it is asked again.
+
+    Attributes:
+        name: Name of the entry point.
+        version: Changes whenever the same patches may get other scores, arguments included.
+    """
+
+    name: str
+    version: str
+
+    async def score(
+        self, problem: PatchProblem, attempts: Sequence[PatchAttempt]
+    ) -> Sequence[float]:
+        """Return a finite score for each attempt, in their order.
+
+        Raises:
+            VerifierError: It cannot score these attempts at all.
+        """
+        ...
+
+
+PatchScorerFactory: TypeAlias = Callable[[str], PatchScorer]
+"""Creates a scorer from the text after its name: ``llm:gpt-x`` calls ``factory("gpt-x")``."""

@@ -67,6 +67,12 @@ class BlobStore:
                 self._files.remove(draft)
         self._swept = True
 
+    def names(self) -> list[str]:
+        """Return the names of all blobs."""
+        return sorted(
+            path.name for path in self.folder.glob("??/??/*") if _NAME.fullmatch(path.name)
+        )
+
     def get(self, name: str) -> bytes:
         """Return the bytes kept under a name.
 

@@ -88,8 +88,12 @@ class Endings:
 
     def remove(self, episode_id: int) -> None:
         """Remove the ending of an episode that is played again."""
-        self._sizes = None
+        self.read_sizes_again()
         self._database.execute("DELETE FROM endings WHERE episode = ?", (episode_id,))
+
+    def read_sizes_again(self) -> None:
+        """Count the kept final states anew, because others than `finish` changed them."""
+        self._sizes = None
 
     def find(self, episode_id: int) -> Ending | None:
         """Return the ending of an episode, None if the record has none.

@@ -10,7 +10,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,27 @@ class History:
                 " steps, error, grades) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
+
+    def merge(self, episode_id: int, source: History, source_id: int) -> None:
+        """Add the gradings of an episode of another run that was merged into this one.
+
+        Args:
+            episode_id: Number of the episode here.
+            source: The history of the other run.
+            source_id: Number of the episode there.
+
+        Raises:
+            RecordError: A grading is damaged.
+        """
+        found = source.gradings(source_id)
+        if not found:
+            return
+        before, now = source.trajectory(source_id), self.trajectory(episode_id)
+        # The steps are the same, but the digest of their rows covers the number of the episode.
+        self.add_gradings(
+            episode_id,
+            [replace(one, trajectory=now) if one.trajectory == before else one for one in found],
+        )
 
     def gradings(self, episode_id: int) -> list[Grading]:
         """Return all gradings of an episode, the oldest first, including those of earlier runs.

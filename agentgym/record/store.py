@@ -19,6 +19,7 @@ from agentgym.record.endings import Endings
 from agentgym.record.episode_rows import EpisodePlan, EpisodeRow, EpisodeRows, plan_values
 from agentgym.record.history import History
 from agentgym.record.lineage import Lineage
+from agentgym.record.merging import Merge, NoRoom
 from agentgym.record.packing import Packing
 from agentgym.record.prompts import RecentTokens
 from agentgym.record.reading import expect
@@ -342,6 +343,34 @@ class RunStore:
             RecordError: The disk is full.
         """
         write_steps(self._database, batch)
+
+    def merge(
+        self, source: RunStore, planned: Mapping[int, int], no_room: NoRoom = lambda size: ""
+    ) -> dict[int, int]:
+        """Add all episodes of another run, each wholly or none; see `agentgym.record.merging`.
+
+        Args:
+            source: The other run.
+            planned: Planned episodes of this run, by the episodes of the other run that take their
+                place.
+            no_room: Returns why no final states of so many bytes are kept any more, else nothing.
+
+        Returns:
+            The numbers of the episodes here, by those in the other run.
+
+        Raises:
+            RecordError: An episode is not planned any more or not over, or the run is damaged.
+        """
+        merge = Merge(
+            *(self._database, self._packing.blobs),
+            *(source._database, source._packing.blobs),
+        )
+        with self.transaction():
+            numbers = merge.all(planned, no_room)
+            for old, new in numbers.items():
+                self.history.merge(new, source.history, old)
+        self.endings.read_sizes_again()
+        return numbers
 
     def reset_episode(self, episode_id: int) -> None:
         """Put an episode back to planned and remove its steps; its history and its forks stay."""

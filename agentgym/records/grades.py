@@ -22,6 +22,8 @@ class StepGrade:
         message: One line on what was seen.
         value: A number, if the grader gives one: a shaping reward, a length.
         since: First step of a pattern that this step is part of, such as a loop.
+        measures: Measures of the episode so far by name; None for one that is undefined. A grader
+            states them with at most one step.
     """
 
     step: int
@@ -30,6 +32,7 @@ class StepGrade:
     message: str = ""
     value: float | None = None
     since: int | None = None
+    measures: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,11 @@ class Grading:
         """First step that the grader found bad."""
         return next((g for g in self.grades if g.status is CheckStatus.FAIL), None)
 
+    @property
+    def measured(self) -> StepGrade | None:
+        """The grade that states the measures of the episode."""
+        return next((g for g in self.grades if g.measures), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
@@ -93,6 +101,21 @@ class Contract:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Repair:
+    """The gold patch of a task that is about a repository.
+
+    Attributes:
+        root: The repository, an absolute guest path.
+        before: Text by path of the repository's files, without those that are no UTF-8 text.
+        after: Text by path of the files that the gold patch changes; None for a removed file.
+    """
+
+    root: str
+    before: Mapping[str, str]
+    after: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
     """A recorded episode in the form that step graders get.
 
@@ -108,6 +131,8 @@ class Trajectory:
         volatile_text: Regular expressions of text that may differ between equal observations.
         rubric: Version of the verifier of these milestones and contracts.
         problem: Reason why complaints, milestones and contracts are unknown, else empty.
+        repair: What the task's solution changes; None if the task is about no repository.
+        repair_problem: Reason why that is unknown, else empty.
     """
 
     task: str
@@ -121,3 +146,36 @@ class Trajectory:
     volatile_text: tuple[str, ...] = ()
     rubric: str = ""
     problem: str = ""
+    repair: Repair | None = None
+    repair_problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatchAttempt:
+    """One attempt at an issue, for a scorer that executes nothing.
+
+    Attributes:
+        diff: The patch, a unified diff in Git's format; empty if nothing was changed.
+        after: Text by path of the changed files that are UTF-8 text; None for a removed file.
+        resolved: Whether the hidden tests accept it. Only a scorer with ``privileged = True`` gets
+            this; for any other it is None.
+    """
+
+    diff: str
+    after: Mapping[str, str | None]
+    resolved: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatchProblem:
+    """An issue and the repository that it is about, for a scorer that executes nothing.
+
+    Attributes:
+        task: Task id.
+        issue: Instruction of the agent.
+        before: Text by path of the repository's files.
+    """
+
+    task: str
+    issue: str
+    before: Mapping[str, str]

@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from agentgym.env.control import GIVE_UP, SUBMIT
+from agentgym.env.answer import check_action, submit_tool
+from agentgym.env.control import GIVE_UP
 from agentgym.env.conversation import agent_tools
 from agentgym.env.resolved_task import resolve_task
 from agentgym.errors import ActionError, AgentGymError
@@ -23,12 +24,14 @@ from agentgym.records import (
     Json,
     Milestone,
     Phase,
+    Repair,
     Step,
     ToolSpec,
     Trajectory,
 )
 from agentgym.rollout.trust import NOTHING_NAMED, Named
-from agentgym.surfaces.calls import check_call
+from agentgym.swe.repair import repair_of
+from agentgym.task.answer import Answer
 from agentgym.task.load import find_task
 from agentgym.task.model import Task
 from agentgym.task.template import fill_json
@@ -88,7 +91,7 @@ def trajectory_of(store: RunStore, episode_id: int, named: Named = NOTHING_NAMED
 
 
 def with_task(trajectory: Trajectory, task: Task, params: Mapping[str, Json]) -> Trajectory:
-    """Add what graders need to know of the task: illegal calls, milestones and contracts.
+    """Add what graders need to know of the task: illegal calls, milestones, contracts, gold patch.
 
     Args:
         trajectory: An episode of the task.
@@ -101,14 +104,25 @@ def with_task(trajectory: Trajectory, task: Task, params: Mapping[str, Json]) ->
     path = task.folder / "checks" / "rubric.toml"
     # A task of another format has no rubric.
     rubric = load_rubric(path) if task.foreign is None and path.exists() else Rubric(())
+    repair, unknown = _repair(task)
     return replace(
         trajectory,
-        complaints=find_complaints(trajectory.steps, offered_tools(task)),
+        repair=repair,
+        repair_problem=unknown,
+        complaints=find_complaints(trajectory.steps, offered_tools(task), task.manifest.answer),
         milestones=find_milestones(rubric),
         contracts=tuple(find_contracts(rubric, params)),
         volatile_text=task.manifest.replay.volatile_text,
         rubric=verifier_version(task),
     )
+
+
+def _repair(task: Task) -> tuple[Repair | None, str]:
+    """Return the gold patch of a task, or the reason why it cannot be read."""
+    try:
+        return repair_of(task), ""
+    except AgentGymError as error:
+        return None, str(error)
 
 
 def offered_tools(task: Task) -> list[ToolSpec]:
@@ -123,24 +137,26 @@ def offered_tools(task: Task) -> list[ToolSpec]:
         resolved.tools, withheld=own, has_sandbox=resolved.has_sandbox
     )
     offered = [tool for kind in kinds for tool in kind.tools()]
-    return [*agent_tools(offered, task.user), SUBMIT, GIVE_UP]
+    return [*agent_tools(offered, task.user), submit_tool(task.manifest.answer), GIVE_UP]
 
 
-def find_complaints(steps: Sequence[Step], tools: Sequence[ToolSpec]) -> dict[int, str]:
+def find_complaints(
+    steps: Sequence[Step], tools: Sequence[ToolSpec], answer: Answer = "text"
+) -> dict[int, str]:
     """Return, by index of the step, why its call was illegal."""
     found: dict[int, str] = {}
     for step in steps:
-        complaint = _complaint(step.action, tools)
+        complaint = _complaint(step.action, tools, answer)
         if complaint:
             found[step.index] = complaint
     return found
 
 
-def _complaint(action: Action, tools: Sequence[ToolSpec]) -> str:
+def _complaint(action: Action, tools: Sequence[ToolSpec], answer: Answer) -> str:
     if action.tool == "" and action.arguments.keys() == {"malformed"}:
         return str(action.arguments["malformed"])
     try:
-        check_call(action, tools)
+        check_action(action, tools, answer)
     except ActionError as error:
         return str(error)
     return ""

@@ -32,6 +32,9 @@ class OutOfTimeError(Exception):
 class Policy:
     """An agent that acts in an episode until a deadline.
 
+    Attributes:
+        paused_s: Wall time that does not count, beside the time spent waiting for the user.
+
     Args:
         agent: The agent.
         episode: Its episode.
@@ -44,6 +47,7 @@ class Policy:
         self._episode = episode
         self._end = asyncio.get_running_loop().time() + timeout_s - episode.waited_s
         self._timeout_s = timeout_s
+        self.paused_s = 0.0
 
     async def start(self) -> None:
         """Brief the agent; only a privileged agent receives the reference actions.
@@ -93,7 +97,7 @@ class Policy:
 
     @property
     def _deadline(self) -> float:
-        return self._end + self._episode.waited_s
+        return self._end + self._episode.waited_s + self.paused_s
 
     @property
     def _had(self) -> str:

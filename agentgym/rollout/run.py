@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentgym.env.environment import Environment
 from agentgym.env.episode import Episode
@@ -19,9 +19,10 @@ from agentgym.env.recording import EpisodeRecording, record_end
 from agentgym.errors import AgentError, PolicyError
 from agentgym.protocols import Agent
 from agentgym.record.store import RunStore
-from agentgym.records import Generation, Step, TokenUsage, Verdict
+from agentgym.records import Generation, Grading, Step, TokenUsage, Verdict
 from agentgym.rollout.policy import OutOfTimeError, Policy, releasing
 from agentgym.rollout.reexecution import Reexecution, recorded_periods, reexecute
+from agentgym.rollout.step_tests import StepTests
 
 LONGEST_S = 3600.0
 """Wall time of an agent that neither the caller nor the task bounds: nothing hangs for ever."""
@@ -40,6 +41,7 @@ class EpisodeResult:
         error: Why it has no score, or how its policy failed; else empty.
         truncated: A bound on its steps or its wall time ended it.
         refused: Completions that led to no step; None if they are not known.
+        step_tests: Scores of the steps by hidden tests; None if they were not asked for.
     """
 
     verdict: Verdict
@@ -50,6 +52,7 @@ class EpisodeResult:
     error: str
     truncated: bool = False
     refused: tuple[Generation, ...] | None = ()
+    step_tests: Grading | None = None
 
 
 async def run_episode(
@@ -61,6 +64,7 @@ async def run_episode(
     episode_id: int | None,
     timeout_s: float | None = None,
     on_step: Callable[[Step], None] | None = None,
+    step_tests: bool = False,
 ) -> EpisodeResult:
     """Run one episode, or the rest of one whose steps are recorded already.
 
@@ -73,6 +77,7 @@ async def run_episode(
         timeout_s: Wall time the agent has, counted from when it starts. An episode that is not
             over by then is graded as it stands. None: the task's own ``limits.wall_s``.
         on_step: Called with every new step once it is recorded.
+        step_tests: Score each step that changes a repository by the task's hidden tests.
 
     Raises:
         RecordError: It cannot be recorded. Every other failure is a verdict.
@@ -90,6 +95,7 @@ async def run_episode(
             return EpisodeResult(ending.verdict, 0, TokenUsage(), 0.0, spent_s, ending.reason)
         async with episode:
             rollout = Rollout(episode, agent, timeout_s=timeout_s, on_step=on_step, began_s=began_s)
+            rollout.step_tests = StepTests.of(episode) if step_tests else None
             executed = Reexecution(episode, episode.first)
             try:
                 if store is not None and episode_id is not None:
@@ -106,7 +112,16 @@ async def run_episode(
                         await recording.note(f"resume diverged at {executed.first}")
             except Exception as error:  # noqa: BLE001 - the boundary that classifies it
                 return await rollout.conclude(failed(error))
-            return await rollout.complete(executed)
+            result = await rollout.complete(executed)
+            if store is not None and episode_id is not None and result.step_tests is not None:
+                await store.threads.finish(_keep, store, episode_id, result.step_tests)
+            return result
+
+
+def _keep(store: RunStore, episode_id: int, grading: Grading) -> None:
+    """Add a grading of the recorded steps to the record."""
+    digest = store.history.trajectory(episode_id)
+    store.history.add_gradings(episode_id, [replace(grading, trajectory=digest)])
 
 
 class Rollout:
@@ -118,6 +133,10 @@ class Rollout:
         timeout_s: Wall time of the agent, None for the task's own.
         on_step: Called with every new step.
         began_s: When it all began, as `time.monotonic` tells; None: now.
+
+    Attributes:
+        recording: The record of the episode, if there is one.
+        step_tests: Scores its steps, None if nothing does.
     """
 
     def __init__(
@@ -138,6 +157,7 @@ class Rollout:
         self._timeout_s = wall_s if timeout_s is None else timeout_s
         self._on_step = on_step
         self._began = time.monotonic() if began_s is None else began_s
+        self.step_tests: StepTests | None = None
         self._last: Step | None = None
         self._refused = TokenUsage()
         self._refused_generations: tuple[Generation, ...] | None = ()
@@ -153,11 +173,15 @@ class Rollout:
             ending = await self._play(executed)
         except Exception as error:  # noqa: BLE001 - the boundary that classifies it
             ending = failed(error)
+        finally:
+            if self.step_tests is not None:
+                await self.step_tests.close()
         return await self.conclude(ending)
 
     async def conclude(self, ending: Ending) -> EpisodeResult:
         """Record how the episode ended and sum it up."""
         steps = self._episode.steps
+        scores = None if self.step_tests is None else self.step_tests.grading(ending.verdict)
         result = EpisodeResult(
             verdict=ending.verdict,
             steps=len(steps),
@@ -167,6 +191,7 @@ class Rollout:
             error=ending.reason,
             truncated=ending.truncated,
             refused=self._refused_generations,
+            step_tests=scores,
         )
         if self.recording is not None:
             await self.recording.finish(
@@ -218,6 +243,8 @@ class Rollout:
         policy = Policy(self._agent, episode, self._timeout_s)
         if last is None or last.verdict is None:
             await policy.start()
+            if self.step_tests is not None:
+                await self.step_tests.begin()
         while last is None or last.verdict is None:
             last = await episode.step(await policy.decide(observation))
             observation = last.observation
@@ -225,6 +252,9 @@ class Rollout:
                 if self.recording is not None:
                     await self.recording.take_steps()
                 self._tell(episode.steps[-1])
+                if self.step_tests is not None:
+                    await self.step_tests.after_step()
+                    policy.paused_s = self.step_tests.spent_s
             else:
                 # It is recorded together with the verdict.
                 self._last = episode.steps[-1]

@@ -11,7 +11,7 @@ import secrets
 import stat
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -41,12 +41,16 @@ class Quota:
         episodes: Live episodes.
         messages_per_s: Messages a second; so many may also come at once.
         messages: Messages altogether, since the start of the server.
+        connections: WebSocket connections.
+        held_bytes: Bytes of messages that are not whole, not read or not answered yet.
     """
 
     sessions: int | None = None
     episodes: int | None = None
     messages_per_s: float | None = None
     messages: int | None = None
+    connections: int | None = None
+    held_bytes: int | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -57,11 +61,15 @@ class Account:
         name: Its name, for the metrics and the log.
         quota: What it may use.
         messages: Messages that it has sent.
+        connections: WebSocket connections that it has.
+        held_bytes: Bytes that the server holds of its messages.
     """
 
     name: str
     quota: Quota = field(default_factory=Quota)
     messages: int = 0
+    connections: int = 0
+    held_bytes: int = 0
     _credit: float = 0.0
     _counted_s: float = 0.0
 
@@ -91,6 +99,25 @@ class Account:
         self.messages += 1
         return 0.0
 
+    @property
+    def may_connect(self) -> bool:
+        """Whether it may open another WebSocket connection."""
+        return self.quota.connections is None or self.connections < self.quota.connections
+
+    @property
+    def holds_too_much(self) -> bool:
+        """Whether the server holds more of its messages than it may."""
+        return self.quota.held_bytes is not None and self.held_bytes > self.quota.held_bytes
+
+    def hold(self, more_bytes: int) -> bool:
+        """Count bytes of its messages that the server holds; negative for those it let go.
+
+        Returns:
+            Whether it may have them. Bytes are counted in either case.
+        """
+        self.held_bytes += more_bytes
+        return more_bytes <= 0 or not self.holds_too_much
+
 
 class Accounts:
     """The accounts of a server, found by their tokens.
@@ -110,6 +137,27 @@ class Accounts:
     def are_open(self) -> bool:
         """Whether clients need no token."""
         return not self._known
+
+    def share(self, whole: Quota) -> None:
+        """Give each account its share of a server, where it has no quota of its own.
+
+        One account can then never take what the others need. The share is what the quotas of
+        others leave, divided by the number of accounts without one.
+
+        Args:
+            whole: What the server has of each kind; None for what is not shared.
+        """
+        accounts = [account for account, _ in self._known] or [self._anyone]
+        for kind in ("sessions", "episodes", "connections", "held_bytes"):
+            total = getattr(whole, kind)
+            taken = [getattr(account.quota, kind) for account in accounts]
+            if total is None or None not in taken:
+                continue
+            rest = total - sum(each for each in taken if each is not None)
+            share = max(rest // taken.count(None), 1)
+            for account, own in zip(accounts, taken, strict=True):
+                if own is None:
+                    account.quota = replace(account.quota, **{kind: share})
 
     def find(self, authorization: str) -> Account | None:
         """Return the account of a header ``Authorization: Bearer TOKEN``; None if it is unknown."""
@@ -134,6 +182,7 @@ class _AccountManifest(Manifest):
     episodes: int | None = Field(default=None, gt=0)
     messages_per_s: float | None = Field(default=None, gt=0)
     messages: int | None = Field(default=None, gt=0)
+    connections: int | None = Field(default=None, gt=0)
 
 
 class _AccountsManifest(Manifest):
@@ -178,6 +227,7 @@ def read_accounts(path: Path, general: Quota) -> Accounts:
                     each.episodes or general.episodes,
                     each.messages_per_s or general.messages_per_s,
                     each.messages or general.messages,
+                    each.connections or general.connections,
                 ),
             ),
             each.token,

@@ -13,6 +13,12 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agentgym.session.accounts import Account, Quota
+from agentgym.session.held import Held, HeldTooMuch
+
+HELD_BYTES: Final = 128 * 2**20
+"""Bytes of the requests of all clients that are being read or answered."""
+
 MAX_BODY: Final = 4 * 2**20
 """Largest request in bytes; the arguments of a call have 1 MiB, and escapes make them longer."""
 
@@ -27,6 +33,7 @@ class Admission:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token
+        self._clients = Account("clients", Quota(held_bytes=HELD_BYTES))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it to the application."""
@@ -37,16 +44,24 @@ class Admission:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        taken = 0
+        taken, held = 0, Held(self._clients)
 
         async def bounded() -> Message:
             nonlocal taken
             message = await receive()
-            taken += len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            taken += size
+            try:
+                held.add(size)
+            except HeldTooMuch:
+                return {"type": "http.disconnect"}
             # A body of unknown length that grows too large is cut off, as if the client hung up.
             return message if taken <= MAX_BODY else {"type": "http.disconnect"}
 
-        await self._app(scope, bounded, send)
+        try:
+            await self._app(scope, bounded, send)
+        finally:
+            held.let_go()
 
     def _refusal(self, headers: Headers) -> PlainTextResponse | None:
         scheme, _, shown = headers.get("authorization", "").partition(" ")

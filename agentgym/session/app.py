@@ -26,9 +26,10 @@ from agentgym.env.remote import wire
 from agentgym.errors import AgentError
 from agentgym.session import direct as direct_messages
 from agentgym.session import openenv, requests
-from agentgym.session.accounts import Account, Accounts
+from agentgym.session.accounts import Account, Accounts, Quota
 from agentgym.session.answers import Failure, FailureCode
 from agentgym.session.bounds import ServerBounds
+from agentgym.session.held import Held, HeldTooMuch
 from agentgym.session.metrics import CONTENT_TYPE, Metrics
 from agentgym.session.requests import Requests
 from agentgym.session.server import SessionServer
@@ -78,6 +79,15 @@ class EnvironmentApp:
 
     def __init__(self, sessions: SessionServer, accounts: Accounts, bounds: ServerBounds) -> None:
         self.metrics = Metrics()
+        terms = sessions.config
+        accounts.share(
+            Quota(
+                sessions=terms.max_sessions,
+                episodes=terms.max_live,
+                connections=bounds.connections,
+                held_bytes=bounds.held_bytes,
+            )
+        )
         self._sessions, self._accounts, self._bounds = sessions, accounts, bounds
         self._requests = Requests(sessions, bounds, self.metrics)
         self._websocket = WebSocketSessions(self._requests, bounds, self.metrics)
@@ -125,14 +135,22 @@ class EnvironmentApp:
             or (is_openenv and b"origin" in headers)
         ):
             refusal = (403, "this server takes no connections from web pages")
-        if refusal is None and is_openenv:
-            assert account is not None
-            await self._openenv.serve(account, receive, send)
-            return
+        elif account is not None and not account.may_connect:
+            told = f"account {account.name!r} has {account.connections} connections"
+            refusal = (429, f"{told}; close one, or come back later")
         if refusal is None:
             assert account is not None
             direct = (scope.get("extensions") or {}).get(direct_messages.NAME)
-            await self._websocket.serve(account, receive, send, direct)
+            if direct is not None:
+                direct.belong_to(account)
+            account.connections += 1
+            try:
+                if is_openenv:
+                    await self._openenv.serve(account, receive, send)
+                else:
+                    await self._websocket.serve(account, receive, send, direct)
+            finally:
+                account.connections -= 1
             return
         status, told = refusal
         self.metrics.refused += status == 401
@@ -168,18 +186,26 @@ class EnvironmentApp:
                 sessions=self._sessions.open_sessions, episodes=self._sessions.live
             )
             return 200, CONTENT_TYPE, counted.encode()
-        body = await self._body(headers, receive)
-        if body is None:
-            told = f"expected a message of at most {self._bounds.message_bytes} bytes"
-            return 413, "text/plain", told.encode()
-        return await self._call(account, body, headers.get(SESSION, b"").decode("latin-1"))
+        held = Held(account)
+        try:
+            body = await self._body(headers, receive, held)
+            if body is None:
+                told = f"expected a message of at most {self._bounds.message_bytes} bytes"
+                return 413, "text/plain", told.encode()
+            return await self._call(account, body, headers.get(SESSION, b"").decode("latin-1"))
+        except HeldTooMuch as error:
+            return 429, "text/plain", str(error).encode()
+        finally:
+            held.let_go()
 
     def _health(self) -> tuple[int, str, bytes]:
         stopped = self._sessions.is_stopped
         told = {"status": "stopping" if stopped else "ok", "server": f"agentgym {__version__}"}
         return 503 if stopped else 200, _JSON, json.dumps(told).encode()
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
+    async def _body(
+        self, headers: dict[bytes, bytes], receive: Receive, held: Held
+    ) -> bytes | None:
         """Return the body of a request, None if it is too large."""
         bound, parts, size = self._bounds.message_bytes, [], 0
         told = headers.get(b"content-length", b"0")
@@ -191,6 +217,7 @@ class EnvironmentApp:
             size += len(part)
             if size > bound:
                 return None
+            held.add(len(part))
             parts.append(part)
             if event["type"] != "http.request" or not event.get("more_body"):
                 return b"".join(parts)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
+from agentgym.session.accounts import Account
+
 NAME: Final = "agentgym.direct_messages"
 """Name of the extension in a scope."""
 
@@ -20,6 +22,10 @@ Take: TypeAlias = Callable[[str], bool]
 
 class DirectMessages(Protocol):
     """A connection that hands messages on at once, and writes them at once."""
+
+    def belong_to(self, account: Account) -> None:
+        """Count what the connection holds for its account; beyond its quota it is closed."""
+        ...
 
     def hand_to(self, take: Take) -> None:
         """Hand every later text to a function, unless earlier ones wait in the queue."""

@@ -21,6 +21,7 @@ from agentgym.records.json_text import encoder
 from agentgym.session.accounts import Account
 from agentgym.session.answers import Failure, FailureCode, Reply
 from agentgym.session.bounds import ServerBounds
+from agentgym.session.held import Held, HeldTooMuch
 from agentgym.session.metrics import Metrics
 from agentgym.session.requests import description, judged, response_of
 from agentgym.session.server import SessionServer
@@ -128,19 +129,27 @@ class _Connection:
 
     async def play(self, receive: Receive) -> None:
         """Answer messages until the connection ends."""
-        idle_s = self._sessions.config.idle_s
+        silent_s = self._bounds.first_s
         while True:
             try:
-                event = await asyncio.wait_for(receive(), idle_s)
+                event = await asyncio.wait_for(receive(), silent_s)
             except TimeoutError:
-                await self.close(_SILENT, f"nothing came within {idle_s:g} s")
+                await self.close(_SILENT, f"nothing came within {silent_s:g} s")
                 return
+            silent_s = self._sessions.config.idle_s
             if event["type"] != "websocket.receive":
                 return
             began_s = time.perf_counter()
             text = event.get("text") or event.get("bytes") or b""
             self._metrics.received_bytes += len(text)
-            answer = await self._answer(text)
+            held = Held(self._account)
+            try:
+                held.add(len(text))
+                answer = await self._answer(text)
+            except HeldTooMuch as error:
+                answer = self._error("CAPACITY_REACHED", str(error))
+            finally:
+                held.let_go()
             if answer is None:
                 await self.close(_LEFT, "the session was closed")
                 return

@@ -215,6 +215,7 @@ class _Connection:
     def _begin(self, text: str | bytes) -> None:
         self._taken += 1
         self._answering_bytes += len(text)
+        self.account.hold(len(text))
         self._answering[self._taken] = asyncio.create_task(self._answer(self._taken, text))
 
     def _is_full(self, more: int) -> bool:
@@ -223,6 +224,7 @@ class _Connection:
             len(self._answering) >= self._bounds.in_flight
             or self._answering_bytes + more > 2 * self._bounds.message_bytes
             or self._unsent_bytes > UNSENT_BYTES
+            or self.account.holds_too_much
         )
 
     async def _answer(self, number: int, text: str | bytes) -> None:
@@ -230,6 +232,7 @@ class _Connection:
             await self._answer_now(text)
         finally:
             self._answering_bytes -= len(text)
+            self.account.hold(-len(text))
             del self._answering[number]
 
     async def _answer_now(self, text: str | bytes) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import Any, ClassVar, Final
 
 from agentgym.installation import missing_extra
+from agentgym.session.accounts import Account
 from agentgym.session.direct import NAME, Take
 from agentgym.session.frames import BINARY, TEXT, bytes_of, head, text_of
 
 try:
-    from uvicorn._types import ASGISendEvent
+    from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
     from websockets.frames import Frame
     from websockets.protocol import State
@@ -22,6 +24,12 @@ _WAITING: Final = 8
 
 _TOGETHER_BYTES: Final = 2**16
 """Size of the messages of a connection that are written at once, and not together with others."""
+
+_FRAME_BYTES: Final = 64
+"""Memory that a part of a message takes beside its bytes."""
+
+_TRY_LATER: Final = 1013
+"""Close code: the account sends more than the server holds for it at a time."""
 
 _END_OF_REQUEST: Final = b"\r\n\r\n"
 
@@ -62,6 +70,10 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     outbox: ClassVar[Outbox]
 
     _take: Take | None = None
+    _account: Account | None = None
+    _held_bytes = 0
+    """Bytes that are counted for the account: not parsed, in `frames`, or in the queue."""
+    _parts_bytes = _queued_bytes = 0
     _parsing_bytes = 0
     """Bytes that the parser was given, less those of the frames that it found; 0: it is between
     two frames. Minimal headers are assumed, so that after a longer one it is never 0 again."""
@@ -69,6 +81,12 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._unwritten = bytearray()
+        self._queued_sizes: deque[int] = deque()
+
+    def belong_to(self, account: Account) -> None:
+        """Count what the connection holds for its account; beyond its quota it is closed."""
+        self._account = account
+        self._count_held()
 
     def hand_to(self, take: Take) -> None:
         """Hand every later text to a function, unless earlier ones wait in the queue."""
@@ -91,6 +109,34 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         elif data.find(_END_OF_REQUEST) != len(data) - len(_END_OF_REQUEST):
             self._parsing_bytes = 1  # frames came with the request, which uvicorn does not do
         super().data_received(data)
+        self._count_held()
+
+    def _count_held(self) -> None:
+        """Count what the connection holds for its account; close it if that is too much."""
+        if self._account is None or self.disconnected:
+            return
+        if not self.frames:
+            self._parts_bytes = 0
+        held = len(self.conn.reader.buffer) + self._parts_bytes + self._queued_bytes
+        more, self._held_bytes = held - self._held_bytes, held
+        if not self._account.hold(more) and self.conn.state is State.OPEN:
+            self.conn.fail(_TRY_LATER, "the account has too many bytes of messages under way")
+            self.handle_parser_exception()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count nothing of the connection any more."""
+        if self._account is not None:
+            self._account.hold(-self._held_bytes)
+            self._held_bytes = 0
+        super().connection_lost(exc)
+
+    async def receive(self) -> ASGIReceiveEvent:
+        """Return the next event of the queue."""
+        event = await super().receive()
+        if event["type"] == "websocket.receive":
+            self._queued_bytes -= self._queued_sizes.popleft()
+            self._count_held()
+        return event
 
     def handle_events(self) -> None:
         """Handle the frames that the parser found."""
@@ -143,8 +189,13 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         uvicorn stops it after each message, which takes two system calls.
         """
         goes_on = not self.read_paused and self.queue.qsize() < _WAITING
+        size = sum(map(len, self.frames))
         self.read_paused |= goes_on
+        waiting = self.queue.qsize()
         super().send_receive_event_to_app()
+        if self.queue.qsize() > waiting:
+            self._queued_bytes += size
+            self._queued_sizes.append(size)
         self.read_paused &= not goes_on
 
     def handle_ping(self) -> None:
@@ -157,7 +208,18 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     def handle_cont(self, event: Frame) -> None:
         """Take a part of a message; empty ones would pile up without making it too large."""
         if event.data or event.fin:
+            self._parts_bytes += len(event.data) + _FRAME_BYTES
             super().handle_cont(event)
+
+    def handle_text(self, event: Frame) -> None:
+        """Take a text, or the first part of one."""
+        self._parts_bytes = len(event.data) + _FRAME_BYTES
+        super().handle_text(event)
+
+    def handle_bytes(self, event: Frame) -> None:
+        """Take a binary message, or the first part of one."""
+        self._parts_bytes = len(event.data) + _FRAME_BYTES
+        super().handle_bytes(event)
 
     async def run_asgi(self) -> None:
         """Run the application, and end the connection when it has ended."""

@@ -15,7 +15,7 @@ from agentgym.task.model import MUTANT_SUFFIXES, Task, TaskManifest, visible
 from agentgym.task.reference_actions import (
     SOLUTIONS,
     SURFACE_ENDS,
-    read_reference_actions,
+    read_reference,
     solution,
 )
 from agentgym.task.reference_policy import load_policy
@@ -206,9 +206,8 @@ def _content(task: Task) -> Iterator[str]:
     solved = () if task.manifest.unsolved else (solution(task),)
     for path in (*solved, *own, *task.mutants().values()):
         try:
-            if path.suffix == ".py":
-                load_policy(path)
-            else:
-                read_reference_actions(path, instance)
+            found = read_reference(path, instance)
+            if isinstance(found, Path):
+                load_policy(found)
         except TaskError as error:
             yield str(error)

@@ -17,6 +17,7 @@ from agentgym.manifest import LimitsManifest, Manifest, show_path
 from agentgym.protocols import ForeignTask
 from agentgym.records import Json
 from agentgym.regular_file import digest_regular
+from agentgym.task.answer import Answer
 from agentgym.task.dynamics import ClockManifest, EventManifest, FaultManifest
 from agentgym.task.template import Slot, canonical, draw, fill
 from agentgym.task.user import UserManifest, UserScript
@@ -84,6 +85,7 @@ class TaskManifest(Manifest):
         event: Changes of the world without the agent.
         fault: Calls of the agent's tools that fail.
         user: User to whom the agent can write; absent if the task has no user.
+        answer: What `submit` takes: text, nothing, or the fields of a form.
         unsolved: Reason why the task has no solution; empty if it has one. Without a solution
             nothing proves that the task can be solved.
         surface: Options of surfaces by name, which override the environment's; a surface that the
@@ -107,6 +109,7 @@ class TaskManifest(Manifest):
     event: tuple[EventManifest, ...] = ()
     fault: tuple[FaultManifest, ...] = ()
     user: UserManifest | None = None
+    answer: Answer = "text"
     unsolved: str = ""
     surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
 

@@ -58,7 +58,7 @@ def reference(instance: Instance) -> tuple[Action, ...] | Path:
     path = solution(instance.task)
     if instance.task.manifest.unsolved and not path.exists():
         return ()
-    return path if path.suffix == ".py" else read_reference_actions(path, instance)
+    return read_reference(path, instance)
 
 
 def oracle(instance: Instance) -> tuple[Action, ...]:
@@ -102,6 +102,18 @@ def solution(task: Task) -> Path:
     own = [folder / f"{surface}{end}" for surface in task.surfaces for end in SURFACE_ENDS]
     paths = [*own, *(folder / name for name in SOLUTIONS)]
     return next((path for path in paths if path.exists()), folder / SOLUTIONS[0])
+
+
+def read_reference(path: Path, instance: Instance) -> tuple[Action, ...] | Path:
+    """Return the actions of a solution or mutant; its file if it is a policy or patches one.
+
+    Raises:
+        TaskError: The file cannot be read; names file and line.
+    """
+    patches_policy = path.suffix == ".patch" and solution(instance.task).suffix == ".py"
+    if path.suffix == ".py" or patches_policy:
+        return path
+    return read_reference_actions(path, instance)
 
 
 def read_reference_actions(path: Path, instance: Instance) -> tuple[Action, ...]:

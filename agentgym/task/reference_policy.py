@@ -19,6 +19,7 @@ from agentgym.errors import TaskError
 from agentgym.manifest import show_path
 from agentgym.modules import execute
 from agentgym.records import Action, Json, Observation
+from agentgym.task.patch import apply_patch, read_lines
 
 POLICY_FILE: Final = "policy.py"
 """Name of the file below ``solution/``."""
@@ -216,10 +217,18 @@ def shared_policies(env: str, name: str) -> ModuleType:
 def load_policy(path: Path) -> Solve:
     """Return the function ``solve`` of a policy file.
 
+    Args:
+        path: The file; a ``.patch`` among the mutants changes the policy of its task.
+
     Raises:
         TaskError: The file cannot be executed or has no such function.
     """
-    module = execute(path, TaskError, is_package=True)
+    source = None
+    if path.suffix == ".patch":
+        original = path.parent.parent / "solution" / POLICY_FILE
+        lines = apply_patch(read_lines(path, TaskError), read_lines(original, TaskError))
+        source = "\n".join(line.text for line in lines)
+    module = execute(path, TaskError, is_package=True, source=source)
     solve: Any = vars(module).get("solve")
     if not callable(solve):
         raise TaskError(f"{show_path(path)}: expected a function solve(view)")

@@ -164,6 +164,7 @@ class Rollouts:
                 store=self._store,
                 episode_id=episode_id,
                 on_step=steps.append,
+                step_tests=self._step_rewards is not None and self._step_rewards.runs_tests,
             )
             self.busy_s += time.monotonic() - began_s
             self.episodes += 1
@@ -173,7 +174,9 @@ class Rollouts:
             return _trajectory(steps, result)
         instance = self._environments[assignment.task].task.instance(assignment.seed)
         try:
-            values = await self._step_rewards.rewards(instance, steps, result.verdict)
+            values = await self._step_rewards.rewards(
+                instance, steps, result.verdict, result.step_tests
+            )
         except AgentGymError as error:
             return f"step rewards: {error}"
         return _trajectory(steps, result, values=values)

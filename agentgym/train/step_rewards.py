@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from agentgym.records import CheckStatus, Step, StepGrade, Trajectory, Verdict
+from agentgym.records import CheckStatus, Grading, Step, StepGrade, Trajectory, Verdict
 from agentgym.rollout.grading import with_task
+from agentgym.rollout.step_tests import NAME as STEP_TESTS
 from agentgym.task.model import Instance
 from agentgym.verify.steps import registry
 from agentgym.verify.steps.grading import grade_steps
@@ -27,7 +28,11 @@ class StepRewards:
     not be able to leave the data by text that a grader chokes on.
 
     Args:
-        weights: Weight of the values of each grader, by its spec such as ``"progress:0.99"``.
+        weights: Weight of the values of each grader, by its spec such as ``"progress:0.99"``;
+            ``"step-tests"`` weighs the scores by hidden tests.
+
+    Attributes:
+        runs_tests: Whether hidden tests have to score the steps of the episodes.
 
     Raises:
         AgentGymError: No step grader has that name, or it refuses its argument.
@@ -35,10 +40,20 @@ class StepRewards:
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self._failures = 0
-        self._graders = {spec: (registry.create(spec), weight) for spec, weight in weights.items()}
+        self.runs_tests = STEP_TESTS in weights
+        self._tests_weight = weights.get(STEP_TESTS, 0.0)
+        self._graders = {
+            spec: (registry.create(spec), weight)
+            for spec, weight in weights.items()
+            if spec != STEP_TESTS
+        }
 
     async def rewards(
-        self, instance: Instance, steps: Sequence[Step], verdict: Verdict
+        self,
+        instance: Instance,
+        steps: Sequence[Step],
+        verdict: Verdict,
+        step_tests: Grading | None = None,
     ) -> list[float]:
         """Return the reward of each step of an episode, its score not included.
 
@@ -48,6 +63,7 @@ class StepRewards:
             instance: What was played.
             steps: All steps of the episode.
             verdict: Its verdict.
+            step_tests: Scores of its steps by hidden tests.
 
         Raises:
             AgentGymError: The task is broken.
@@ -61,6 +77,9 @@ class StepRewards:
             for grade in grading.grades:
                 self._failures += grade.status is CheckStatus.ERROR
                 found[grade.step] += weight * _value(grade)
+        for grade in () if step_tests is None else step_tests.grades:
+            self._failures += grade.status is CheckStatus.ERROR
+            found[grade.step] += self._tests_weight * _value(grade)
         return found
 
     def take_failures(self) -> int:

@@ -141,6 +141,8 @@ NO_PATCHES = {
     f"mutants/{name}.patch": None for name in ("closes_both", "comments_too", "sum_untold")
 }
 
+SUM = '[[answer.field]]\nname = "sum"\ntype = "amount"\nunit = "EUR"\nabout = "The sum"\n'
+SUBMIT_SUM = '{"tool": "submit", "arguments": {"sum": 12.5}}\n'
 ILLEGAL_END = '# A list.\n{"tool": "submit", "arguments": {"answer": [9001]}}\n'
 
 SERVICES = (
@@ -163,6 +165,16 @@ SERVICES = (
         "schema",
         "mutants/slip.jsonl:1: no tool named 'ticket_close'; did you mean 'tickets_close'?",
         {"mutants/slip.jsonl": '{"tool": "ticket_close", "arguments": {"ticket": 9001}}\n'},
+    ),
+    Broken(
+        "schema",
+        "no checkpoint compares field 'sum' of the answer",
+        {
+            "task.toml": "…\n" + SUM,
+            "checks/rubric.toml": CLOSED,
+            "solution/actions.jsonl": JUST_CLOSE + SUBMIT_SUM,
+            **NO_PATCHES,
+        },
     ),
     Broken(
         "oracle",

@@ -82,6 +82,7 @@ def test_every_grade_in_the_file_has_its_grader_and_version(folder, tmp_path):
         "message": "the same action 2 times, no change, since step 2",
         "value": 2.0,
         "since": 2,
+        "measures": {},
     }
     assert [g["status"] for g in validity["grades"]] == ["pass", *["fail"] * 4, "pass"]
 

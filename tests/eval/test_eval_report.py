@@ -13,7 +13,7 @@ from synthetic_run import Runs, scored, telling, unscored
 from agentgym.eval import report
 from agentgym.eval.report import write_report
 from agentgym.record.store import RunStore
-from agentgym.records import StepEvent, StepEventKind
+from agentgym.records import CheckStatus, Grading, StepEvent, StepEventKind, StepGrade
 
 VOID = {"meta", "input", "br", "img", "link"}
 SVG_LEAVES = {"line", "rect", "circle"}
@@ -206,3 +206,35 @@ def test_what_happened_in_the_world_is_shown(runs: Runs, tmp_path: Path) -> None
     assert "event: <b>dawn  2026-03-02T09:00:00Z, announced" in page.text
     assert "fault: flaky  bash call 1: timeout after commit" in page.text
     assert "Under faults" in page.text and "1 episode" in page.text
+
+
+def test_measures_of_step_graders_are_averaged_over_the_episodes_that_have_them(
+    runs: Runs, tmp_path: Path
+) -> None:
+    store = runs.start(tasks=("demo/one-v1", "demo/two-v1"), agents=("noop", "oracle"))
+    for row, value in zip(store.episodes(), (0.25, 0.5, None, 1.0), strict=True):
+        runs.play(store, row, scored(1.0))
+        grade = StepGrade(0, CheckStatus.PASS, "x", measures={"way_<b>": value, "odd": None})
+        grading = Grading("maze", "1", (grade,), trajectory=store.history.trajectory(row.id))
+        store.history.add_gradings(row.id, [replace(grading, grades=()), grading])
+    text, page = page_of(store, tmp_path)
+    assert "way &lt;b&gt;" in text and "maze" in page.text
+    agents = [row.plan.agent for row in store.episodes()]
+    (row,) = re.findall(r"way &lt;b&gt;</th>(.*?)</tr>", text, re.S)
+    means = re.findall(r"<td>([^<]+)(?:<small>(.*?)</small>)?</td>", row)
+    by_agent = dict(zip(dict.fromkeys(agents), means, strict=True))
+    values = {agent: [] for agent in by_agent}
+    for agent, value in zip(agents, (0.25, 0.5, None, 1.0), strict=True):
+        values[agent] += [value] if value is not None else []
+    for agent, (mean, told) in by_agent.items():
+        assert mean == f"{sum(values[agent]) / len(values[agent]):.2f}"
+        assert told == ("in 1 of 2" if len(values[agent]) == 1 else "")
+
+
+def test_a_run_without_measures_has_no_table_of_them(runs: Runs, tmp_path: Path) -> None:
+    store = runs.start(tasks=("demo/one-v1",), agents=("noop",))
+    (row,) = store.episodes()
+    runs.play(store, row, scored(1.0))
+    old = Grading("maze", "1", (StepGrade(0, CheckStatus.PASS, "x", measures={"odd": 1.0}),))
+    store.history.add_gradings(row.id, [replace(old, trajectory="of other steps")])
+    assert "maze" not in page_of(store, tmp_path)[0]

@@ -107,18 +107,19 @@ async def test_the_largest_sandbox_ends_before_the_disk_is_full(tmp_path, monkey
 
 
 async def test_a_guest_that_frees_its_files_in_time_has_no_other_one_ended(tmp_path, monkeypatch):
-    mb, filled = 2**20, 1
-    looks = 0
+    mb, measured = 2**20, 0
+    looks = []
 
     def space(disk):
-        nonlocal looks
-        looks += 1
-        return 100 * mb if filled and looks > 2 else 4_000 * mb
+        # Two looks find a new disk; then it is full whenever its guests were not just measured.
+        looks.append(measured)
+        freed = len(looks) > 1 and looks[-2] != measured
+        return 4_000 * mb if freed or len(looks) < 3 else 100 * mb
 
     def attackers():
-        # It is empty while it is measured, and full again later.
-        nonlocal filled
-        filled = 0
+        # It is empty while it is measured, and full again at the second look after that.
+        nonlocal measured
+        measured += 1
         return 0
 
     monkeypatch.setattr(DiskWatch, "_space", space)
@@ -127,10 +128,10 @@ async def test_a_guest_that_frees_its_files_in_time_has_no_other_one_ended(tmp_p
         asyncio.ensure_future(disk.overrun(4_000 * mb, Written(written)))
         for written in (attackers, lambda: 90 * mb)
     ]
-    for _ in range(5):
-        await asyncio.sleep(0.08)
-        filled = 1
-    assert looks > 5 and not any(end.done() for end in ends)
+    async with asyncio.timeout(60):
+        while measured < 5:
+            await asyncio.sleep(0.01)
+    assert not any(end.done() for end in ends)
     for end in ends:
         end.cancel()
 

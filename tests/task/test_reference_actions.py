@@ -10,10 +10,16 @@ import pytest
 from task_folder import write_task
 
 from agentgym.errors import TaskError
-from agentgym.records import Action, Json
+from agentgym.records import Action, Json, Observation
 from agentgym.task.load import load_task
 from agentgym.task.model import Instance
-from agentgym.task.reference_actions import oracle, read_cues, read_reference_actions
+from agentgym.task.reference_actions import (
+    oracle,
+    read_cues,
+    read_reference,
+    read_reference_actions,
+)
+from agentgym.task.reference_policy import ReferencePolicy
 
 
 @pytest.fixture
@@ -103,6 +109,20 @@ def test_cues_tell_where_each_action_is_written(
         ("pet", "x.patch:4"),
         ("submit", "x.patch:4"),
     ]
+
+
+def test_a_mutant_can_be_a_patch_of_a_policy(tmp_path: Path) -> None:
+    policy = 'def solve(view):\n    yield view.act("look")\n    yield view.act("feed")\n'
+    wrong = '# Wrong.\n@@\n-    yield view.act("feed")\n+    yield view.act("pet")\n'
+    changes = {"solution/solve.sh": None, "solution/policy.py": policy, "mutants/pets.patch": wrong}
+    task = load_task(write_task(tmp_path, changes))
+    path = read_reference(task.mutants()["pets"], task.instance(5))
+    assert isinstance(path, Path)
+    played = ReferencePolicy(path, "")
+    assert [played.act(Observation("")).tool for _ in range(3)] == ["look", "pet", "submit"]
+    path.write_text(wrong.replace("feed", "fed"))
+    with pytest.raises(TaskError, match=r"pets\.patch:3"):
+        load_task(task.folder)
 
 
 @pytest.mark.parametrize("end", ["submit", "give_up"])

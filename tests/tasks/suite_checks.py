@@ -19,7 +19,7 @@ from agentgym.authoring.stage import Stage
 from agentgym.authoring.subject import Subject
 from agentgym.records import Phase
 from agentgym.task.load import find_task
-from agentgym.task.reference_actions import read_reference_actions
+from agentgym.task.reference_actions import read_reference
 from agentgym.verify.rubric import load_rubric
 
 SEEDS = 2
@@ -88,7 +88,7 @@ async def _few_mutants(subject: Subject) -> list[str]:
     paths = subject.task.mutants()
     drawn = sorted(paths, key=lambda name: _draw(subject.task.id, name))[:MUTANTS]
     played = await asyncio.gather(
-        *(subject.play(read_reference_actions(paths[name], subject.instance(0))) for name in drawn)
+        *(subject.play(read_reference(paths[name], subject.instance(0))) for name in drawn)
     )
     return [
         complaint

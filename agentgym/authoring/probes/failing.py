@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.probes.words import not_zero, passing, unscored
 from agentgym.authoring.subject import Subject
 from agentgym.records import Action
-from agentgym.task.reference_actions import read_reference_actions
+from agentgym.task.reference_actions import read_reference
 
 RANDOM_STEPS = 10
 _PASSING_SCORE = 0.5
@@ -57,11 +56,9 @@ async def mutants(subject: Subject) -> Sequence[str]:
     if not paths:
         raise DoesNotApplyError("no mutants; write wrong solutions that must not pass")
     instance = subject.instance()
-
-    def actions(path: Path) -> tuple[Action, ...] | Path:
-        return path if path.suffix == ".py" else read_reference_actions(path, instance)
-
-    played = await asyncio.gather(*(subject.play(actions(path)) for path in paths.values()))
+    played = await asyncio.gather(
+        *(subject.play(read_reference(path, instance)) for path in paths.values())
+    )
     return [
         complaint
         for name, got in zip(paths, played, strict=True)

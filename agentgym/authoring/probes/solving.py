@@ -7,13 +7,16 @@ import shlex
 import time
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 from agentgym.authoring.afresh import differences
 from agentgym.authoring.finding import DoesNotApplyError
 from agentgym.authoring.prefixes import Prefix, prefixes
+from agentgym.authoring.probes.answers import uncompared
 from agentgym.authoring.probes.words import not_solved, unscored
 from agentgym.authoring.stage import Played
 from agentgym.authoring.subject import InitialState, Subject
+from agentgym.env.answer import check_action
 from agentgym.env.dynamics import FAILED
 from agentgym.errors import ActionError, TaskError
 from agentgym.manifest import read_text, show_path
@@ -22,9 +25,8 @@ from agentgym.record.volatile.times import Period
 from agentgym.records import Action
 from agentgym.rollout.reexecution import compare
 from agentgym.services.setup_context import load_change
-from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
-from agentgym.task.reference_actions import read_cues, solution
+from agentgym.task.reference_actions import read_cues, read_reference, solution
 from agentgym.task.template import fill
 from agentgym.task.user import FILE, RESULT
 from agentgym.threads import to_thread
@@ -55,18 +57,19 @@ async def binds(subject: Subject) -> Sequence[str]:
         if event.run is not None and event.run.endswith(".py"):
             load_change(subject.task.folder / event.run, TaskError)
     await subject.initial_state()
-    return _illegal_calls(subject)
+    return [*_illegal_calls(subject), *uncompared(subject.task)]
 
 
 def _illegal_calls(subject: Subject) -> list[str]:
     """Return the illegal actions of solution and mutants, each once for all seeds."""
     complaints: dict[str, str] = {}
     for path in (solution(subject.task), *subject.task.mutants().values()):
-        # What a policy calls shows when it plays.
-        for seed in () if path.suffix == ".py" else subject.seeds:
+        if isinstance(read_reference(path, subject.instance()), Path):
+            continue  # its calls show when it plays
+        for seed in subject.seeds:
             for cue in read_cues(path, subject.instance(seed)):
                 try:
-                    check_call(cue.action, subject.calls)
+                    check_action(cue.action, subject.calls, subject.task.manifest.answer)
                 except ActionError as error:
                     complaints.setdefault(cue.where, f"{cue.where}: {error}")
     return list(complaints.values())

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from agentgym.authoring.redteam.claims import claim
 from agentgym.authoring.subject import InitialState
 from agentgym.records import Action, Json
 from agentgym.task.model import ACTIONS_SUFFIXES, Instance
@@ -53,7 +54,12 @@ def _cheat_files(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, instance: Instance) -> Cheat:
-    return Cheat(path.stem.lstrip("0123456789-"), read_reference_actions(path, instance))
+    wanted = instance.task.manifest.answer
+    *work, end = read_reference_actions(path, instance)
+    answer = end.arguments.get("answer")
+    if end.tool == "submit" and isinstance(answer, str):
+        end = claim(wanted, answer)
+    return Cheat(path.stem.lstrip("0123456789-"), (*work, end))
 
 
 def _known(initial: InitialState) -> Mapping[str, Json]:

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from agentgym.authoring.redteam import Cheat
+from agentgym.authoring.redteam.claims import claim
 from agentgym.authoring.subject import InitialState, Subject
 from agentgym.records import Action, Json
 from agentgym.services.state import Snapshot
@@ -58,10 +59,14 @@ def _claims(initial: InitialState, services: Snapshot, *, talks: bool) -> list[C
         "addressed-grader": "\n".join(_PLEAS),
         "answered-everything": _everything(services, told),
     }
-    cheats = [Cheat(name, (_submit(text),)) for name, text in answers.items()]
+    wanted = initial.instance.task.manifest.answer
+    cheats = [
+        Cheat(name, (claim(wanted, text, turn),))
+        for turn, (name, text) in enumerate(answers.items())
+    ]
     if talks:
         said = [_say(text) for text in (_DONE, *_PLEAS, told)]
-        cheats.append(Cheat("asked-user", (*said, _submit(_DONE))))
+        cheats.append(Cheat("asked-user", (*said, claim(wanted, _DONE))))
     return cheats
 
 
@@ -79,7 +84,8 @@ async def _sprays(subject: Subject) -> list[Cheat]:
         "swept-backwards": swept[::-1],
         "wrote-hostile-text": sampled_calls.writes(_ROUNDS, (*HOSTILE, *_PLEAS)),
     }
-    return [Cheat(name, (*actions, _submit(_DONE))) for name, actions in lists.items()]
+    end = claim(subject.task.manifest.answer, f"{_DONE} {told}")
+    return [Cheat(name, (*actions, end)) for name, actions in lists.items()]
 
 
 def _everything(services: Snapshot, told: str) -> str:
@@ -98,10 +104,6 @@ def _everything(services: Snapshot, told: str) -> str:
     worth = {line: sum(1 / often[word] for word in some) for line, some in shared.items()}
     ranked = sorted((line for line in worth if worth[line]), key=lambda line: -worth[line])
     return "\n".join(ranked)[:_MOST_CHARS]
-
-
-def _submit(answer: str) -> Action:
-    return Action("submit", {"answer": answer})
 
 
 def _say(text: str) -> Action:

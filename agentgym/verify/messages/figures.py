@@ -268,9 +268,9 @@ def _phone(match: re.Match[str]) -> set[Reading]:
 
 
 def _even(text: str) -> str:
-    """Put commas for blanks between thousands of money, and a blank for the T of an ISO instant.
+    """Put ' for blanks between thousands of money, and a blank for the T of an ISO instant.
 
     The length stays the same.
     """
     text = _INSTANT.sub(lambda m: f" {m[1]}".ljust(len(m[0])), text)
-    return _THOUSANDS.sub(lambda m: (m[1] or m[3]) + (m[2] or m[4]).replace(" ", ","), text)
+    return _THOUSANDS.sub(lambda m: (m[1] or m[3]) + (m[2] or m[4]).replace(" ", "'"), text)

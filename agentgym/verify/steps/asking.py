@@ -37,16 +37,17 @@ class EndpointAsk:
 
     Args:
         model: Name of the model.
+        asker: Who asks, for messages.
 
     Raises:
         ConfigError: The model is missing, or no endpoint is set in the environment.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, asker: str = "step grader 'llm'") -> None:
         if not model:
-            raise ConfigError("step grader 'llm' needs a model; write e.g.: llm:gpt-x")
+            raise ConfigError(f"{asker} needs a model; write e.g.: llm:gpt-x")
         self._model = model
-        self._address = Address.from_environment("step grader 'llm'", "AGENTGYM_JUDGE")
+        self._address = Address.from_environment(asker, "AGENTGYM_JUDGE")
         self._forms = Forms()
 
     async def __call__(

@@ -63,6 +63,9 @@ def _read(grades: Sequence[StepGrade], steps: int) -> tuple[StepGrade, ...]:
             raise VerifierError(f"step {last}: expected a CheckStatus, got {grade.status!r}")
         if grade.value is not None and not math.isfinite(grade.value):
             raise VerifierError(f"step {last}: expected a finite value, got {grade.value!r}")
+        for name, value in grade.measures.items():
+            if value is not None and not math.isfinite(value):
+                raise VerifierError(f"step {last}: {name}: expected a finite value, got {value!r}")
         if grade.since is not None and not 0 <= grade.since <= last:
             raise VerifierError(f"step {last}: since {grade.since} is not an earlier step")
     return tuple(replace(grade, message=tidy(grade.message)) for grade in grades)

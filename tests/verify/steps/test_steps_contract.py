@@ -44,6 +44,10 @@ class TestMilestones(TestValidity):
     spec = "milestones"
 
 
+class TestDiagnosis(TestValidity):
+    spec = "diagnosis"
+
+
 class TestContracts(TestValidity):
     spec = "contracts"
 
@@ -66,7 +70,7 @@ class TestLlm(contract.StepGraderContract):
 def test_every_built_in_is_under_the_contract():
     tested = {case.spec for case in (TestValidity, *TestValidity.__subclasses__())} | {"llm"}
     assert {spec.partition(":")[0] for spec in tested} == set(plugins.names(GROUP))
-    assert set(USUAL) == set(plugins.names(GROUP)) - {"llm", "milestones"}
+    assert set(USUAL) == set(plugins.names(GROUP)) - {"diagnosis", "llm", "milestones"}
 
 
 class Offender:

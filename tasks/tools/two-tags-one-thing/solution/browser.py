@@ -39,4 +39,4 @@ def solve(view):
             if not view.find_all("link", "Next"):
                 break
             yield view.click("link", "Next")
-    yield view.act("submit", answer=f"{len(opened)}, {len(live)}")
+    yield view.act("submit", opened=len(opened), not_closed=len(live))

@@ -1,0 +1,91 @@
+"""The functions of Python files: where they are, and which of them a change touches.
+
+A function is named as ``Class.method`` or ``function``; what is nested in a function belongs to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_LONGEST: Final = 2_000_000
+_COMPARED: Final = 4_000_000
+"""Product of two numbers of lines up to which a difference is computed line by line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function with its decorators, from the first to the last line, counted from 1."""
+
+    name: str
+    first: int
+    last: int
+
+
+@functools.lru_cache(maxsize=512)
+def functions_of(text: str) -> tuple[Function, ...]:
+    """Return the functions of a Python file in the order of their lines; none of other text."""
+    if len(text) > _LONGEST:
+        return ()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return tuple(sorted(_functions(tree, ""), key=lambda each: each.first))
+
+
+def _functions(node: ast.AST, owner: str) -> Iterator[Function]:
+    waiting = [*ast.iter_child_nodes(node)]
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
+            yield Function(owner + child.name, first, child.end_lineno or child.lineno)
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, f"{owner}{child.name}.")
+        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            waiting += ast.iter_child_nodes(child)
+
+
+def functions_at(path: str, text: str, first: int, last: int) -> frozenset[str]:
+    """Return the names of the functions that have a line in a range, counted from 1."""
+    if not path.endswith((".py", ".pyi")):
+        return frozenset()
+    found = functions_of(text)
+    return frozenset(each.name for each in found if each.first <= last and first <= each.last)
+
+
+def changed_functions(path: str, before: str, after: str) -> frozenset[str]:
+    """Return the functions of `before` in which a text differs from `after`."""
+    if not path.endswith((".py", ".pyi")):
+        return frozenset()
+    known = {each.name for each in functions_of(before)}
+    found: set[str] = set()
+    for i1, i2, j1, j2 in _changed_lines(before.splitlines(), after.splitlines()):
+        if i1 < i2:
+            found |= functions_at(path, before, i1 + 1, i2)
+        if j1 < j2:
+            found |= functions_at(path, after, j1 + 1, j2) & known
+    return frozenset(found)
+
+
+def _changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the ranges of lines that differ, in both texts."""
+    least = min(len(old), len(new))
+    head = next((at for at in range(least) if old[at] != new[at]), least)
+    most = least - head
+    tail = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
+    if len(a) * len(b) > _COMPARED:
+        yield head, len(old) - tail, head, len(new) - tail
+        return
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield head + i1, head + i2, head + j1, head + j2

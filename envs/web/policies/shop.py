@@ -1,0 +1,89 @@
+"""Policies of customers of the shop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from urllib.parse import quote_plus
+
+from agentgym.records import Action
+from agentgym.task.reference_policy import View
+
+from .moves import Moves, fact_of, links, number_in, sign_in, with_secret
+
+HOST = "http://shop.example"
+
+
+def enter_shop(view: View, who: str = "nora.winter") -> Moves:
+    """Sign in as a customer."""
+    email, password = with_secret(view, who)
+    yield from sign_in(view, "shop.example", email, password)
+
+
+def find_product(view: View, title: str, **facts: str) -> Generator[Action, None, int]:
+    """Open the product that has a title and further facts, and return its number."""
+    yield view.goto(f"{HOST}/search?q={quote_plus(title)}")
+    found = [link for link in links(view, r"/product/\d+$") if link["name"].strip() == title]
+    for link in found:
+        yield view.goto(f"{HOST}/product/{number_in(link['url'])}")
+        if all(fact_of(view, name.capitalize()) == value for name, value in facts.items()):
+            return number_in(view.url)
+    raise LookupError(f"no product {title!r} with {facts}")
+
+
+def cheapest_first(view: View, text: str, stars: int) -> Generator[Action, None, list[int]]:
+    """Search, sorted by price, and return the numbers of the products found."""
+    yield view.goto(f"{HOST}/search?q={quote_plus(text)}")
+    yield view.choose("Sort by", "Price: low to high")
+    yield view.choose("Stars, at least", str(stars))
+    yield view.click("button", "Apply filter")
+    return [number_in(link["url"]) for link in links(view, r"/product/\d+$")]
+
+
+def empty_cart(view: View) -> Moves:
+    """Take everything out of the cart."""
+    yield view.goto(f"{HOST}/cart")
+    while found := view.find_all("button", re.compile("Remove .*")):
+        yield view.act("click", ref=found[0]["ref"])
+
+
+def put_in_cart(view: View, product: int, count: int = 1) -> Moves:
+    """Put a product into the cart, on its page."""
+    if not view.url.endswith(f"/product/{product}"):
+        yield view.goto(f"{HOST}/product/{product}")
+    field = view.find(name="Quantity")
+    yield view.act("type", ref=field["ref"], text=str(count))
+    yield view.click("button", re.compile("Add to cart|Put into the cart|Add"))
+
+
+def check_out(
+    view: View,
+    address: dict[str, str],
+    delivery: str,
+    card: str = "",
+    vouchers: Sequence[str] = (),
+) -> Moves:
+    """Go through the checkout; try vouchers in turn."""
+    yield view.goto(f"{HOST}/checkout")
+    for label, text in address.items():
+        if view.find(name=label).get("value") != text:
+            yield view.enter(label, text)
+    yield view.click("button", "Continue")
+    yield view.click("radio", re.compile(f"{delivery}.*"))
+    if card:
+        yield view.click("checkbox", "This is a gift")
+    yield view.click("button", "Continue")
+    if card:
+        yield view.enter("Text on the card", card)
+        yield view.click("button", "Continue")
+    for voucher in vouchers or ("",):
+        if voucher:
+            yield view.enter("Voucher code", voucher)
+        yield from pay(view)
+        if "/checkout" not in view.url:
+            return
+
+
+def pay(view: View) -> Moves:
+    """Click the button that orders."""
+    yield view.click("button", re.compile("Pay and order|Place order|Buy now"))

@@ -1,0 +1,135 @@
+"""Workers play episodes that are merged into one run, each once; here in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import closing
+from dataclasses import asdict
+
+import pytest
+
+from agentgym.cluster.workers import LOSSES, WorkerLostError, Workers
+from agentgym.errors import RecordError
+from agentgym.eval.plan import start_run
+from agentgym.eval.remote import EpisodeWork, Played, RemoteEpisodes
+from agentgym.eval.results import build_results
+from agentgym.eval.settings import read_settings
+
+TASK = "tools/largest-debtors-v1"
+
+
+@pytest.fixture
+def store(tmp_path):
+    asked = {"patterns": (TASK,), "agents": ("oracle", "noop"), "trials": 2, "sandbox": "none"}
+    with closing(start_run(tmp_path / "run", asked)) as run:
+        yield run
+
+
+class NearWorker:
+    """A worker in this process, which dies after it has played an episode, if it is told to."""
+
+    def __init__(self, work, dying, played):
+        self._work, self._dying, self._played = work, dying, played
+
+    async def do(self, plan):
+        self._played[plan.agent, plan.seed] += 1
+        played = await self._work.do(plan)
+        if self._dying[plan.agent, plan.seed]:
+            self._dying[plan.agent, plan.seed] -= 1
+            raise WorkerLostError("its node is gone")
+        return played
+
+    async def close(self):
+        await self._work.close()
+
+
+def workers_of(store, dying=None):
+    played = Counter()
+
+    async def start():
+        work = EpisodeWork(asdict(read_settings(store)), 2)
+        await work.open()
+        return NearWorker(work, Counter(dying or {}) if dying is None else dying, played)
+
+    return Workers(start, workers=2, jobs=2), played
+
+
+async def run_all(store, workers):
+    episodes = RemoteEpisodes(store, workers)
+    try:
+        return await asyncio.gather(
+            *(episodes.run(row, lambda step: None) for row in store.episodes())
+        )
+    finally:
+        await workers.close()
+
+
+async def test_each_episode_is_recorded_once_although_workers_die(store):
+    workers, played = workers_of(store, Counter({("oracle", 1): 1, ("noop", 0): 2}))
+    results = await run_all(store, workers)
+    assert [each.verdict.score for each in results] == [1.0, 0.0, 1.0, 0.0]
+    assert played == {("oracle", 0): 1, ("oracle", 1): 2, ("noop", 0): 3, ("noop", 1): 1}
+    assert workers.statistics.lost == 3
+    rows = store.episodes()
+    assert [(row.id, row.plan.agent, row.plan.seed) for row in rows] == [
+        (1, "oracle", 0),
+        (2, "noop", 0),
+        (3, "oracle", 1),
+        (4, "noop", 1),
+    ]
+    assert all(len(store.steps(row.id)) == row.steps for row in rows)
+    assert rows[0].steps > 1
+    summary = build_results(store)["summary"]
+    assert [summary[name]["scored"] for name in ("oracle", "noop")] == [2, 2]
+
+
+async def test_an_episode_that_kills_workers_has_no_score(store):
+    workers, _ = workers_of(store, Counter({("oracle", 0): LOSSES}))
+    results = await run_all(store, workers)
+    assert [each.verdict.status for each in results] == ["error:sandbox", *["scored"] * 3]
+    assert f"{LOSSES} workers were lost" in store.episode(1).error
+
+
+async def test_an_interrupted_episode_is_begun_anew(store):
+    store.begin(1, params={}, instruction="", sandbox="none", reset_s=0.0, first=None)
+    workers, _ = workers_of(store)
+    results = await run_all(store, workers)
+    assert [each.verdict.score for each in results] == [1.0, 0.0, 1.0, 0.0]
+
+
+async def test_a_worker_that_returns_no_run_is_an_error(store):
+    class Liar:
+        async def do(self, plan):
+            return Played(b"no archive")
+
+        async def close(self):
+            pass
+
+    async def start():
+        return Liar()
+
+    with pytest.raises(RecordError, match="a worker returned no run"):
+        await run_all(store, Workers(start, workers=1, jobs=8))
+    assert {row.state for row in store.episodes()} == {"planned"}
+
+
+async def test_a_worker_that_returns_another_episode_is_an_error(store):
+    work = EpisodeWork(asdict(read_settings(store)), 1)
+    await work.open()
+
+    class Confused:
+        async def do(self, plan):
+            return await work.do(store.episode(2).plan)
+
+        async def close(self):
+            await work.close()
+
+    async def start():
+        return Confused()
+
+    workers = Workers(start, workers=1, jobs=1)
+    with pytest.raises(RecordError, match="its agent is 'noop', not 'oracle'"):
+        await RemoteEpisodes(store, workers).run(store.episode(1), lambda step: None)
+    await workers.close()
+    assert store.episode(1).state == "planned"

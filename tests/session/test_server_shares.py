@@ -1,0 +1,142 @@
+"""What one account may take of a server: the others always have their share."""
+
+import asyncio
+import json
+import struct
+
+import pytest
+from live_server import TASK, TOKEN, live_server
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from agentgym.session.accounts import Account, Accounts, Quota
+
+HELLO = json.dumps({"type": "hello", "version": 1})
+
+
+def shared(whole, *quotas):
+    accounts = Accounts((Account(f"a{n}", quota), str(n) * 20) for n, quota in enumerate(quotas))
+    accounts.share(whole)
+    return [accounts.find(f"Bearer {str(n) * 20}").quota for n in range(len(quotas))]
+
+
+def test_accounts_without_a_quota_divide_what_the_others_leave():
+    one, two, three = shared(Quota(episodes=64, sessions=9), Quota(episodes=4), Quota(), Quota())
+    assert (one.episodes, two.episodes, three.episodes) == (4, 30, 30)
+    assert (one.sessions, two.sessions, three.sessions) == (3, 3, 3)
+    assert one.connections is None
+    (alone,) = shared(Quota(episodes=64), Quota())
+    assert alone.episodes == 64
+    greedy, poor = shared(Quota(episodes=8), Quota(episodes=100), Quota())
+    assert (greedy.episodes, poor.episodes) == (100, 1)
+
+
+def accounts():
+    return Accounts([(Account("tester"), TOKEN), (Account("other"), TOKEN[::-1])])
+
+
+def dial(server, token=TOKEN, path="/v1/session"):
+    headers = {"Authorization": f"Bearer {token}"}
+    return connect(server.url + path, additional_headers=headers, proxy=None)
+
+
+async def said(socket, **message):
+    await socket.send(json.dumps(message))
+    return json.loads(await socket.recv())
+
+
+async def test_no_account_takes_all_live_episodes_or_connections(tmp_path):
+    bounds = {"connections": 4}
+    with live_server(tmp_path / "run", accounts=accounts(), bounds=bounds, max_live=4) as server:
+        async with dial(server) as socket, dial(server):
+            assert (await said(socket, type="hello", version=1))["bounds"]["episodes"] == 2
+            codes = [
+                (await said(socket, type="reset", call=call, task=TASK, seed=1)).get("code")
+                for call in (1, 2, 3)
+            ]
+            assert codes == [None, None, "too_many"]
+            with pytest.raises(InvalidStatus) as caught:
+                await dial(server)
+            assert caught.value.response.status_code == 429
+            async with dial(server, TOKEN[::-1]) as other:
+                await said(other, type="hello", version=1)
+                reply = await said(other, type="reset", call=1, task=TASK, seed=1)
+                assert reply["type"] == "reply"
+        async with dial(server) as socket:  # The places of connections that ended are free.
+            assert (await said(socket, type="hello", version=1))["code"] == "too_many"
+
+
+def frame(first, size, content):
+    """Return the head of a masked frame with some of its content."""
+    return struct.pack(">BBQ", first, 0x80 + 127, size) + bytes(4) + content
+
+
+PART = b"a" * 60_000
+UNFINISHED = {
+    "a frame": [frame(1, 10**6, PART)],
+    "parts of a message": [frame(1, len(PART), PART)] + [frame(0, len(PART), PART)],
+    "small parts": [frame(1, 1, b"a") + frame(0, 1, b"a") * 900],
+}
+
+
+@pytest.mark.parametrize("path", ["/v1/session", "/openenv/ws"])
+@pytest.mark.parametrize("kind", UNFINISHED)
+async def test_unfinished_messages_of_an_account_are_bounded(tmp_path, path, kind):
+    bounds, sockets = {"held_bytes": 500_000, "hello_s": 60}, []
+    with live_server(tmp_path / "run", accounts=accounts(), bounds=bounds) as server:
+        account = server.app._accounts.find(f"Bearer {TOKEN}")
+        for _ in range(10):
+            sockets.append(await dial(server, path=path))
+            for each in UNFINISHED[kind]:
+                sockets[-1].transport.write(each)
+        closing = [asyncio.create_task(each.wait_closed()) for each in sockets]
+        done, _ = await asyncio.wait(closing, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        assert done and any(each.close_code == 1013 for each in sockets)
+        async with dial(server, TOKEN[::-1]) as other:
+            assert (await said(other, type="hello", version=1))["type"] == "welcome"
+        for each in sockets:
+            each.transport.abort()
+        for _ in range(600):
+            if account.held_bytes == account.connections == 0:
+                break
+            await asyncio.sleep(0.1)
+        assert account.held_bytes == account.connections == 0
+        async with dial(server) as socket:
+            assert (await said(socket, type="hello", version=1))["type"] == "welcome"
+            # Whole messages of any size within the bound go on, whatever was refused before.
+            for call in (1, 2):
+                await socket.send(
+                    json.dumps({"type": "describe", "call": call, "task": "x" * 150_000})
+                )
+                assert json.loads(await socket.recv())["type"] == "error"
+        assert account.held_bytes == 0
+
+
+async def test_unfinished_bodies_of_an_account_are_bounded(tmp_path):
+    head = f"POST /v1/call HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+    head += "Content-Length: 100000\r\n\r\n"
+    with live_server(tmp_path / "run", bounds={"held_bytes": 200_000}) as server:
+        writers, answers = [], []
+        for _ in range(6):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(head.encode() + b" " * 60_000)
+            writers.append(writer)
+            answers.append(asyncio.create_task(reader.readline()))
+        done, waiting = await asyncio.wait(answers, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        assert {task.result() for task in done} == {b"HTTP/1.1 429 Too Many Requests\r\n"}
+        assert waiting
+        for writer in writers:
+            writer.close()
+        await asyncio.wait(waiting)
+
+
+async def test_a_client_of_openenv_that_says_nothing_is_closed(tmp_path):
+    with live_server(tmp_path / "run", bounds={"first_s": 0.2}) as server:
+        async with dial(server, path="/openenv/ws") as socket:
+            with pytest.raises(ConnectionClosed) as caught:
+                await asyncio.wait_for(socket.recv(), 60)
+        assert caught.value.rcvd.code == 1008
+        async with dial(server, path="/openenv/ws") as socket:
+            assert (await said(socket, type="state"))["type"] == "state"
+            await asyncio.sleep(0.4)  # Later messages have the time of a session.
+            assert (await said(socket, type="state"))["type"] == "state"
