@@ -116,7 +116,7 @@ class _Filled:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What has to be entered."""
+    """The values that have to be entered."""
 
     form: str
     fields: Mapping[str, Matcher]

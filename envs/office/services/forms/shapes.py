@@ -59,7 +59,7 @@ class Form(Summary):
 
 
 class Sent(TypedDict):
-    """What was made from a form.
+    """The message that a form has made.
 
     ``message``, ``comment`` or ``post`` is its number in the mailbox, on the ticket or in the chat.
     """

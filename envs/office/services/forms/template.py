@@ -1,4 +1,4 @@
-"""What a form is made of, before it is entered into the tables."""
+"""Forms as they are written down here, before they are entered into the tables."""
 
 from __future__ import annotations
 
