@@ -168,14 +168,15 @@ def _whole(evidence: Evidence, row: Row) -> _Filled:
     by_line: dict[int, dict[str, Any]] = {0: {}}
     for value in tables.rows("forms_value", filled_id=row["id"]):
         by_line.setdefault(value["line"], {})[value["field"]] = value["value"]
-    own = next(name for name in _PLACES if row[name] is not None)
+    own = next((name for name in _PLACES if row[name] is not None), "message_id")
     table, column = _PLACES[own]
     message = next(iter(tables.rows(table, id=row[own])), None)
     recipients, channel = (), ""
     if table == "mail_message":
         recipients = tuple(tables.rows("mail_recipient", message_id=row[own]))
     elif table == "chat_message" and message is not None:
-        channel = str(tables.rows("chat_channel", id=message["channel_id"])[0]["name"])
+        there = tables.rows("chat_channel", id=message["channel_id"])
+        channel = str(there[0]["name"]) if there else ""
     values = by_line.pop(0)
     lines = [by_line[number] for number in sorted(by_line)]
     return _Filled(row, values, lines, message, column, recipients, channel)
