@@ -31,4 +31,4 @@ def solve(view):
         entered = f"ticket={number}&f-who=Katrin+Teixeira&f-what=an+answer&f-until=2026-03-04"
         yield view.goto(f"{FORMS}/form/customer-promise?{entered}")
         yield view.click("button", "Post")
-    yield view.act("submit", answer=", ".join(sorted(waiting, key=int)))
+    yield view.act("submit", tickets=sorted(waiting, key=int))
