@@ -41,7 +41,7 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
     for use in sorted(CHECKS):
         offered[use.partition(".")[0]].append(use.partition(".")[2])
     assert {pack: " ".join(names) for pack, names in offered.items()} == {
-        "answers": "date_is exact gave_up items mentions normal number one_of",
+        "answers": "date_is exact fields gave_up items mentions normal number one_of",
         "archives": "backs_up holds lacks members safe",
         "commands": "exit_code stdout_contains stdout_equals stdout_matches",
         "data": "column_types equals gold_equals lacks row_count rows same_rows valid",
