@@ -45,7 +45,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     workers: dict[int, int] = {}
-    # A host that is killed may leave a request behind that has nobody to answer to.
+    # A host that is killed may leave requests behind, and takes no answer.
     with contextlib.suppress(ConnectionError):
         _serve(host, workers)
     for pid in workers.values():
