@@ -25,6 +25,7 @@ _MOST_CHARS: Final = 200
 _MOST_ITEMS: Final = 200
 _LARGEST: Final = 10**15
 _ID_CHARS: Final = 64
+_NAME_CHARS: Final = 80
 _ID_PREFIX: Final = re.compile(
     r"(?:(?:ticket|invoice|order|offer|event|article|message|mail|file|number|no|nr|id)\b\.?\s*|#\s*){1,3}",
     re.IGNORECASE,
@@ -78,6 +79,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "time": "a time of day as HH:MM, 24 hours",
     "datetime": "a date and time as YYYY-MM-DDTHH:MM, without a time zone",
     "id": "an id, without other words",
+    "name": "one name, without other words",
     "person": "the full name of one person",
     "yes_no": "true or false",
 }
@@ -100,7 +102,7 @@ def _unclear(field: AnswerField, value: Json) -> ValueError:
 def _split(field: AnswerField, text: str) -> list[str]:
     """Return the items of a list that is written as text."""
     # A comma may belong to a number, a day or a name.
-    signs = r"[,;\n]" if field.type in ("id", "choice", "time") else r"[;\n]"
+    signs = r"[,;\n]" if field.type in ("id", "name", "choice", "time") else r"[;\n]"
     return [item.strip(" \t-*•") for item in re.split(signs, text) if item.strip(" \t-*•")]
 
 
@@ -269,6 +271,14 @@ def _person(field: AnswerField, value: Json) -> Json:
     return " ".join(words)
 
 
+def _name(field: AnswerField, value: Json) -> Json:
+    text = " ".join(unicodedata.normalize("NFKC", value).split()) if isinstance(value, str) else ""
+    text = text.strip(" `'\"“”")
+    if not 1 <= len(text) <= _NAME_CHARS or not any(c.isalnum() for c in text):
+        raise _wrong(field, value)
+    return text
+
+
 def _yes_no(field: AnswerField, value: Json) -> Json:
     if isinstance(value, bool):
         return value
@@ -285,6 +295,7 @@ _READERS: Final[Mapping[str, Callable[[AnswerField, Json], Json]]] = {
     "time": _time,
     "datetime": _datetime,
     "id": _id,
+    "name": _name,
     "choice": _choice,
     "person": _person,
     "yes_no": _yes_no,
