@@ -5,8 +5,8 @@ script, this module is the parent of a server: all its orphans become children o
 (``PR_SET_CHILD_SUBREAPER``, prctl(2)), which kills them when the server has ended. It imports
 nothing but the standard library, because it is started for each server.
 
-SIGTERM is passed on to the server's process group. SIGQUIT kills the server. If the host was killed
-meanwhile, the folder of the server is removed here, because nobody else is left to do so.
+SIGTERM is passed on to the server's process group. SIGQUIT kills the server. If the host
+was killed meanwhile, this process removes the folder of the server.
 """
 
 from __future__ import annotations
