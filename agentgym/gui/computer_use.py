@@ -19,7 +19,7 @@ _WHEEL_PX: Final = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a surface takes actions that others express in pixels.
+    """The units in which a surface takes actions that others express in pixels.
 
     Attributes:
         scroll_px: Pixels that an amount of one scrolls.
@@ -51,7 +51,7 @@ def decode_openai(given: Mapping[str, Any], dialect: Dialect = PAGES) -> Action:
 
     Args:
         given: The field ``action`` of a ``computer_call``.
-        dialect: How the surface takes it.
+        dialect: Units of the surface.
 
     Raises:
         ActionError: It is unknown, or lacks a field.
@@ -97,7 +97,7 @@ def decode_anthropic(given: Mapping[str, Any], dialect: Dialect = PAGES) -> Acti
 
     Args:
         given: The input of the tool call.
-        dialect: How the surface takes it.
+        dialect: Units of the surface.
 
     Raises:
         ActionError: It is unknown, or lacks a field.
