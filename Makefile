@@ -16,13 +16,14 @@ WEB_OFFICE := $(patsubst tasks/%/solution/browser.py,%,$(wildcard tasks/tools/*/
 # Many hundred processes import the package: each would compile it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo train swe web test test-full pytest failed sound check ready lint types bench clean
+.PHONY: help demo train swe web desktop test test-full pytest failed sound check ready lint types bench clean
 
 help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
 	@echo "make train   set up, then teach a small policy to solve tasks in sandboxes, into runs/tiny-terminal"
 	@echo "make swe     set up, build the sandbox for repositories, then evaluate the suite swe into runs/swe"
 	@echo "make web     set up, then evaluate MiniWoB++, the shop and the office in a browser into runs/web and runs/web-office"
+	@echo "make desktop set up, build the sandbox with a screen, then evaluate the suite desktop into runs/desktop"
 	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"
 	@echo "make failed  run the tests that failed last again, one after the other"
@@ -59,6 +60,13 @@ swe:
 		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/swe
 	@$(BIN)/agentgym grade runs/swe -g diagnosis >/dev/null
 	@$(BIN)/agentgym report runs/swe >/dev/null
+
+desktop:
+	@scripts/setup.sh desktop
+	@rm -rf runs/desktop
+	@$(BIN)/agentgym eval desktop --agent oracle --agent noop $(LLM) \
+		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/desktop
+	@$(BIN)/agentgym replay runs/desktop 1 --pictures runs/desktop/pictures
 
 check: lint types
 

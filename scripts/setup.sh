@@ -1,10 +1,10 @@
 #!/bin/sh
-# Make this machine ready: setup.sh demo | train | web | swe | test. Does nothing when nothing changed.
+# Make this machine ready: setup.sh demo | train | web | swe | desktop | test. Does nothing when nothing changed.
 # Installs system packages where it may, else prints the one line to type. Where bubblewrap cannot
 # be had and Docker answers, demo and train use Docker; .venv/.sandbox names what it uses.
 set -eu
 cd "$(dirname "$0")/.."
-goal=${1:?usage: scripts/setup.sh demo, train, web, swe or test}
+goal=${1:?usage: scripts/setup.sh demo, train, web, swe, desktop or test}
 venv=.venv
 stamp=$venv/.ready-$goal
 # What bubblewrap sandboxes need, then what the bundled tasks use inside them.
@@ -49,7 +49,7 @@ missing_commands() {
 }
 
 builds_recipes() {
-    [ "$goal" = test ] || [ "$goal" = swe ]
+    [ "$goal" = test ] || [ "$goal" = swe ] || [ "$goal" = desktop ]
 }
 
 may_install() {
@@ -145,6 +145,7 @@ install_python() {
         extras=
         [ $sandbox = bubblewrap ] || extras=docker
         [ "$goal" != web ] || extras="${extras:+$extras,}miniwob"
+        [ "$goal" != desktop ] || extras="${extras:+$extras,}office"
         if [ "$goal" = train ]; then
             extras="${extras:+$extras,}train"
             $venv/bin/pip install -q --disable-pip-version-check "${TORCH:-torch==2.13.0}"
@@ -167,6 +168,8 @@ install_browser
 # Repositories are worked on in a Debian of their own. Tests that need it say how to build it.
 if [ "$goal" = swe ]; then
     $venv/bin/agentgym sandbox build swe-python
+elif [ "$goal" = desktop ]; then
+    $venv/bin/agentgym sandbox build desktop
 elif [ "$goal" = test ]; then
     $venv/bin/agentgym sandbox build swe-python >/dev/null 2>&1 ||
         say "The recipe swe-python cannot be built; tests that need it will be skipped."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -69,6 +69,12 @@ def replay(
             "--har", metavar="FILE", help="Write the browser's requests as a HAR.", dir_okay=False
         ),
     ] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(
+            "--pictures", metavar="FOLDER", help="Write what was seen as PNGs.", file_okay=False
+        ),
+    ] = None,
 ) -> None:
     """Show a recorded episode step by step, verify it, or branch off it.
 
@@ -85,6 +91,10 @@ def replay(
         raise ConfigError("--verify and --branch need an EPISODE; RUN alone lists them")
     if har is not None and (episode is None or verify or branch is not None):
         raise ConfigError("--har needs an EPISODE, and neither --verify nor --branch")
+    if pictures is not None and (
+        episode is None or verify or branch is not None or har is not None
+    ):
+        raise ConfigError("--pictures needs an EPISODE, and none of --verify, --branch and --har")
     if verify and branch is not None:
         raise ConfigError("--verify and --branch exclude each other; choose one")
     if (branch is None) != (not agent):
@@ -109,6 +119,9 @@ def replay(
             _branch(console, go, full)
         elif har is not None:
             _write_har(row, har)
+        elif pictures is not None:
+            written = _write_pictures(row, store.steps(row.id), pictures)
+            console.print(f"{written} pictures in {pictures}", markup=False, soft_wrap=True)
         else:
             _show(console, store, row, full)
     finally:
@@ -123,6 +136,20 @@ def _write_har(row: EpisodeRow, file: Path) -> None:
     if not requests:
         raise ConfigError(f"episode {row.id} has no requests of a browser")
     file.write_text(json.dumps(to_har(requests), indent=1) + "\n")
+
+
+def _write_pictures(row: EpisodeRow, steps: Iterable[Step], folder: Path) -> int:
+    """Write the pictures of an episode's observations, named by step; return how many."""
+    from PIL import Image
+
+    seen = [("first", row.first), *((f"{s.index:03}", s.observation) for s in steps)]
+    shown = [(name, one.image) for name, one in seen if one is not None and one.image is not None]
+    if not shown:
+        raise ConfigError(f"episode {row.id} has no pictures")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, picture in shown:
+        Image.fromarray(picture).save(folder / f"{name}.png")
+    return len(shown)
 
 
 def _show(console: Console, store: RunStore, row: EpisodeRow, full: bool) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 
+import numpy as np
 import pytest
 from guest_site import APP, INDEX, write_site
+from PIL import Image
 
 from agentgym.agents.noop import NoopAgent
 from agentgym.agents.registry import create
 from agentgym.browser.har import to_har
 from agentgym.browser.pool import browser_pool
+from agentgym.cli.replay import _write_pictures
 from agentgym.env.environment import Environment
+from agentgym.errors import ConfigError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision
 from agentgym.rollout.replay import Verification, verify_episode
@@ -171,3 +176,21 @@ async def test_an_episode_whose_browser_is_killed_has_no_score_and_can_be_run_ag
     assert killed.verdict.status == "error:surface" and "browser" in killed.error
     again = await run_episode(environment, create("oracle"), seed=0, store=None, episode_id=None)
     assert again.verdict.score == 1.0
+
+
+async def test_what_an_episode_saw_is_written_as_pictures(inn, tmp_path):
+    (inn / "envs/inn/env.toml").write_text(ENV.replace("screenshot = false", "width = 320"))
+    plan = EpisodePlan("inn/sign-v1", seed=0, trial=0, agent="oracle")
+    async with Environment(find_task("inn/sign-v1"), NoSandboxProvider()) as environment:
+        with contextlib.closing(RunStore.create(tmp_path / "run", {}, [plan])) as run:
+            await run_episode(environment, create("oracle"), seed=0, store=run, episode_id=1)
+            row, steps = run.episode(1), run.steps(1)
+            assert _write_pictures(row, steps, tmp_path / "seen") == 3
+            assert steps[1].observation.image is not None
+            shown = {path.name: path for path in (tmp_path / "seen").iterdir()}
+            assert sorted(shown) == ["000.png", "001.png", "first.png"]
+            with Image.open(shown["001.png"]) as picture:
+                assert (np.asarray(picture) == steps[1].observation.image).all()
+                assert picture.width == 320
+            with pytest.raises(ConfigError, match="no pictures"):
+                _write_pictures(dataclasses.replace(row, first=None), (), tmp_path / "none")

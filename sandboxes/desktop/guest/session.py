@@ -12,6 +12,7 @@ import time
 FOLDER = "/run/desktop"
 FRAME_BUFFER = f"{FOLDER}/Xvfb_screen0"
 _USER = "user"
+_DISPLAY = "/tmp/.X11-unix/X0"
 _APPLICATIONS = "/home/user/.config/desktop/session"
 _WINDOW_S = 25.0
 _POLL_S = 0.02
@@ -49,14 +50,14 @@ class Session:
         os.makedirs(FOLDER, mode=0o700, exist_ok=True)
         os.makedirs(self._runtime, mode=0o700, exist_ok=True)
         os.chown(self._runtime, self.uid, self._gid)
-        for stale in ("/tmp/.X0-lock", "/tmp/.X11-unix/X0"):
-            if os.path.lexists(stale):
-                os.unlink(stale)
+        # A snapshot of a running desktop holds the socket of its display.
+        if os.path.lexists(_DISPLAY):
+            os.unlink(_DISPLAY)
         display = ["Xvfb", ":0", "-screen", "0", f"{self._size}x24", "-fbdir", FOLDER]
-        display += ["-nolisten", "tcp", "-noreset", "-extension", "RANDR", "-dpi", "96"]
+        display += ["-nolisten", "tcp", "-noreset", "-nolock", "-extension", "RANDR", "-dpi", "96"]
         self._spawn_root(display)
         self.spawn(["dbus-daemon", "--session", "--nofork", "--nopidfile", "--address", self._bus])
-        _wait(lambda: os.path.exists("/tmp/.X11-unix/X0"), "the display")
+        _wait(lambda: os.path.exists(_DISPLAY), "the display")
         _wait(lambda: os.path.exists(f"{self._runtime}/bus"), "the session bus")
 
     def furnish(self, windows):
