@@ -1,4 +1,4 @@
-"""The contract of services over the shop of envs/web, and what its seeded data promises."""
+"""The contract of services over shop and forum of envs/web, and what their data promises."""
 
 from __future__ import annotations
 
@@ -55,6 +55,42 @@ def calls_that_succeed():
             "quantity": 1,
             "reason": "Wrong",
         },
+        **forum_calls(),
+    }
+
+
+def forum_calls():
+    """Return calls of the forum: user 1 is a member, user 2 the admin."""
+    thread = one("SELECT max(id) FROM forum_thread WHERE locked = 0 AND board_id = 2")
+    other = one("SELECT min(id) FROM forum_thread WHERE locked = 0 AND board_id = 2")
+    draft = one("SELECT min(id) FROM forum_draft WHERE user_id = 1")
+    foreign = one("SELECT min(id) FROM forum_post WHERE status = 'visible' AND author_id <> 2")
+    by = "SELECT min(id) FROM forum_post WHERE"
+    member = one("SELECT max(handle) FROM forum_user WHERE role = 'member'")
+    handles = {"account": 2, "user": member}
+    return {
+        "forum_start_thread": {"account": 1, "board": "help", "title": "A", "body": "B"},
+        "forum_reply": {"account": 1, "thread": thread, "body": "B"},
+        "forum_edit_post": {"account": 2, "post": one(f"{by} author_id = 2"), "body": "B"},
+        "forum_flag_post": {"account": 2, "post": foreign, "reason": "spam"},
+        "forum_save_draft": {"account": 1, "body": "B", "thread": thread},
+        "forum_publish_draft": {"account": 1, "draft": draft},
+        "forum_discard_draft": {"account": 1, "draft": draft},
+        "forum_set_status": {"account": 2, "thread": thread, "status": "planned"},
+        "forum_assign": {"account": 2, "thread": thread, "user": "tomas"},
+        "forum_label_thread": {"account": 2, "thread": thread, "label": "new"},
+        "forum_set_marks": {"account": 2, "thread": thread, "pinned": True},
+        "forum_move_thread": {"account": 2, "thread": thread, "board": "site"},
+        "forum_merge_threads": {"account": 2, "thread": thread, "into": other},
+        "forum_hide_post": {"account": 2, "post": foreign, "reason": "spam"},
+        "forum_restore_post": {"account": 2, "post": one(f"{by} status = 'hidden'")},
+        "forum_decide_flag": {
+            "account": 2,
+            "flag": one("SELECT min(id) FROM forum_flag WHERE status = 'open'"),
+            "uphold": True,
+        },
+        "forum_suspend_user": {**handles, "days": 3, "reason": "Spam"},
+        "forum_set_role": {**handles, "role": "moderator"},
     }
 
 
@@ -76,6 +112,13 @@ class TestShop(ServiceContract):
         },
         "shop_save_product.category": ["Toys"],
         "shop_search.sort": ["relevance", "price", "stars"],
+        "forum_log_in.email": ["nora.winter@mail.example"],
+        "forum_log_in.password": ["amber-lantern-7"],
+        "forum_list_threads.board": ["help"],
+        "forum_search.board": ["wishes"],
+        **{f"forum_{tool}.user": ["nora_w"] for tool in ("get_user", "suspend_user", "set_role")},
+        **{f"forum_{tool}.account": [2] for tool in ("list_flags", "list_log", "list_drafts")},
+        **{f"forum_{tool}.author": ["keiko_g"] for tool in ("list_threads", "search")},
     }
 
     def make(self):
@@ -99,5 +142,13 @@ def test_the_catalogue_has_thousands_of_rows_and_realistic_mess():
         "SELECT count(*) FROM shop_product WHERE price_cents = 0 AND status = 'active'"
     )
     assert count("SELECT count(*) FROM shop_product WHERE description = ''")
+    posts = count("SELECT count(*) FROM forum_post")
+    assert posts > 2_000 and count("SELECT count(*) FROM forum_thread") > 500
+    assert count("SELECT count(*) FROM forum_flag WHERE status = 'open'") >= 10
+    assert count("SELECT count(*) FROM forum_post WHERE status = 'hidden'") >= 20
+    # Texts of people differ, and nobody writes before a thread begins.
+    assert count("SELECT count(DISTINCT body) FROM forum_post") > 150
+    late = "JOIN forum_thread t ON t.id = p.thread_id WHERE p.created_at < t.created_at"
+    assert not count(f"SELECT count(*) FROM forum_post p {late}")
     assert services.template(1).hash == find_services("web").template(1).hash
     shop.close()

@@ -145,8 +145,8 @@ class World:
         waiting, seen, forms = [begin], set(), {}
         while waiting:
             url = waiting.pop(0)
-            varying = "day|page|q|occurrence|before|sender|recipient|brand|colour|stars"
-            kind = re.sub(rf"\d+|[?&]({varying})=[^&]*", "#", url)
+            varying = "day|page|q|occurrence|before|sender|recipient|brand|colour|stars|author"
+            kind = re.sub(rf"(?<=/user/)[^/?]+|\d+|[?&]({varying})=[^&]*", "#", url)
             if kind in seen or not url.startswith(begin) or url.endswith("/download"):
                 continue
             seen.add(kind)
