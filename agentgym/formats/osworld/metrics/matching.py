@@ -39,10 +39,19 @@ def fits(value: Any, rule: Rule) -> bool:
         parts = str(value).strip("\"'").split(",")
         return set(parts) == set(wanted) if name == "str_set_eq" else parts == list(wanted)
     if name == "spreadsheet_range":
-        from agentgym.formats.osworld.metrics.sheets import within
-
         return within(wanted[0], value) and within(value, wanted[1])
     raise ValueError(f"a rule has the unknown method {method!r}")
+
+
+def within(part: Any, whole: Any) -> bool:
+    """Return whether each range of one list of ranges lies in some range of another."""
+    from openpyxl.worksheet.cell_range import MultiCellRange
+
+    one, other = (
+        each if isinstance(each, MultiCellRange) else MultiCellRange(str(each))
+        for each in (part, whole)
+    )
+    return all(any(inner.issubset(outer) for outer in other.ranges) for inner in one.ranges)
 
 
 def _ordered(one: Any, name: str, other: Any) -> bool:

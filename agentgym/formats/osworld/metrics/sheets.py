@@ -47,17 +47,6 @@ _NO_VALUE: Final = frozenset({"font_name", "font_color", "font_bold", "font_ital
 }
 
 
-def within(part: Any, whole: Any) -> bool:
-    """Return whether each range of one list of ranges lies in some range of another."""
-    from openpyxl.worksheet.cell_range import MultiCellRange
-
-    one, other = (
-        each if isinstance(each, MultiCellRange) else MultiCellRange(str(each))
-        for each in (part, whole)
-    )
-    return all(any(inner.issubset(outer) for outer in other.ranges) for inner in one.ranges)
-
-
 @dataclass(frozen=True)
 class Book:
     """A workbook.
