@@ -1,4 +1,4 @@
-"""Which programs the tasks use, and the Debian packages that an environment needs for them."""
+"""The programs that tasks use, and the Debian packages that an environment needs for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUBSTITUTES: Final[Mapping[str, str]] = {
     "eog": "ristretto",
     "gnome-terminal": "xfce4-terminal",
 }
-"""What opens instead of an application that only shows files or a shell."""
+"""The substitute of each application that only shows files or a shell."""
 
 _PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "atril": ("atril",),

@@ -20,7 +20,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class Examined:
-    """What was found about one task.
+    """The findings about one task.
 
     Attributes:
         domain: Its domain.

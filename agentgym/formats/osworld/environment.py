@@ -1,4 +1,4 @@
-"""What the environment of the tasks offers: its Debian packages, and whether it has a screen."""
+"""The offer of an environment: its Debian packages, and whether it has a screen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SURFACE = "desktop"
 
 @dataclass(frozen=True)
 class Offered:
-    """What an environment offers.
+    """The offer of an environment.
 
     Attributes:
         packages: Debian packages of its recipe and of those that it builds on.

@@ -102,7 +102,7 @@ class Guest:
     # --- files ---
 
     async def read(self, path: str) -> bytes | None:
-        """Return the content of a regular file; None if there is none or it is too large."""
+        """Return the content of a regular file; None if it is absent or too large."""
         try:
             return await self._sandbox.read_file(_home(path), max_bytes=_MOST_BYTES)
         except GuestFileError:

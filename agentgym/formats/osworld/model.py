@@ -28,7 +28,7 @@ class SetupStep(BaseModel):
 
 
 class Getter(BaseModel):
-    """How a value is read.
+    """A way to read a value.
 
     Attributes:
         type: Name of the getter; every other field is its own.

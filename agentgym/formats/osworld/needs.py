@@ -1,4 +1,4 @@
-"""What a task needs, and what of it is not at hand: the report of an import."""
+"""The needs of a task, and those that are not met: the report of an import."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _MOST_SLEEP_S: Final = 5.0
 
 @dataclass
 class Stage:
-    """What the steps and getters of one episode share.
+    """The state that the steps and getters of one episode share.
 
     Attributes:
         task: Id of the task.

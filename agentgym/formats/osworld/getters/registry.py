@@ -1,4 +1,4 @@
-"""Which getters there are, by their type."""
+"""The getters by their type."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def keep(stage: Stage, name: str, data: bytes) -> str:
     """Keep a file under a plain name and return that.
 
     Raises:
-        TaskError: The name is none of a file.
+        TaskError: No file can have this name.
     """
     plain = posixpath.basename(str(name))
     if plain in ("", ".", ".."):

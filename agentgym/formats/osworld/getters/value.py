@@ -1,4 +1,4 @@
-"""What a getter has read: a value, or files that lie in the stage under a name."""
+"""The result of a getter: a value, or files that lie in the stage under a name."""
 
 from __future__ import annotations
 

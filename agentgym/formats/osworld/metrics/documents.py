@@ -284,7 +284,7 @@ def compare_references(
     reference_base_result: float = 0.5,
     content_only: bool = False,
 ) -> float:
-    """How similar the entries below the heading are, beyond what the untouched file reaches."""
+    """The likeness of the entries below the heading are, beyond what the untouched file reaches."""
     if result is None or expected is None:
         return 0.0
     seen, wanted = (_entries(_paragraphs(one), reference_indicator) for one in (result, expected))

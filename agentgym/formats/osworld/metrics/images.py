@@ -130,7 +130,7 @@ def check_structure_sim_with_threshold(
 
 
 def check_structure_sim_resized(result: Path | None, expected: Path | None) -> float:
-    """What is opaque in the picture has, scaled, the structure of the other."""
+    """The opaque part of the picture has, scaled, the structure of the other."""
     if result is None or expected is None:
         return 0.0
     seen, wanted = _open(result), _open(expected)
@@ -201,7 +201,7 @@ def check_contrast_increase_and_structure_sim(result: Path | None, expected: Pat
 
 
 def check_green_background(result: Path | None, expected: Path | None) -> float:
-    """Where the other picture is not black, this one is greener than red or blue."""
+    """The picture is greener than red or blue wherever the other one is not black."""
     if result is None or expected is None:
         return 0.0
     seen, wanted = (np.asarray(_open(one).convert("RGB")).astype(int) for one in (result, expected))
@@ -212,7 +212,7 @@ def check_green_background(result: Path | None, expected: Path | None) -> float:
 
 
 def check_triangle_position(result: Path | None) -> float:
-    """What has the second colour lies in the middle of the picture."""
+    """The part with the second most frequent colour lies in the middle of the picture."""
     if result is None:
         return 0.0
     pixels = np.asarray(_open(result).convert("RGBA"))

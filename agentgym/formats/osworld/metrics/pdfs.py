@@ -29,7 +29,7 @@ def check_pdf_pages(result: Path | None, rules: Rule) -> float:
 def compare_pdfs(
     result: Path | Sequence[Path | None] | None, expected: Path | Sequence[Path]
 ) -> float:
-    """How similar the texts of two files are; of several files, the mean."""
+    """The likeness of the texts of two files; of several files, the mean."""
     seen = [result] if result is None or isinstance(result, Path) else list(result)
     wanted = [expected] if isinstance(expected, Path) else list(expected)
     pairs = zip(seen, wanted, strict=False)

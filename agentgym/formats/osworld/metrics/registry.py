@@ -1,4 +1,4 @@
-"""Which metrics there are, and the module that holds each; it imports none of them."""
+"""The metrics by name, and the module that holds each; it imports none of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What metrics read from a workbook: cells, printed cells, styles, charts, filters, pivot tables.
+"""Parts of a workbook that metrics read: cells, printed cells, styles, charts, filters, pivot tables.
 
 Formulas are not computed: a cell has the value that the last program stored.
 """

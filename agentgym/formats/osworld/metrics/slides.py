@@ -29,7 +29,7 @@ def _presentation(path: Path) -> Any:
 
 @dataclass(frozen=True)
 class _Examined:
-    """What `compare_pptx_files` compares, as the options of a task say.
+    """The properties that `compare_pptx_files` compares, as the options of a task say.
 
     Attributes:
         options: Switches by name, without ``examine_``.
@@ -362,7 +362,7 @@ def check_transition(result: Path | None, rules: Rule) -> float:
 
 
 def evaluate_presentation_fill_to_rgb_distance(result: Path | None, rules: Rule) -> float:
-    """How near the backgrounds are to a colour: 1 less the mean distance."""
+    """The nearness of the backgrounds to a colour: 1 less the mean distance."""
     if result is None:
         return 0.0
     slides = list(_presentation(result).slides)

@@ -207,7 +207,7 @@ RULES: Final[Mapping[str, Callable[[Pair, Rule], bool]]] = {
     "col_props": _lines("column"),
     "check_cell": _cell,
 }
-"""What `compare_table` can be asked, by the type of the rule."""
+"""The rules of `compare_table`, by the type of the rule."""
 
 
 # --- one task's own ---

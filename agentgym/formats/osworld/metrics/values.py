@@ -62,7 +62,7 @@ def check_include_exclude(result: str | None, rules: Rule) -> float:
 
 
 def fuzzy_match(result: str | None, rules: Rule) -> float:
-    """How similar the text is to the expected one."""
+    """The likeness of the text and the expected one."""
     return 0.0 if result is None else similarity(result, rules["expected"])
 
 
