@@ -1,4 +1,4 @@
-"""Comparisons of metrics: rules about a value, similar texts, texts and JSON of unknown encoding."""
+"""Comparisons of metrics: rules about a value, likeness of texts, texts of unknown encoding."""
 
 from __future__ import annotations
 

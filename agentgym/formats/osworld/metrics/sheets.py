@@ -1,4 +1,4 @@
-"""Parts of a workbook that metrics read: cells, printed cells, styles, charts, filters, pivot tables.
+"""Parts of a workbook that metrics read: cells, printed cells, styles, charts, filters, pivots.
 
 Formulas are not computed: a cell has the value that the last program stored.
 """
