@@ -31,7 +31,7 @@ from agentgym.swe.releases.pair import ReleasePair
 SUITE: Final = "swe-releases"
 _DATE: Final = "2026-03-02T09:00:00Z"
 _DROPPED: Final = ("PKG-INFO",)
-"""Files that the building of an archive adds."""
+"""Files that the building of an archive adds. Files of Git, such as those of submodules, go too."""
 _RUBRIC: Final = """\
 schema_version = "agentgym.rubric/1"
 pass_score = 1.0
@@ -100,7 +100,7 @@ def read_source(archive: bytes, name: str) -> dict[str, Entry]:
 
 
 def _is_dropped(path: str) -> bool:
-    return not path or path in _DROPPED or is_generated(path)
+    return not path or path in _DROPPED or is_generated(path) or ".git" in path.lower().split("/")
 
 
 def write_release_task(
