@@ -5,8 +5,8 @@ import zlib
 from collections import Counter
 
 import pytest
+from built_images import take_image
 from suite_checks import check_form, check_soundness, folders_of
-from swe_images import take_image
 
 from agentgym import plugins
 from agentgym.env.spec import spec_of
@@ -31,7 +31,7 @@ many_episodes = pytest.mark.timeout(1200)
 @every_task
 @many_episodes
 async def test_it_is_sound(task_id, stage, full, note):
-    take_image()
+    take_image("swe-python")
     await check_soundness(FOLDERS[task_id], stage, full=full, note=note)
 
 
@@ -57,7 +57,7 @@ async def test_its_hidden_tests_are_named_and_the_agent_never_sees_them(task_id)
 @every_task
 async def test_nothing_of_the_future_is_in_the_sandbox(task_id, stage):
     """One commit, no other object, no reflog, remote or installed copy, no network."""
-    take_image()
+    take_image("swe-python")
     task = find_task(task_id)
     recipe = load_recipe(spec_of(task).sandbox)
     assert recipe.network == "none"

@@ -84,6 +84,9 @@ ALL = (
         (FIRMS, 'Cascade  Outdoor, "Copperfield Books"', ["Cascade Outdoor", "Copperfield Books"]),
         (PEOPLE, "Nguyen, Gita\nBo Lind", ["Gita Nguyen", "Bo Lind"]),
         (MAYBE, None, None),
+        (MAYBE, "", None),
+        (TICKETS, "13, 14 and 15", ["13", "14", "15"]),
+        (FIRMS, ["1. Cascade Outdoor", "2) Marks and Sons"], ["Cascade Outdoor", "Marks and Sons"]),
     ],
 )
 def test_every_usual_spelling_is_kept_in_one_form(kind, given, kept) -> None:
@@ -122,6 +125,7 @@ def test_every_usual_spelling_is_kept_in_one_form(kind, given, kept) -> None:
         (YES, 1, "true or false"),
         (TICKETS, ["13", "x"], "an id"),
         (TICKETS, 13, "a list"),
+        (FIRMS, "Cascade Outdoor and Copperfield Books", "two things"),
         (FIRMS, ["Cascade Outdoor", " . "], "one name"),
         (TICKETS, ["1"] * 300, "at most 200"),
         (DAY, None, "got null"),

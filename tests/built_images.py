@@ -1,4 +1,4 @@
-"""The image `swe-python` for tests, from the user's cache: building it takes minutes."""
+"""Images of recipes for tests, from the user's cache: building them takes minutes."""
 
 import os
 import shutil
@@ -11,17 +11,16 @@ from agentgym.sandbox.recipe import load_plan
 
 # Read at import, before the session's tests get a cache of their own.
 USERS = catalogue.cache_dir() / "images"
-RECIPE = "swe-python"
 
 
-def take_image():
+def take_image(recipe):
     """Let the session's cache have the image; skip the test if it was not built."""
-    name, own, users = load_plan(RECIPE).name, ImageLayout(), ImageLayout(USERS)
+    name, own, users = load_plan(recipe).name, ImageLayout(), ImageLayout(USERS)
     if own.find(name):
         return
     image = users.find(name)
     if image is None:
-        pytest.skip(f"the image is not built; run: agentgym sandbox build {RECIPE}")
+        pytest.skip(f"the image is not built; run: agentgym sandbox build {recipe}")
     with own.locked():
         layers = [
             Layer(one.diff_id, own.blob(adopt(own, one)), one.compressed) for one in image.layers
