@@ -55,7 +55,8 @@ train:
 swe:
 	@scripts/setup.sh swe
 	@rm -rf runs/swe
-	@$(BIN)/agentgym eval swe --agent oracle --agent noop $(LLM) \
+	@suites=swe; if $(BIN)/agentgym task releases; then suites="swe swe-releases"; fi; \
+		$(BIN)/agentgym eval $$suites --agent oracle --agent noop $(LLM) \
 		--sandbox "$$(cat .venv/.sandbox)" --jobs $(JOBS) --out runs/swe
 	@$(BIN)/agentgym grade runs/swe -g diagnosis >/dev/null
 	@$(BIN)/agentgym report runs/swe >/dev/null

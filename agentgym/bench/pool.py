@@ -27,7 +27,8 @@ from agentgym.env.episode import Episode
 from agentgym.env.keeping import StateKeeping
 from agentgym.env.recording import EpisodeRecording
 from agentgym.errors import SandboxError
-from agentgym.eval import evaluate as evaluation
+from agentgym.eval import episodes as evaluated
+from agentgym.eval.evaluate import evaluate
 from agentgym.eval.progress import LineProgress
 from agentgym.eval.settings import Settings
 from agentgym.record.store import EpisodePlan, RunStore
@@ -241,7 +242,7 @@ async def _evaluated(
         spans, watch = _phases(), LoopWatch()
         started, used_s = time.perf_counter(), family_s()
         try:
-            did = await evaluation.evaluate(
+            did = await evaluate(
                 store,
                 Settings((STEPS_TASK,), (agent,), sandbox=provider, jobs=jobs, pool=pool),
                 progress=LineProgress(Console(file=nowhere)),
@@ -267,7 +268,7 @@ async def _evaluated(
 def _phases() -> Spans:
     """Watch the phases of an episode."""
     spans = Spans()
-    spans.watch(evaluation, "run_episode", "engine", root=True)
+    spans.watch(evaluated, "run_episode", "engine", root=True)
     spans.watch(environment, "prepare", "prepare")
     spans.watch(ending, "grade", "grade")
     spans.watch(Episode, "_release", "close")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
-from agentgym.browser.keys import KeyError_, chord
-from agentgym.browser.references import Handle
 from agentgym.browser.session import LOAD_S, TABS, BrowserSession
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
+from agentgym.gui.keys import KeyError_, chord
+from agentgym.gui.references import Handle
 
 _TYPED_CHARS: Final = 60
 _DRAG_STEPS: Final = 8

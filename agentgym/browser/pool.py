@@ -17,8 +17,8 @@ from agentgym.browser.engine import at_exit
 from agentgym.browser.executable import find_executable
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.session import BrowserSession
-from agentgym.browser.view import Budget
 from agentgym.errors import SurfaceError
+from agentgym.gui.tree import Budget
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page, Playwright

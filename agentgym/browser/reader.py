@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agentgym.browser.references import References
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
-from agentgym.browser.view import Budget, PageView, digest_of
+from agentgym.browser.view import PageView
+from agentgym.gui.references import References
+from agentgym.gui.tree import Budget, digest_of
 
 _FRAME_DEPTH: Final = 4
 _FRAMES: Final = 30

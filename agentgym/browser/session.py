@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agentgym.browser.reader import Reader
-from agentgym.browser.references import References
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
-from agentgym.browser.view import Budget, PageView
+from agentgym.browser.view import PageView
 from agentgym.errors import GuestFileError, SurfaceError
+from agentgym.gui.references import References
+from agentgym.gui.tree import Budget
 from agentgym.records import Json
 
 if TYPE_CHECKING:

@@ -2,38 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Any
 
+from agentgym.gui.tree import tree_data, tree_lines
 from agentgym.records import Json
-
-_KEYS: Final = {"r": "role", "n": "name", "d": "depth", "v": "value", "b": "box", "h": "url"}
-_VALUE_CHARS: Final = 600
-_UNSTABLE: Final = frozenset(("covered", "offscreen", "focused"))
-_NAMELESS: Final = frozenset(("list", "row", "table", "group", "listitem", "scrollable"))
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Bounds of one tree.
-
-    Attributes:
-        nodes: Largest number of nodes.
-        text_bytes: Bytes of the text.
-        ms: Milliseconds that reading one document may take.
-        chars: Characters of a name; texts and values may have four times as many.
-    """
-
-    nodes: int = 1_000
-    text_bytes: int = 60_000
-    ms: int = 400
-    chars: int = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,113 +41,8 @@ class PageView:
 
     def lines(self) -> list[str]:
         """Return the tree, one line for each node."""
-        duplicates = _duplicates(self.nodes)
-        return [_line(node, self.url, duplicates) for node in self.nodes]
+        return tree_lines(self.nodes, self.url)
 
     def data(self) -> list[Json]:
         """Return the nodes as JSON."""
-        duplicates = _duplicates(self.nodes)
-        return [_as_json(node, duplicates) for node in self.nodes]
-
-
-def digest_of(nodes: Sequence[Mapping[str, Any]], scroll: Sequence[int]) -> str:
-    """Return a hash of what an agent can see of a page, without references and places."""
-    seen = [
-        (n["r"], n["n"], n["d"], n.get("v"), [f for f in n.get("f", ()) if f not in _UNSTABLE])
-        + ((n.get("h"), n.get("c"), n.get("y")),)
-        for n in nodes
-    ]
-    return hashlib.sha256(json.dumps([seen, list(scroll)]).encode()).hexdigest()
-
-
-def bounded_lines(lines: Sequence[str], cut: int, most_bytes: int) -> tuple[str, int]:
-    """Return lines as one text of bounded size, and how many nodes are left out."""
-    size, kept = 0, 0
-    for line in lines:
-        size += len(line.encode()) + 1
-        if size > most_bytes:
-            break
-        kept += 1
-    left = cut + len(lines) - kept
-    shown = list(lines[:kept])
-    if left:
-        shown.append(f"  (truncated: {left} more nodes)")
-    return "\n".join(shown), left
-
-
-def changed_lines(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Return the lines that left and came, marked by ``-`` and ``+``; one line if none did."""
-    compared = difflib.unified_diff(before, after, lineterm="", n=0)
-    changed = [line for line in compared if not line.startswith(("---", "+++", "@@"))]
-    return changed or ["  (nothing)"]
-
-
-def _duplicates(nodes: Sequence[Mapping[str, Any]]) -> frozenset[tuple[str, str]]:
-    counts = Counter((n["r"], n["n"]) for n in nodes if "ref" in n and n["n"])
-    return frozenset(pair for pair, count in counts.items() if count > 1)
-
-
-def _flags(node: Mapping[str, Any], duplicates: frozenset[tuple[str, str]]) -> list[str]:
-    flags = list(node.get("f", ()))
-    if "ref" in node and (node["r"], node["n"]) in duplicates and node["r"] not in _NAMELESS:
-        flags.append("duplicate")
-    return flags
-
-
-def _line(node: Mapping[str, Any], page: str, duplicates: frozenset[tuple[str, str]]) -> str:
-    indent = "  " * (int(node["d"]) + 1)
-    if "ref" not in node:
-        return f"{indent}text {_quoted(node['n'])}"
-    role = node["s"] if node["r"] == "graphic" else node["r"]
-    parts = [f"[{node['ref']}]", role]
-    if node["n"]:
-        parts.append(_quoted(node["n"]))
-    if "l" in node:
-        parts.append(f"level={node['l']}")
-    if "v" in node:
-        value = node["v"]
-        cut = f" ({len(value)} characters)" if len(value) > _VALUE_CHARS else ""
-        parts.append(f"value={_quoted(value[:_VALUE_CHARS])}{cut}")
-    if "g" in node:
-        bounds = zip(("min", "max", "step"), node["g"], strict=False)
-        parts += [f"{name}={bound}" for name, bound in bounds if bound not in ("", None)]
-    if "c" in node:
-        parts.append(f"color={node['c'].replace(' ', '')}")
-    if "y" in node:
-        parts.append(f"scrolled={node['y'][0]}/{node['y'][1]}")
-    parts += _flags(node, duplicates)
-    if "w" in node:
-        parts.append(f"message={_quoted(node['w'])}")
-    if "h" in node:
-        parts.append(f"-> {_short(node['h'], page)}")
-    return indent + " ".join(parts)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _short(url: str, page: str) -> str:
-    """Return a link's address, without the origin if it is the page's."""
-    try:
-        there, here = urlsplit(url), urlsplit(page)
-    except ValueError:
-        return url[:300]
-    if (there.scheme, there.netloc) != (here.scheme, here.netloc):
-        return url[:300]
-    rest = there.path + (f"?{there.query}" if there.query else "")
-    return (rest + (f"#{there.fragment}" if there.fragment else ""))[:300] or "/"
-
-
-def _as_json(node: Mapping[str, Any], duplicates: frozenset[tuple[str, str]]) -> Json:
-    told: dict[str, Json] = {"ref": node.get("ref")}
-    told |= {name: node[key] for key, name in _KEYS.items() if key in node}
-    told |= dict.fromkeys(_flags(node, duplicates), True)
-    for key, name in (("l", "level"), ("c", "color"), ("s", "shape"), ("w", "message")):
-        if key in node:
-            told[name] = node[key]
-    if "g" in node:
-        told["range"] = [str(bound) for bound in node["g"]]
-    if "y" in node:
-        told["scrolled"] = node["y"]
-    return told
+        return tree_data(self.nodes)

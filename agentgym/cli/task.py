@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from agentgym.cli.mine import mine
+from agentgym.cli.releases import releases
 from agentgym.cli.suite import importers
 from agentgym.errors import AgentGymError, ConfigError
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 
+app.command("releases", epilog="Example:  [bold]agentgym task releases[/]")(releases)
 app.command("mine", epilog="Example:  [bold]agentgym task mine ../CLONE --out mined --jobs 2[/]")(
     mine
 )

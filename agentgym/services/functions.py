@@ -136,7 +136,7 @@ def _compile(tool: str, service: str, method: Callable[..., Any], changes: bool)
     shape.__pydantic_config__ = _CLOSED  # type: ignore[attr-defined]
     try:
         arguments, result = TypeAdapter(shape), TypeAdapter(hints["return"])
-        parameters = _plain(arguments.json_schema())
+        parameters = _inlined(tool, _plain(arguments.json_schema()))
         result_schema = _plain(result.json_schema(mode="serialization"))
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
         raise _broken(tool, str(error).splitlines()[0]) from error
@@ -172,6 +172,29 @@ def _plain(schema: Any) -> Any:
         for key, value in schema.items()
         if key != "title"
     }
+
+
+def _inlined(tool: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema in which each definition stands where it is used.
+
+    Each property is then a schema by itself, and agents need not look anything up.
+    """
+    definitions = schema.pop("$defs", {})
+
+    def inline(part: Any, inside: tuple[str, ...]) -> Any:
+        if isinstance(part, list):
+            return [inline(item, inside) for item in part]
+        if not isinstance(part, dict):
+            return part
+        name = str(part.get("$ref", "")).removeprefix("#/$defs/")
+        if name in inside:
+            raise _broken(tool, f"{name} contains itself; expected arguments of bounded depth")
+        rest = {key: inline(value, inside) for key, value in part.items() if key != "$ref"}
+        return {**inline(definitions[name], (*inside, name)), **rest} if name else rest
+
+    inlined = inline(schema, ())
+    assert isinstance(inlined, dict)
+    return inlined
 
 
 _ARGUMENT = re.compile(r"^    (\w+): (.*)$")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from agentgym.errors import ServiceError
 from agentgym.services.live import LiveServices
 from agentgym.services.state import Rows
 
@@ -23,7 +24,8 @@ class Service:
         schema: SQL of its tables, which are named ``<service>_<noun>``; a service in a folder
             leaves it empty and has a ``schema.sql``.
         volatile: Columns by table that the hash of the state leaves out.
-        after: Services whose data must exist before this one's is created.
+        after: Services whose data must exist before this one's is created; this one may call their
+            methods.
     """
 
     schema: ClassVar[str] = ""
@@ -60,6 +62,21 @@ class Service:
     def unlimited(self) -> bool:
         """Whether the caller is the world or the setup, which no permission limits."""
         return self.actor in ("world", "setup")
+
+    def neighbour(self, name: str) -> Any:
+        """Return another service of the same state, to call its methods within this call.
+
+        All of it is one call: one transaction, one entry in the audit, one budget.
+
+        Args:
+            name: Name of a service that `after` lists, so that it is always there.
+
+        Raises:
+            ServiceError: `after` does not list it (code ``internal``).
+        """
+        if name not in self.after:
+            raise ServiceError("internal", f"{type(self).__name__}.after does not list {name!r}")
+        return self._backend.instances[name]
 
     def spend(self, operations: int) -> None:
         """Count the cost of a call, if its arguments determine how much it does.

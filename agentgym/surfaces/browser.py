@@ -13,23 +13,25 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from agentgym.browser.drive import BrowserState, Driver
 from agentgym.browser.engine import engine
 from agentgym.browser.fork import load_browser, save_browser
-from agentgym.browser.picture import with_marks
 from agentgym.browser.pool import BrowserPool, ContextSettings, ReadyContext, browser_pool
 from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.tools import TOOLS
 from agentgym.browser.values import PageValues
-from agentgym.browser.view import Budget, PageView, bounded_lines, changed_lines
+from agentgym.browser.view import PageView
 from agentgym.errors import (
     ConfigError,
     GuestFileError,
     NotFoundError,
     SurfaceError,
 )
+from agentgym.gui.marks import with_marks
+from agentgym.gui.tree import Budget, bounded_lines, changed_lines
 from agentgym.protocols import ASGIMessage, Sites, SurfaceContext
 from agentgym.records import (
     Action,
     Audit,
     Effect,
+    Image,
     Json,
     Observation,
     ObservationLimits,
@@ -320,11 +322,9 @@ class BrowserSurface:
         state = await engine().run(driver.look_with_picture())
         if state.picture is None:
             return _refused(f"no picture can be taken: {state.view.blocked or 'the page is busy'}")
-        picture = with_marks(state.picture, state.view.nodes) if marks else state.picture
-        width, height = self._options.width, self._options.height
         return Observation(
             f"url: {state.view.url}\ntitle: {state.view.title}",
-            image=pixels(picture, width, height),
+            image=self._picture(state, marks=marks),
             data={"url": state.view.url, "marks": marks},
         )
 
@@ -366,18 +366,18 @@ class BrowserSurface:
         else:
             lines += ["tree:", text]
         self._told = (view.documents, shown)
-        image = None
-        if state.picture is not None:
-            picture = state.picture
-            if self._options.marks:
-                picture = with_marks(picture, view.nodes)
-            image = pixels(picture, self._options.width, self._options.height)
         return Observation(
             bounded("\n".join(lines), most=self._options.text_bytes + _REMARKS_BYTES // 2),
-            image=image,
+            image=self._picture(state, marks=self._options.marks),
             data=self._data(state, left),
             effect=_EFFECTS[state.outcome],
         )
+
+    def _picture(self, state: BrowserState, *, marks: bool) -> Image | None:
+        if state.picture is None:
+            return None
+        picture = pixels(state.picture, self._options.width, self._options.height)
+        return with_marks(picture, state.view.nodes) if marks and picture is not None else picture
 
     def _data(self, state: BrowserState, left: int) -> dict[str, Json]:
         view = state.view

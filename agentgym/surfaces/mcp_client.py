@@ -37,7 +37,7 @@ try:
 
     from agentgym.surfaces.mcp_schema import adapt_result
     from agentgym.surfaces.server_requests import with_few_open_requests
-    from agentgym.surfaces.transport import BoundedTransport, over_stdio
+    from agentgym.surfaces.transport import STDERR, BoundedTransport, over_stdio
 except ImportError as error:
     raise missing_extra("mcp", "mcp") from error
 
@@ -50,19 +50,6 @@ _MOST_TOOLS: Final = 1_000
 _MOST_CHECKED: Final = 200_000
 """Largest number of characters of a result that is checked against its tool's schema."""
 _STDERR_BYTES: Final = 2_000
-_ALL_TOGETHER: Final = """
-"$@"
-echo "[ended with status $?]" >&2
-caller=
-{ read -r caller < /proc/$PPID/stat; } 2>/dev/null
-case $caller in "" | *") Z "* | *") X "*) rm -rf -- "$0" ;; esac
-kill -KILL 0
-"""
-"""Run as the leader of a process group: everything in the group ends with the server.
-
-The command removes the server's folder only if this process was killed and cannot do so. A killed
-process stays as a zombie (state Z) until its parent has asked how it ended.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,16 +312,16 @@ class Session:
         home.mkdir()
         temporary.mkdir()
         started = StdioServerParameters(
-            command="/bin/sh",
-            args=["-c", _ALL_TOGETHER, self._folder.name, os.path.abspath(program), *arguments],
+            command=os.path.abspath(program),
+            args=arguments,
             env={**inherited_variables(), "HOME": str(home), "TMPDIR": str(temporary), **given},
             cwd=home,
         )
-        return _limited(over_stdio(started, Path(self._folder.name, "stderr")))
+        return _limited(over_stdio(started, Path(self._folder.name)))
 
     def _last_words(self) -> str:
         """Return the end of the server's standard error."""
-        path = None if self._folder is None else Path(self._folder.name, "stderr")
+        path = None if self._folder is None else Path(self._folder.name, STDERR)
         if path is None or not path.exists():
             return self._said
         with path.open("rb") as file:

@@ -2,12 +2,12 @@
 
 The SDK's own transports buffer a message of any length. Here a message has a largest size, and a
 server that exceeds it is ended. Shutdown of a process follows the MCP specification: close its
-standard input, wait, SIGTERM, wait, SIGKILL; each signal goes to all its children.
+standard input, wait, SIGTERM, wait, SIGKILL. Whatever the server started ends with it
+(`server_process`).
 """
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -22,11 +22,22 @@ from mcp import StdioServerParameters, types
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
+from agentgym.surfaces.server_process import around
+
 MESSAGE_BYTES: Final = 32 << 20
 """Largest size of one message from a server, in bytes."""
 
+STDERR: Final = "stderr"
+"""File with the standard error of a server, in its folder."""
+
 _FLUSH_S: Final = 1.0
 _PATIENCE_S: Final = 2.0
+_KILLING_S: Final = 10.0
+_ENDING: Final = (
+    *((None, _PATIENCE_S), (signal.SIGTERM, _PATIENCE_S), (signal.SIGQUIT, _KILLING_S)),
+    (signal.SIGKILL, None),
+)
+"""Signals to the parent of a server, and the seconds in which it has to end after each."""
 _ENDED: Final = (
     *(anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream),
     *(ConnectionError, OSError),
@@ -36,19 +47,20 @@ Incoming = SessionMessage | Exception
 
 
 @asynccontextmanager
-async def over_stdio(started: StdioServerParameters, stderr: Path) -> AsyncIterator[Any]:
+async def over_stdio(started: StdioServerParameters, folder: Path) -> AsyncIterator[Any]:
     """Start a server and yield the streams of messages from it and to it.
 
     Args:
         started: Command of the server.
-        stderr: File for its standard error.
+        folder: Folder of the server. Its standard error goes to the file `STDERR` in it. If this
+            process is killed, the folder is removed when the server has ended.
 
     Raises:
         OSError: The server cannot be started.
     """
-    with stderr.open("w", encoding="utf-8") as said:
+    with (folder / STDERR).open("w", encoding="utf-8") as said:
         process = await anyio.open_process(
-            [started.command, *started.args],
+            around([started.command, *started.args], str(folder)),
             stderr=said,
             env=get_default_environment() | (started.env or {}),
             cwd=started.cwd,
@@ -87,7 +99,7 @@ async def _read(process: Process, seen: MemoryObjectSendStream[Incoming], said: 
                 if len(line) > MESSAGE_BYTES:
                     said.write(f"[ended: a message of more than {MESSAGE_BYTES} bytes]\n")
                     said.flush()
-                    _signal(process, signal.SIGKILL)
+                    _signal(process, signal.SIGQUIT)
                     return
     # A task that is cancelled while it writes must be able to finish the write.
     with suppress(*_ENDED):
@@ -121,22 +133,23 @@ def _message(line: bytes) -> Incoming:
 
 
 async def _stop(process: Process) -> None:
-    """End a server and all remaining processes of its session."""
+    """End a server and all processes that it started."""
     assert process.stdin is not None
     with suppress(*_ENDED):
         await process.stdin.aclose()
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with anyio.move_on_after(_PATIENCE_S):
+    for number, then_s in _ENDING:
+        _signal(process, number)
+        with anyio.move_on_after(then_s):
             await process.wait()
             break
-        _signal(process, number)
-    _signal(process, signal.SIGKILL)
     await process.aclose()
 
 
-def _signal(process: Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+def _signal(process: Process, number: signal.Signals | None) -> None:
+    """Send a signal to the parent of a server; see `server_process`."""
+    if number is not None:
+        with suppress(ProcessLookupError, PermissionError):
+            process.send_signal(number)
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):

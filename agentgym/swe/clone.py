@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,10 +14,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 from agentgym.errors import MissingExtraError, TaskError
+from agentgym.swe.clone_files import refuse_special_files
+from agentgym.swe.git_process import WINDOWS, GitLimitError, run_git
 from agentgym.swe.patch import PATCH_FILES, Entry, FileChange, Lookup, Patch, PatchError, patch_of
 
 _GIT_S: Final = 300.0
+_LOOK_UP_S: Final = 30.0
 MAX_FILE: Final = 64 << 20
+_LARGEST: Final = 256 << 20
 _BATCH: Final = 2000
 _SAFE: Final = (
     *("-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
@@ -71,23 +74,17 @@ class Clone:
         if not self.path.is_dir():
             raise TaskError(f"{self.path}: no such folder; expected a clone")
         try:
-            done = subprocess.run(
-                ["git", "--no-pager", *_SAFE, "-C", str(self.path), *arguments],
-                input=stdin,
-                capture_output=True,
-                env=env,
-                timeout=_GIT_S,
-                check=False,
-            )
+            argv = ["git", "--no-pager", *_SAFE, *WINDOWS, "-C", str(self.path), *arguments]
+            timeout_s = _LOOK_UP_S if arguments[0] == "rev-parse" else _GIT_S
+            code, output, said = run_git(argv, env, stdin, timeout_s)
         except FileNotFoundError:
             raise MissingExtraError("git", "apt-get install git") from None
-        except subprocess.TimeoutExpired:
-            raise TaskError(f"{self.path}: git {arguments[0]} took {_GIT_S:.0f} s") from None
-        if check and done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            why = said[-1] if said else f"exit code {done.returncode}"
+        except GitLimitError as error:
+            raise TaskError(f"{self.path}: git {arguments[0]} {error}") from None
+        if check and code != 0:
+            why = (said.strip().splitlines() or [f"exit code {code}"])[-1]
             raise TaskError(f"{self.path}: git {arguments[0]}: {why}")
-        return done.stdout
+        return output
 
     def commit(self, stated: str) -> str:
         """Return the full id of a commit from a hexadecimal id, a branch or a tag.
@@ -142,6 +139,11 @@ class Clone:
         size = 0
         for entry in entries:
             batch.append(entry)
+            if entry.size > _LARGEST:
+                raise TaskError(
+                    f"{self.path}: {entry.path!r:.200} has {entry.size} bytes; expected at most "
+                    f"{_LARGEST}"
+                )
             size += entry.size
             if size > MAX_FILE or len(batch) == _BATCH:
                 yield from zip(batch, self.blobs(each.object_id for each in batch), strict=True)
@@ -223,9 +225,10 @@ def open_clone(path: Path) -> Clone:
     """Return a clone that Git can read.
 
     Raises:
-        TaskError: The folder is no clone.
+        TaskError: The folder is no clone, or holds what Git could wait for.
     """
     clone = Clone(path)
+    refuse_special_files(path)
     clone.git("rev-parse", "--git-dir")
     return clone
 

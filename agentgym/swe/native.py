@@ -155,6 +155,32 @@ def judge_issue(evidence: Evidence, checks: Path) -> CheckResult:
     return _result(graded, whole)
 
 
+def judge_declined(evidence: Evidence, root: str, shown: Sequence[str]) -> CheckResult:
+    """Return whether the agent looked, gave up, and left the repository as it was.
+
+    It is for issues on which nothing can be done: settled already, or too vague.
+
+    Args:
+        evidence: Evidence of the episode.
+        root: The repository, an absolute guest path.
+        shown: Texts of which the agent must have seen one: who gives up unread is only lucky.
+    """
+    try:
+        patch = compare_trees(evidence.before, evidence.after, root, evidence.changes)
+    except PatchError as error:
+        return CheckResult(CheckStatus.FAIL, str(error))
+    if patch.changes:
+        changed = ", ".join(patch.paths[:5])
+        return CheckResult(
+            CheckStatus.FAIL, f"there was nothing to change, and it changed {changed}"
+        )
+    if not (evidence.gave_up or "").strip():
+        return CheckResult(CheckStatus.FAIL, "it did not give up with a reason")
+    if not any(text in step.observation.text for step in evidence.steps for text in shown):
+        return CheckResult(CheckStatus.FAIL, "it gave up without a look at what the issue is about")
+    return CheckResult(CheckStatus.PASS, "it gave up and changed nothing")
+
+
 def _result(graded: GradedPatch, patch: Patch) -> CheckResult:
     status = CheckStatus.PASS if graded.grade is Grade.RESOLVED else CheckStatus.FAIL
     size = f"{len(patch.changes)} file{'s' * (len(patch.changes) != 1)} changed"

@@ -162,13 +162,14 @@ def _changed_names(before: FileTree, root: str, changes: Sequence[Change]) -> li
         path = change.path.removeprefix(prefix)
         if path == change.path or any(part.lower() == ".git" for part in path.split("/")):
             continue
-        if _is_generated(path) and before.stat(change.path, follow=False) is None:
+        if is_generated(path) and before.stat(change.path, follow=False) is None:
             continue
         names.append(path)
     return names
 
 
-def _is_generated(path: str) -> bool:
+def is_generated(path: str) -> bool:
+    """Return whether programs make files with this path, see `GENERATED`."""
     return any(fnmatch.fnmatchcase(part, glob) for part in path.split("/") for glob in GENERATED)
 
 

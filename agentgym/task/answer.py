@@ -14,7 +14,7 @@ from agentgym.manifest import Manifest
 from agentgym.records.pattern import is_cheap
 
 FieldType: TypeAlias = Literal[
-    "number", "amount", "date", "time", "datetime", "id", "choice", "person", "yes_no"
+    "number", "amount", "date", "time", "datetime", "id", "name", "choice", "person", "yes_no"
 ]
 
 RESERVED = "answer"

@@ -20,6 +20,7 @@ from agentgym.chat.completion import Message
 from agentgym.chat.endpoint import (
     Address,
     ContextLengthError,
+    EndlessReplyError,
     Endpoint,
     EndpointError,
     may_be_content,
@@ -46,6 +47,9 @@ ASKS = 3
 
 MOST_CALLS = 8
 """Largest number of calls of the user's own tools in a turn."""
+
+_SHARES = (0.6, 0.8, 1.0)
+"""Parts of a turn's time by which the model answers the whole, the beginnings, and a note."""
 
 _BEGINNINGS = 1_000
 """Characters kept of each message, if the whole dialogue is too long for the model."""
@@ -143,13 +147,7 @@ class ModelUser:
             self._say(Answer.model_construct(text=recorded.text, leave=recorded.left))
             return recorded
         try:
-            async with asyncio.timeout(self._options.turn_s):
-                return await self._provoked_turn()
-        except TimeoutError as error:
-            raise UserError(
-                f"user {self._model}: no answer within {self._options.turn_s:g} s; a slow model "
-                f"needs more: openai:{self._model}?turn_s=1200"
-            ) from error
+            return await self._provoked_turn()
         except (EndpointError, ConfigError) as error:
             raise UserError(f"user {self._model}: {error}") from error
 
@@ -157,18 +155,20 @@ class ModelUser:
         """Take a turn; if the assistant's text prevents an answer, send less of it.
 
         The assistant determines what it writes: a text that is too long, that a filter refuses or
-        that makes the model babble must not leave the episode unscored. The model gets the
-        beginnings, then a note in place of the last message. If even the beginnings are too long,
-        the user leaves, as a person would. A model that does not answer the note either has
-        failed by itself.
+        that makes the model babble or write without end must not leave the episode unscored. The
+        model gets the beginnings, then a note in place of the last message. If even the beginnings
+        are too long, the user leaves, as a person would. A model that does not answer the note
+        either has failed by itself.
         """
+        whole_s, beginnings_s, note_s = (self._options.turn_s * share for share in _SHARES)
+        began_s = asyncio.get_running_loop().time()
         try:
-            return await self._turn()
+            return await self._turn(began_s + whole_s)
         except _UnansweredError as error:
             first = error
         if self._shorten():
             with contextlib.suppress(_UnansweredError):
-                return await self._turn()
+                return await self._turn(began_s + beginnings_s)
         if isinstance(first.cause, ContextLengthError):
             if self._written() < len(str(self._dialogue[0]["content"])):
                 raise first.cause
@@ -176,7 +176,7 @@ class ModelUser:
             return UserTurn(_TOO_MUCH, True, tuple(self._calls))
         self._messages()[-1]["content"] = _WITHHELD
         try:
-            return await self._turn()
+            return await self._turn(began_s + note_s)
         except _UnansweredError:
             raise first.cause from None
 
@@ -199,7 +199,20 @@ class ModelUser:
         if self._endpoint is not None:
             await self._endpoint.close()
 
-    async def _turn(self) -> UserTurn:
+    async def _turn(self, until_s: float) -> UserTurn:
+        """Take a turn until a time of the event loop."""
+        try:
+            async with asyncio.timeout_at(until_s):
+                return await self._turn_now()
+        except TimeoutError as error:
+            raise _UnansweredError(
+                UserError(
+                    f"user {self._model}: no answer within {self._options.turn_s:g} s; a slow "
+                    f"model needs more: openai:{self._model}?turn_s=1200"
+                )
+            ) from error
+
+    async def _turn_now(self) -> UserTurn:
         calls = self._calls
         corrections: list[ChatMessage] = []
         problems: list[str] = []
@@ -235,7 +248,8 @@ class ModelUser:
         try:
             return (await self._endpoint.complete(request)).message
         except EndpointError as error:
-            if may_be_content(error):
+            # A model may be slow; then it does not answer the note in time either.
+            if may_be_content(error) or isinstance(error, EndlessReplyError):
                 raise _UnansweredError(error) from error
             raise
 

@@ -16,7 +16,7 @@ from agentgym.task.answer import RESERVED, AnswerField, AnswerForm
 from agentgym.verify.answer_values import describe, read_value
 from agentgym.verify.values import brief
 
-_DATE: Final = r"\d{4}-\d{2}-\d{2}"
+_DATE: Final = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
 _TIME: Final = r"([01]\d|2[0-3]):[0-5]\d"
 _PLAIN: Final[Mapping[str, Mapping[str, Json]]] = {
     "number": {"type": "number"},
@@ -24,6 +24,7 @@ _PLAIN: Final[Mapping[str, Mapping[str, Json]]] = {
     "date": {"type": "string", "pattern": f"^{_DATE}$"},
     "time": {"type": "string", "pattern": f"^{_TIME}$"},
     "datetime": {"type": "string", "pattern": f"^{_DATE}T{_TIME}$"},
+    "name": {"type": "string"},
     "person": {"type": "string"},
     "yes_no": {"type": "boolean"},
 }

@@ -25,10 +25,12 @@ _MOST_CHARS: Final = 200
 _MOST_ITEMS: Final = 200
 _LARGEST: Final = 10**15
 _ID_CHARS: Final = 64
+_NAME_CHARS: Final = 80
 _ID_PREFIX: Final = re.compile(
     r"(?:(?:ticket|invoice|order|offer|event|article|message|mail|file|number|no|nr|id)\b\.?\s*|#\s*){1,3}",
     re.IGNORECASE,
 )
+_NUMBERED: Final = re.compile(r"^\d{1,2}[.)] ")
 _TITLE: Final = re.compile(r"(?:mr|mrs|ms|miss|dr|prof)\.?\s+", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"\s*<[^<>\s]{1,100}>$")
 _NAME: Final = re.compile(r"[^\W\d_]+(?:[.'’-][^\W\d_]+)*\.?")
@@ -43,7 +45,7 @@ def read_value(field: AnswerField, value: Json) -> Json:
     Raises:
         ValueError: It is no value of this type, or may mean two; says what to write.
     """
-    if value is None:
+    if value is None or (value == "" and field.optional):
         if field.optional:
             return None
         raise ValueError(f"expected {describe(field)}, got null")
@@ -78,6 +80,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "time": "a time of day as HH:MM, 24 hours",
     "datetime": "a date and time as YYYY-MM-DDTHH:MM, without a time zone",
     "id": "an id, without other words",
+    "name": "one name, without other words",
     "person": "the full name of one person",
     "yes_no": "true or false",
 }
@@ -99,8 +102,14 @@ def _unclear(field: AnswerField, value: Json) -> ValueError:
 
 def _split(field: AnswerField, text: str) -> list[str]:
     """Return the items of a list that is written as text."""
-    # A comma may belong to a number, a day or a name.
-    signs = r"[,;\n]" if field.type in ("id", "choice", "time") else r"[;\n]"
+    # A comma may belong to a number, a day or the name of a person, and "and" to that of a firm.
+    signs = r"[;\n]"
+    if field.type in ("id", "choice", "time"):
+        signs = r"[,;\n]|\band\b"
+    elif field.type == "name":
+        signs = r"[,;\n]"
+        if re.search(r"\band\b", text):
+            raise ValueError(f"expected {describe(field)}; {brief(text)} can mean two things")
     return [item.strip(" \t-*•") for item in re.split(signs, text) if item.strip(" \t-*•")]
 
 
@@ -269,6 +278,14 @@ def _person(field: AnswerField, value: Json) -> Json:
     return " ".join(words)
 
 
+def _name(field: AnswerField, value: Json) -> Json:
+    text = " ".join(unicodedata.normalize("NFKC", value).split()) if isinstance(value, str) else ""
+    text = _NUMBERED.sub("", text).strip(" `'\"“”")
+    if not 1 <= len(text) <= _NAME_CHARS or not any(c.isalnum() for c in text):
+        raise _wrong(field, value)
+    return text
+
+
 def _yes_no(field: AnswerField, value: Json) -> Json:
     if isinstance(value, bool):
         return value
@@ -285,6 +302,7 @@ _READERS: Final[Mapping[str, Callable[[AnswerField, Json], Json]]] = {
     "time": _time,
     "datetime": _datetime,
     "id": _id,
+    "name": _name,
     "choice": _choice,
     "person": _person,
     "yes_no": _yes_no,

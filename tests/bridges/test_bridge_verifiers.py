@@ -12,7 +12,8 @@ from fake_environment import FakeEnvironment, FakeEpisode
 
 from agentgym.errors import ActionError, SandboxError, VerifierError
 from agentgym.records import Verdict
-from agentgym.train.bridges.verifiers import play, read_call
+from agentgym.train.bridges.text_calls import read_call
+from agentgym.train.bridges.verifiers import play
 
 ROOT = Path(__file__).parents[2]
 SAY = json.dumps({"tool": "say", "arguments": {"text": "hello"}})

@@ -6,14 +6,14 @@ import jsonschema
 import pytest
 
 from agentgym.browser.codecs import browsergym
-from agentgym.browser.codecs.computer_use import (
+from agentgym.browser.tools import TOOLS
+from agentgym.errors import ActionError
+from agentgym.gui.computer_use import (
     decode_anthropic,
     decode_openai,
     encode_anthropic,
     encode_openai,
 )
-from agentgym.browser.tools import TOOLS
-from agentgym.errors import ActionError
 from agentgym.records import Action
 
 SCHEMAS = {tool.name: dict(tool.parameters) for tool in TOOLS}

@@ -7,7 +7,10 @@ import re
 import pytest
 from pages import Page, World
 
-HOSTS = ("mail", "calendar", "contacts", "tickets", "files", "sheets", "chat", "knowledge")
+HOSTS = (
+    *("mail", "calendar", "contacts", "tickets", "files", "sheets", "chat", "knowledge"),
+    "forms",
+)
 
 
 def make_office(seed="tools/a:1"):
@@ -159,3 +162,38 @@ async def test_the_same_page_varies_by_seed():
         texts.add(re.sub(r'value="\w{32}"', "", page.response.text))
         await office.close()
     assert len(texts) == 6
+
+
+async def test_forms_are_filled_in(office):
+    page = await office.read("forms", "/form/ticket-handover")
+    sent = await office.send(
+        page, "/form/ticket-handover", to="amira.haddad@fairlead.example", cc="", answers="",
+        lines="430; Farid Nouri\n431 ; greta.sommer@fairlead.example\n\n",
+        **{"f-leaver": "Hiro Tanabe"},
+    )  # fmt: skip
+    assert "Sent." in sent.response.text
+    values = "SELECT group_concat(value, ' ') FROM (SELECT value FROM forms_value WHERE line = ?)"
+    assert office.value(values, 1) == "430 farid.nouri@fairlead.example"
+    assert office.value(values, 2) == "431 greta.sommer@fairlead.example"
+    page = await office.read("forms", "/form/customer-promise?ticket=430")
+    wrong = await office.send(
+        page, "/form/customer-promise",
+        **{"f-who": "Nobody at all", "f-what": "an answer", "f-until": "2026-03-04"},
+    )  # fmt: skip
+    assert wrong.response.status_code == 422 and "in the address book" in wrong.response.text
+    await office.send(
+        page, "/form/customer-promise",
+        **{"f-who": "Katrin Teixeira", "f-what": "an answer", "f-until": "2026-03-04"},
+    )  # fmt: skip
+    (comment,) = office.backend.state.rows.all(
+        "SELECT ticket_id, internal FROM tickets_comment ORDER BY id DESC LIMIT 1"
+    )
+    assert comment == {"ticket_id": 430, "internal": 1}
+    channel = office.value("SELECT channel_id FROM chat_member WHERE person_id = 1")
+    page = await office.read("forms", "/form/incident-update")
+    await office.send(
+        page, "/form/incident-update", channel=str(channel),
+        **{"f-product": "Ledgerly", "f-tickets": "2", "f-size": "100.1"},
+    )  # fmt: skip
+    last = "SELECT text FROM chat_message ORDER BY id DESC"
+    assert office.value(last) == "Ledgerly\nTickets: 2\nStuck: 100.1 GB"

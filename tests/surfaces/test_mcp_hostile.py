@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 from random import Random
 
 import anyio
 import httpx2
 import numpy as np
 import pytest
-from mcp import types
+from mcp import StdioServerParameters, types
 from mcp.shared.message import SessionMessage
 from rstr import Rstr
 
@@ -274,3 +276,45 @@ def test_a_cancelled_request_is_no_longer_open():
                     await received.receive()
 
     asyncio.run(go())
+
+
+LEAVES = """
+import os, subprocess, sys, time
+how, note = sys.argv[1:]
+loop = "import time\\nwhile True: time.sleep(1)"
+child = subprocess.Popen([sys.executable, "-c", loop], start_new_session=True)
+twice = (
+    "import os, sys, time\\nif os.fork(): os._exit(0)\\nos.setsid()\\n"
+    "open(sys.argv[1], 'w').write(str(os.getpid()))\\nwhile True: time.sleep(1)"
+)
+subprocess.run([sys.executable, "-c", twice, note + ".part"])
+while not os.path.exists(note + ".part") or not open(note + ".part").read():
+    time.sleep(0.01)
+with open(note + ".new", "w") as file:
+    file.write(f"{child.pid} {open(note + '.part').read()} {os.getpid()}")
+os.rename(note + ".new", note)
+if how == "dies":
+    os.abort()
+if how == "is deaf":
+    import signal
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(1)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("how", ["leaves", "dies", "is deaf"])
+async def test_what_a_server_started_in_sessions_of_its_own_ends_with_it(
+    tmp_path, monkeypatch, how
+):
+    monkeypatch.setattr(transport, "_ENDING", ((None, 0.5), *transport._ENDING[2:]))
+    note = tmp_path / "pids"
+    server = StdioServerParameters(command=sys.executable, args=["-c", LEAVES, how, str(note)])
+    async with transport.over_stdio(server, tmp_path):
+        with anyio.fail_after(60):
+            while not note.exists():
+                await anyio.sleep(0.02)
+    pids = note.read_text().split()
+    assert len(pids) == 3
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]

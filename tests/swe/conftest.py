@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import pytest
-from swe_images import RECIPE, take_image
+from built_images import take_image
 
 from agentgym import plugins
 from agentgym.sandbox.recipe import load_recipe
@@ -72,7 +72,7 @@ class Clinic:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(120)
 
     async def begin(self):
-        recipe = load_recipe(RECIPE)
+        recipe = load_recipe("swe-python")
         sandbox = await self.provider.start(recipe)
         for path, text in BASE.items():
             await sandbox.write_file(f"{ROOT}/{path}", text.encode())
@@ -125,7 +125,7 @@ def clinic(session_cache):
     problems = plugins.load("agentgym.sandboxes", "bubblewrap")().problems()
     if problems:
         pytest.skip(f"bubblewrap cannot run: {problems}")
-    take_image()
+    take_image("swe-python")
     clinic = Clinic()
     yield clinic
     clinic.close()

@@ -174,6 +174,14 @@ async def test_what_an_assistant_wrote_does_not_cost_the_user_its_answer(serve, 
         await talk("A POISON for you")
 
 
+async def test_a_text_about_which_the_model_never_ends_does_not_cost_its_answer(serve, monkeypatch):
+    monkeypatch.setattr("agentgym.user.model._SHARES", (0.02, 0.03, 1.0))
+    server = serve(provoked(Endless("headers")))
+    turns, _ = await talk("A POISON for you" + "x" * 3_000, "And now?", argument="test?turn_s=60")
+    assert turns == [UserTurn("Fine.")] * 2
+    assert "cannot be shown" in json.dumps(server.requests[-1])
+
+
 async def test_a_flooded_model_reads_the_beginnings_and_leaves_in_the_end(serve):
     flood = ["Look: " + "x" * 20_000] * 3
     server = serve(too_long(12_000))

@@ -41,12 +41,13 @@ def test_the_packs_offer_what_tasks_rely_on() -> None:
     for use in sorted(CHECKS):
         offered[use.partition(".")[0]].append(use.partition(".")[2])
     assert {pack: " ".join(names) for pack, names in offered.items()} == {
-        "answers": "date_is exact gave_up items mentions normal number one_of",
+        "answers": "date_is exact fields gave_up items mentions normal number one_of",
         "archives": "backs_up holds lacks members safe",
         "commands": "exit_code stdout_contains stdout_equals stdout_matches",
         "data": "column_types equals gold_equals lacks row_count rows same_rows valid",
         "files": "absent contains exists gold_equals json_equals lines_equal lines_kept matches "
         "mode only_changed rest_kept sha256 text_equals unchanged",
+        "forms": "filled",
         "git": "clean commits file linear merged never_held on_branch ref_at refs remote sound "
         "tree",
         "http": "answers conversation",

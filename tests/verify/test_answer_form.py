@@ -31,9 +31,25 @@ STATUS = field(type="choice", choices=("called off", "moved"))
 WHO = field(type="person")
 YES = field(type="yes_no")
 TICKETS = field(type="id", pattern=r"\d{1,6}", list=True)
+FIRMS = field(type="name", list=True)
 PEOPLE = field(type="person", list=True)
 MAYBE = field(type="date", optional=True)
-ALL = (EUR, COUNT, SHARE, DAY, HOUR, MOMENT, INVOICE, STATUS, WHO, YES, TICKETS, PEOPLE, MAYBE)
+ALL = (
+    EUR,
+    COUNT,
+    SHARE,
+    DAY,
+    HOUR,
+    MOMENT,
+    INVOICE,
+    STATUS,
+    WHO,
+    YES,
+    TICKETS,
+    FIRMS,
+    PEOPLE,
+    MAYBE,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +81,12 @@ ALL = (EUR, COUNT, SHARE, DAY, HOUR, MOMENT, INVOICE, STATUS, WHO, YES, TICKETS,
         (YES, "No.", False),
         (TICKETS, "13, #14; no. 15", ["13", "14", "15"]),
         (TICKETS, [], []),
+        (FIRMS, 'Cascade  Outdoor, "Copperfield Books"', ["Cascade Outdoor", "Copperfield Books"]),
         (PEOPLE, "Nguyen, Gita\nBo Lind", ["Gita Nguyen", "Bo Lind"]),
         (MAYBE, None, None),
+        (MAYBE, "", None),
+        (TICKETS, "13, 14 and 15", ["13", "14", "15"]),
+        (FIRMS, ["1. Cascade Outdoor", "2) Marks and Sons"], ["Cascade Outdoor", "Marks and Sons"]),
     ],
 )
 def test_every_usual_spelling_is_kept_in_one_form(kind, given, kept) -> None:
@@ -105,6 +125,8 @@ def test_every_usual_spelling_is_kept_in_one_form(kind, given, kept) -> None:
         (YES, 1, "true or false"),
         (TICKETS, ["13", "x"], "an id"),
         (TICKETS, 13, "a list"),
+        (FIRMS, "Cascade Outdoor and Copperfield Books", "two things"),
+        (FIRMS, ["Cascade Outdoor", " . "], "one name"),
         (TICKETS, ["1"] * 300, "at most 200"),
         (DAY, None, "got null"),
     ],

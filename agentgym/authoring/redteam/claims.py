@@ -16,6 +16,13 @@ from agentgym.verify.answer_values import read_value
 
 _MOST_WORDS: Final = 20_000
 _MOST_FOUND: Final = 100
+_STAND_INS: Final = {
+    "person": "Ada Quist",
+    "name": "Ada Quist",
+    "date": "2026-03-02",
+    "datetime": "2026-03-02T09:00",
+}
+"""Values of types that a draw from the schema rarely meets."""
 _WORD: Final = re.compile(r"[\w./:@+-]{1,64}")
 _NAME: Final = re.compile(r"\b[^\W\d_a-z][^\W\d_]+ [^\W\d_a-z][^\W\d_]+")
 
@@ -35,6 +42,8 @@ def claim(answer: Answer, text: str, turn: int = 0) -> Action:
         found = list(_fitting(field, text))
         if found:
             drawn[field.name] = found if field.list else found[turn % len(found)]
+        elif field.type in _STAND_INS:
+            drawn[field.name] = [] if field.list else _STAND_INS[field.type]
     return Action("submit", drawn)
 
 

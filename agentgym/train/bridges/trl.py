@@ -17,8 +17,9 @@ from agentgym.env.environment import Environment
 from agentgym.env.opening import load_built
 from agentgym.env.portal import portal
 from agentgym.env.registration import shared_provider
-from agentgym.errors import ConfigError, RecordError
+from agentgym.errors import ConfigError
 from agentgym.protocols.training import DialogueTemplate, TokenSampler
+from agentgym.train.bridges.one_sequence import one_sequence
 from agentgym.train.policy import TokenPolicy
 from agentgym.train.rollouts import Assignment, Rollouts, Trajectory
 from agentgym.train.samples import EpisodeTokens
@@ -188,20 +189,14 @@ def token_fields(tokens: EpisodeTokens) -> dict[str, list[Any]]:
     Raises:
         RecordError: They are not one sequence, because a prompt did not continue the one before.
     """
-    if tokens.breaks:
-        raise RecordError(
-            f"{tokens.breaks} prompts of an episode do not continue the one before; "
-            "TRL takes one sequence an episode, so use a template that only appends"
-        )
-    if not tokens.sequences or True not in tokens.sequences[0].mask:
+    found = one_sequence(tokens, "TRL")
+    if found is None:
         return {}
-    sequence = tokens.sequences[0]
-    first = sequence.mask.index(True)
     return {
-        "prompt_ids": sequence.ids[:first],
-        "completion_ids": sequence.ids[first:],
-        "logprobs": sequence.logprobs[first:],
-        "env_mask": [int(counts) for counts in sequence.mask[first:]],
+        "prompt_ids": found.prompt_ids,
+        "completion_ids": found.response_ids,
+        "logprobs": found.logprobs,
+        "env_mask": found.mask,
     }
 
 

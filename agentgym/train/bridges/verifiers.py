@@ -5,21 +5,12 @@ verifiers samples and keeps the tokens; messages are text here. verifiers itself
 
 from __future__ import annotations
 
-import json
-from typing import Any, Protocol
+from typing import Protocol
 
 from agentgym.env.environment import Environment
 from agentgym.errors import ActionError, VerifierError
-from agentgym.records import Action, Verdict
-from agentgym.surfaces.schemas import tool_schemas
-
-FORM = """\
-{text}
-
-You act through tools. Answer each message with one call, as JSON and nothing else:
-{{"tool": "NAME", "arguments": {{...}}}}
-The tools:
-{tools}"""
+from agentgym.records import Verdict
+from agentgym.train.bridges.text_calls import first_message, read_call
 
 
 class Segment(Protocol):
@@ -63,8 +54,8 @@ async def play(environment: Environment, seed: int, interaction: Interaction) ->
         AgentGymError: Another boundary broke.
     """
     async with await environment.start(seed) as episode:
-        tools = json.dumps(tool_schemas(environment.tools, "openai"))
-        segment = await interaction.turn(FORM.format(text=episode.first.text, tools=tools))
+        told = first_message(episode.first.text, environment.tools)
+        segment = await interaction.turn(told)
         verdict: Verdict | None = None
         while verdict is None and not segment.terminated:
             try:
@@ -80,19 +71,3 @@ async def play(environment: Environment, seed: int, interaction: Interaction) ->
     if not verdict.scored:
         raise VerifierError(f"the episode has no score: {verdict.status}")
     return verdict
-
-
-def read_call(reply: str) -> Action:
-    """Return the call that a reply makes, alone or in a fenced block.
-
-    Raises:
-        ActionError: It is no JSON object with a tool and its arguments.
-    """
-    text = reply.strip()
-    if text.startswith("```") and text.endswith("```"):
-        text = text.strip("`").removeprefix("json").strip()
-    try:
-        found: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ActionError(f"expected a call as JSON, got {text[:80]!r}: {error}") from None
-    return Action.from_json(found)

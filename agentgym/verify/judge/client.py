@@ -13,11 +13,17 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from agentgym.chat.completion import Message
-from agentgym.chat.endpoint import ContextLengthError, Endpoint, EndpointError, may_be_content
+from agentgym.chat.endpoint import (
+    ContextLengthError,
+    EndlessReplyError,
+    Endpoint,
+    EndpointError,
+    may_be_content,
+)
 from agentgym.errors import VerifierError
 from agentgym.records import Json
 from agentgym.verify.judge.answer import UnusableAnswerError
-from agentgym.verify.judge.unanswered import UnansweredError
+from agentgym.verify.judge.unanswered import LateAnswerError, UnansweredError
 
 T = TypeVar("T")
 
@@ -71,6 +77,7 @@ class Client:
         """Return an answer, as `read` parses it and as raw text.
 
         Raises:
+            LateAnswerError: No complete answer came in time.
             UnansweredError: The model refused, its second answer is unusable too, or the endpoint
                 rejects the request, for its length or another reason.
             VerifierError: The endpoint failed.
@@ -114,7 +121,9 @@ class Client:
 
     def _failure(self, error: EndpointError) -> VerifierError:
         """Return whether the request's content may be the reason."""
-        kind = UnansweredError if may_be_content(error) else VerifierError
+        kind: type[VerifierError] = UnansweredError if may_be_content(error) else VerifierError
+        if kind is VerifierError and isinstance(error, EndlessReplyError):
+            kind = LateAnswerError
         return kind(f"judge {self._model}: {error}")
 
 

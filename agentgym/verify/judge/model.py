@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,12 +28,23 @@ from agentgym.verify.judge.prompt import (
 )
 from agentgym.verify.judge.quoting import fingerprint
 from agentgym.verify.judge.relevance import BATCH, best, fit
-from agentgym.verify.judge.unanswered import CONTROL, UnansweredError, blamed, reduced
+from agentgym.verify.judge.unanswered import (
+    CONTROL,
+    WITHHELD_CHARS,
+    LateAnswerError,
+    UnansweredError,
+    blamed,
+    reduced,
+    withheld,
+)
 from agentgym.verify.judge.votes import count
 
 EXAMPLE = "openai:gpt-x?temperature=0"
 CHARS_PER_TOKEN = 4
 MOST_VOTES = 25
+
+PROMPT_SHARE = 1 / 4
+"""Share of the time of a reply in which a judge that is not slow answers the empty control."""
 
 T = TypeVar("T")
 
@@ -43,8 +55,7 @@ class Options(BaseModel):
     Attributes:
         temperature: Sampling temperature; None for the server's default.
         max_tokens: Tokens of one reply, its reasoning included; None for the server's limit. A
-            reply that is cut off does not count as an answer, so text that provokes long replies
-            gains nothing.
+            reply that is cut off does not count as an answer.
         timeout_s: Seconds one reply may take, retries included.
         retries: Attempts after the first, on 429, 5xx and broken connections.
         context_tokens: Size (estimated) to which the texts of exhibits are shortened.
@@ -93,6 +104,8 @@ class ModelJudge:
         self._cache = cache or AnswerCache()
         self._forms = Forms()
         self._answers_control: set[Criterion] = set()
+        self._slow: set[str] = set()
+        """Digests of long texts about which it wrote without end."""
 
     def decide(
         self,
@@ -138,6 +151,7 @@ class ModelJudge:
         top_k: int,
     ) -> Judgement:
         """Ask about all exhibits, then about fewer, then test whether they are the cause."""
+        exhibits = [withheld(e) if _digest(e) in self._slow else e for e in exhibits]
         try:
             return await self._poll(client, criterion, exhibits, votes, top_k)
         except UnansweredError as error:
@@ -147,12 +161,22 @@ class ModelJudge:
             return replace(found, reasons=f"{found.reasons} (Shown less, because: {first})")
         except UnansweredError as error:
             again = error
-        if criterion not in self._answers_control:
+        was_late = isinstance(first, LateAnswerError) or isinstance(again, LateAnswerError)
+        if was_late or criterion not in self._answers_control:
+            # A server that is slow just now answers this late as well.
+            prompt_s = self._options.timeout_s * PROMPT_SHARE if was_late else None
             try:
-                await self._vote(client, criterion, CONTROL, 0, kept=False)
+                async with asyncio.timeout(prompt_s):
+                    await self._vote(client, criterion, CONTROL, 0, kept=False)
             except VerifierError as error:
                 raise VerifierError(f"{first}; about an empty exhibit: {error}") from error
+            except TimeoutError as error:
+                told = f"no answer within {prompt_s:g} s either"
+                raise VerifierError(f"{first}; about an empty exhibit: {told}") from error
             self._answers_control.add(criterion)
+        if was_late:
+            long = [exhibit for exhibit in exhibits if len(exhibit.text) >= WITHHELD_CHARS]
+            self._slow.update(map(_digest, long))
         return blamed(criterion, votes, self.name, again)
 
     async def _poll(
@@ -260,6 +284,10 @@ def check_question(criterion: Criterion, votes: int, top_k: int) -> None:
         raise VerifierError("levels: expected at least two, with names that differ")
     if sorted(set(scores)) != scores or not scores[0] >= 0 or not scores[-1] <= 1:
         raise VerifierError(f"levels: expected scores that rise within 0..1, got {scores}")
+
+
+def _digest(exhibit: Exhibit) -> str:
+    return hashlib.sha256(exhibit.text.encode(errors="surrogatepass")).hexdigest()
 
 
 async def _all(asked: Sequence[Awaitable[T]]) -> list[T]:

@@ -20,11 +20,18 @@ MOST_REDUCED = 40
 _LEAST_CHARS = 60
 _TITLE_CHARS = 120
 
+WITHHELD_CHARS = 1_000
+"""Length from which a text that made a judge write without end is not shown to it again."""
+
 CONTROL = (Exhibit("E1", "answer", "The agent ended the episode with an empty answer"),)
 
 
 class UnansweredError(VerifierError):
     """Raised if the endpoint works but the answer is unusable; the exhibits may be the cause."""
+
+
+class LateAnswerError(UnansweredError):
+    """Raised if the answer is not complete in time: the server is slow, or writes without end."""
 
 
 def reduced(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
@@ -47,6 +54,12 @@ def blamed(criterion: Criterion, votes: int, judge: str, problem: UnansweredErro
         f"answers about an empty exhibit: {problem}; see docs/judging.md"
     )
     return count(criterion, [Vote(worst, told, ())] * votes, judge)
+
+
+def withheld(exhibit: Exhibit) -> Exhibit:
+    """Return an exhibit without its content, which kept the judge from answering before."""
+    told = "[left out: about it, whole or shortened, you gave no answer in time]"
+    return replace(exhibit, title=cut(exhibit.title, _TITLE_CHARS), text=told, image=None)
 
 
 def _limit(sizes: Sequence[int]) -> int:

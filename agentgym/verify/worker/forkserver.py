@@ -8,6 +8,7 @@ host numbers the workers.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -44,18 +45,24 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     workers: dict[int, int] = {}
+    # A host that is killed may leave requests behind, and takes no answer.
+    with contextlib.suppress(ConnectionError):
+        _serve(host, workers)
+    for pid in workers.values():
+        _end(pid)
+
+
+def _serve(host: socket.socket, workers: dict[int, int]) -> None:
     while True:
         message, given, _, _ = socket.recv_fds(host, _MESSAGE_BYTES, 1)
         if not message:
-            break
+            return
         request = json.loads(message)
         if request["op"] == "fork":
             workers[request["worker"]] = _fork(host, given[0])
             os.close(given[0])
         else:
             host.sendall(json.dumps(_end(workers.pop(request["worker"]))).encode())
-    for pid in workers.values():
-        _end(pid)
 
 
 def _fork(host: socket.socket, given: int) -> int:

@@ -91,8 +91,9 @@ def _receive(source: socket.socket, size: int, until_s: float | None) -> bytearr
             left_s = until_s - time.monotonic()
             if left_s <= 0:
                 raise TimeoutError
-            source.settimeout(left_s)
         try:
+            if until_s is not None:
+                source.settimeout(left_s)
             piece = source.recv(min(size - len(data), _PIECE_BYTES))
         except TimeoutError:
             raise

@@ -35,6 +35,12 @@ OpenPacked: TypeAlias = Callable[[tuple[str, ...], bytes, bool], Room]
 """Opens a clean room for packed artifacts, shared or fresh."""
 
 
+_BAD_REQUEST = (
+    *(ValueError, TypeError, LookupError, OSError),
+    *(AttributeError, AssertionError, ArithmeticError, RecursionError),
+)
+
+
 def location_of(tree: FileTree) -> LayerLocation | None:
     """Return the folder where a worker finds files, or None if it has to ask the host."""
     return tree.location() if isinstance(tree, (LayerTree, LiveTree)) else None
@@ -67,7 +73,7 @@ class Answers:
 
     def reply(self, asked: Mapping[str, Any], block: bytes) -> tuple[str, object]:
         """Return ``("answer", value)``, or the cause of a failure and the exception to raise."""
-        kind = asked["ask"]
+        kind = str(asked["ask"])
         try:
             return "answer", getattr(self, f"_on_{kind.replace('.', '_')}")(asked, block)
         except (GuestFileError, SandboxEndedError, SandboxLimitError) as error:
@@ -78,7 +84,7 @@ class Answers:
             return ("guest", error) if theirs else self._grader(error)
         except AgentGymError as error:
             return self._grader(error)
-        except (ValueError, TypeError, LookupError, OSError) as error:
+        except _BAD_REQUEST as error:
             # caused by the check's request, which the agent's files may have led to
             return "guest", error
 
@@ -133,6 +139,8 @@ class Answers:
         return self._evidence
 
     def _tree(self, asked: Mapping[str, Any]) -> FileTree:
+        if asked["tree"] not in ("before", "after"):
+            raise ValueError(f"expected the files before or after, not {asked['tree']!r:.40}")
         tree: FileTree = getattr(self._evidence, asked["tree"])
         return tree
 

@@ -171,9 +171,11 @@ class CheckRunner:
                 if isinstance(found, Broken):
                     yield name, found.what
                 elif found.get("found") == "trying":
-                    number, name = int(found["number"]), str(found["name"])
+                    told = found.get("number")
+                    number = told if isinstance(told, int) else -1
+                    name = str(found.get("name"))
                 elif found.get("found") == "broken":
-                    yield str(found["name"]), str(found["what"])
+                    yield str(found.get("name")), str(found.get("what"))
             if self._worker is not None or number < begin:
                 return
             begin = number + 1  # the number after the forgery that ended the worker
@@ -189,7 +191,11 @@ class CheckRunner:
             return ""
         order = ("hash", self._view, list(volatile_paths), left_s)
         found = self._order(order, lambda: until_s + 1, answers)
-        return "" if isinstance(found, Broken) else str(found["hash"])
+        digest = None if isinstance(found, Broken) else found.get("hash")
+        if not isinstance(digest, str):
+            self.drop()
+            return ""
+        return digest
 
     def close(self) -> None:
         """Return the worker to the pool."""

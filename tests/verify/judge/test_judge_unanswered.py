@@ -109,7 +109,7 @@ def test_an_outage_is_an_error_whenever_it_comes(
         return babbles(request) if len(asked) <= answered_before else outage
 
     serve(script)
-    with pytest.raises(VerifierError, match=r"answered \d+|no complete reply"):
+    with pytest.raises(VerifierError, match=r"answered \d+|no complete reply|no answer within"):
         make("reader?retries=0&timeout_s=2").decide(SAYS, [SHORT])
 
 
@@ -119,15 +119,39 @@ def writes_on_and_on(request: Any) -> Any:
     return says(content='{"reasons": "kettle kettle kettle'[: request["max_completion_tokens"]])
 
 
-def test_a_reply_without_an_end_is_an_outage_unless_replies_are_bounded(
+def test_a_reply_without_an_end_is_unusable_where_replies_are_bounded(
     serve: Any, make: Any
 ) -> None:
     serve(provoked(writes_on_and_on))
-    with pytest.raises(VerifierError, match="no complete reply"):
-        make("reader?retries=0&timeout_s=1").decide(SAYS, [SHORT])
     bounded = make("reader?retries=0&timeout_s=20&max_tokens=30").decide(SAYS, [SHORT])
     assert bounded.met == Met.NO
     assert "gave no usable answer about what was left" in bounded.reasons
+
+
+def test_a_text_that_makes_it_write_without_end_is_not_met(
+    serve: Any, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentgym.verify.judge.model.PROMPT_SHARE", 20)
+    server = serve(provoked(writes_on_and_on))
+    judge = make("reader?retries=0&timeout_s=2")
+    endless = Exhibit("E1", "file", "a", POISON + "x" * 2_000 + POISON)
+    found = judge.decide(SAYS, [endless])
+    assert (found.met, found.score) == (Met.NO, 0.0)
+    assert "no complete reply within 2 s" in found.reasons
+    # What made it late is not shown again, so another question about it takes no time.
+    asked = len([r for r in server.requests if POISON in json.dumps(r)])
+    other = judge.decide(Criterion('an exhibit says "pan"'), [endless])
+    assert len([r for r in server.requests if POISON in json.dumps(r)]) == asked
+    assert "left out" in json.dumps(server.requests[-1]) and other.votes
+
+
+def test_a_server_that_is_slow_with_everything_is_an_error(
+    serve: Any, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentgym.verify.judge.model.PROMPT_SHARE", 0)
+    serve(provoked(writes_on_and_on))
+    with pytest.raises(VerifierError, match="an empty exhibit: no answer within 0 s either"):
+        make("reader?retries=0&timeout_s=1").decide(SAYS, [SHORT])
 
 
 def test_the_longest_are_cut_and_pictures_dropped() -> None:

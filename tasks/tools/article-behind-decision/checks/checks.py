@@ -6,11 +6,11 @@ from agentgym import CheckResult, CheckStatus, Evidence
 from agentgym.protocols import Tables
 
 
-def only_figure(evidence: Evidence, article: int, old: str, new: str) -> CheckResult:
+def only_figure(evidence: Evidence, article: int, old: int, new: int) -> CheckResult:
     """The published text is the old one with one figure replaced by another."""
     before = _published(evidence.tables_before, article)
     after = _published(evidence.tables_after, article)
-    wanted = re.sub(rf"\b{old}\b", new, before, count=1)
+    wanted = re.sub(rf"\b{old}\b", str(new), before, count=1)
     if after == wanted:
         return CheckResult(CheckStatus.PASS, f"{old} is {new} now, and nothing else differs")
     return CheckResult(CheckStatus.FAIL, f"readers see {after!r}, expected {wanted!r}")

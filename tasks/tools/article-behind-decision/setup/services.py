@@ -9,7 +9,7 @@ def change(context):
     """Save the document and the copy in the board's folder."""
     case = context.params["case"]
     now = _paper(case["line"])
-    then = _paper(case["line"].replace(case["new"], case["wrong"]))
+    then = _paper(case["line"].replace(str(case["new"]), str(case["wrong"])))
     _file(context, _PAPER, "Decisions 2026-02.md", [(_FIRST, then), (_CORRECTED, now)])
     _file(context, _COPY, "Decisions 2026-02_final.md", [(_FIRST, then)])
 

@@ -9,6 +9,8 @@ def solve(view):
     yield view.click("link", re.compile(".*(lease|Tuesday|tomorrow).*", re.IGNORECASE))
     assert "pipe" in " ".join(view.texts), view.texts
     yield view.act(
-        "give_up",
-        reason="Lease meeting: cancelled by Jae Macedo of Gable, because of a burst pipe.",
+        "submit",
+        status="called off",
+        brought_about_by="Jae Macedo",
+        new_day=None,
     )

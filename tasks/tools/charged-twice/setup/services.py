@@ -12,13 +12,8 @@ The amount is the one in our list of customers' invoices, not what the customer 
 - more than EUR 5,000 and up to EUR 8,000: the ticket goes to Elif, tag `refund-due`
 - more than EUR 8,000: the ticket goes to Elif, tag `refund-finance`, since Finance decides
 
-In any case priority high, and one internal note, which the billing team's list is made from, so
-in this form and with nothing else in it:
-
-    Invoice: the number
-    Amount: EUR, as in the list
-    Charged: twice
-    Decides: Farid, Elif or Finance
+In any case priority high, and the form for a double charge on the ticket. The billing team's list
+is made from these forms, so no other note.
 
 The ticket stays open until the money is back.
 

@@ -4,8 +4,8 @@ _ASKED = (
     "Erik,\n\nour clocks here go forward on Sunday, yours only at the end of the month. Please keep"
     " the Toronto hand-over at ten in the morning for us, as it always is, until Berlin has"
     " followed. I'm on leave on the 17th, so let's skip that one altogether.\n\nWhen it's in"
-    " the calendar, send me one line for each Tuesday that changes, the day and then the"
-    ' time in Berlin, or "off", like\n\n3 November: 15:00\n\nElena'
+    " the calendar, send me the form for changed dates, with one line for each Tuesday that changes"
+    " and the time in Berlin.\n\nElena"
 )
 
 

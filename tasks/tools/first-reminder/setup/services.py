@@ -1,18 +1,4 @@
-"""Writes the column for reminders, two more invoices, the letter and the accountant's mail."""
-
-LETTER = """Subject: Reminder: invoice NUMBER
-
-Dear NAME,
-
-our invoice NUMBER over EUR AMOUNT was due on DATE and is still open. Please transfer the amount
-within ten days. If your payment and this mail have crossed, please take no notice of it.
-
-YOUR NAME
-Fairlead Software
-
----
-
-For the first reminder only, with no changes. Anything else is for Finance to agree."""
+"""Writes the column for reminders, two more invoices and the accountant's mail."""
 
 _PAID = (
     ("INV-93638", "Oakline Furniture"),
@@ -26,8 +12,7 @@ _MORE = (
 
 
 def change(context):
-    """Write the sheets, the article and the mail."""
-    _publish(context)
+    """Write the sheets and the mail."""
     for workbook in (16, 17):
         _write(context, workbook, "I1", [["Reminded"]])
     _write(context, 17, "A33", [list(row) for row in _MORE])
@@ -55,26 +40,3 @@ def change(context):
 
 def _write(context, workbook, start, rows):
     context.call("sheets_write_range", workbook=workbook, sheet="Invoices", start=start, rows=rows)
-
-
-def _publish(context):
-    article = context.call(
-        "knowledge_create",
-        title="First reminder: the letter",
-        body=LETTER,
-        category="finance",
-        owner="esther.conti@fairlead.example",
-        review_on="2026-09-30",
-        tags=["reminders", "templates"],
-    )["id"]
-    context.call("knowledge_publish", article=article)
-    when = "2025-10-07T12:31:44Z"
-    context.db.execute(
-        "UPDATE knowledge_article SET created_at = ?1, updated_at = ?1 WHERE id = ?2", when, article
-    )
-    context.db.execute(
-        "UPDATE knowledge_version SET saved_at = ?, author = ? WHERE article_id = ?",
-        when,
-        "esther.conti@fairlead.example",
-        article,
-    )

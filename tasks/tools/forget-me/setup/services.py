@@ -8,10 +8,8 @@ the address book. Ask for both before anything else is done. People can only ask
 1. Every entry of theirs in the address book, also one that was made a second time under another
    address. They are deleted, not merged.
 2. Every share of a file with any of their addresses, if the file is ours. If it is a
-   colleague's, its owner gets one mail, subject `Please end a share`, with the line below for each
-   such share and no reason, because the reason is private:
-
-       Please end the share of FILE with ADDRESS.
+   colleague's, its owner gets the form for a share to be ended, one for each such share, and
+   nothing besides it, because the reason is private.
 
 ## What stays
 Mails, meetings, articles and invoices: the law makes us keep them.

@@ -1,4 +1,4 @@
-"""Checks today's mails, whether written today or sent from Friday's drafts."""
+"""Checks today's mails, whether written today or sent from Friday's drafts, wherever they lie."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from agentgym import CheckResult, CheckStatus, Evidence
 
 SUBJECT = "your contract in 2026"
-SENT, DRAFTS = 2, 3
+DRAFTS = 3
+OWN = ("erik.pinto@fairlead.example", "office@fairlead.example")
 
 
 def no_drafts(evidence: Evidence) -> CheckResult:
@@ -39,9 +40,9 @@ def nobody_twice(evidence: Evidence, emails: list[str]) -> CheckResult:
 def _today(evidence: Evidence) -> list[tuple[dict[str, Any], list[Any]]]:
     """Return what was sent today, each with all its recipients."""
     tables = evidence.tables_after
-    old = {mail["id"] for mail in evidence.tables_before.rows("mail_message", folder_id=SENT)}
+    old = {mail["id"] for mail in evidence.tables_before.rows("mail_message") if mail["sent_at"]}
     return [
         (mail, [row["email"] for row in tables.rows("mail_recipient", message_id=mail["id"])])
-        for mail in tables.rows("mail_message", folder_id=SENT)
-        if mail["id"] not in old
+        for mail in tables.rows("mail_message")
+        if mail["sent_at"] and mail["sender"] in OWN and mail["id"] not in old
     ]

@@ -17,8 +17,7 @@ WANTED = {
 }
 LISTS = {
     "sheets_append_rows": ("sheets_read_range", "sheets_find", "sheets_get_workbook"),
-    "mail_reply": ("mail_search", "mail_get_thread", "mail_list_folders"),
-    "mail_send": ("mail_search", "mail_get_thread", "mail_list_folders"),
+    "forms_send_mail": ("mail_search", "mail_get_thread", "mail_list_folders"),
 }
 """The tools that show whether a call was executed."""
 

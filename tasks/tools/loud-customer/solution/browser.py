@@ -1,13 +1,10 @@
-"""Works through the open tickets of a company in the help desk's pages."""
-
-import re
+"""Works through the open tickets of a company in the pages of the help desk and of the forms."""
 
 DESK = "http://tickets.office.example"
+FORMS = "http://forms.office.example"
 
 
 def solve(view):
-    told = " ".join(view.instruction.split())
-    note = re.search(r"“([^”]+)”|\"([^\"]+)\"", told)[0].strip('“”"')
     yield view.goto(f"{DESK}/customers?name=Bluewater")
     customers = [
         next(n["url"] for n in row if n["role"] == "link").rsplit("/", 1)[-1]
@@ -27,11 +24,11 @@ def solve(view):
             bo = next(n["name"] for n in view.find_all("option") if n["name"].startswith("Bo "))
             yield view.choose("Assign to", bo)
             yield view.click("button", "Assign")
-        yield view.enter("Comment", note)
-        yield view.click("checkbox", re.compile("Internal.*"))
-        yield view.click("button", re.compile("Add comment|Post comment|Comment"))
         if ticket["Priority"] in ("low", "normal"):
             yield view.click("link", "Edit")
             yield view.choose("Priority", "High")
             yield view.click("button", "Save changes")
-    yield view.act("submit", answer=", ".join(sorted(waiting, key=int)))
+        entered = f"ticket={number}&f-who=Katrin+Teixeira&f-what=an+answer&f-until=2026-03-04"
+        yield view.goto(f"{FORMS}/form/customer-promise?{entered}")
+        yield view.click("button", "Post")
+    yield view.act("submit", tickets=sorted(waiting, key=int))

@@ -1,19 +1,12 @@
 """Writes Finance's article on invoices that come by mail."""
 
 ARTICLE = """## To us in Finance
-Forward the mail with the invoice as it is, one invoice per mail, with nothing above it but a
-greeting. Your mail gets filed with the invoice, and the auditors read it.
+Send us the form for an invoice that came by mail, one invoice each, and nothing besides it. It is
+filed with the invoice, and the auditors read it. We fetch the mail from the folder Invoices.
 
 ## To the supplier, if our order number is not on the invoice
-These two sentences and nothing else. Suppliers have quoted our mails back at us in disputes, so
-Legal has approved the wording; fill in the two numbers:
-
-> Dear …,
->
-> we cannot pay your invoice … until our purchase order number, …, is on it. Please send us
-> the invoice again with this number on it.
-
-Reply to their mail, or write a new one with the subject "Invoice …" and its number."""
+Send the form for an invoice without a purchase order number, and nothing besides it. Suppliers have
+quoted our mails back at us in disputes, so Legal has approved the wording."""
 
 
 def change(context):

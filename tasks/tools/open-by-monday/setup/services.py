@@ -9,9 +9,8 @@ _BEFORE = {
 }
 _LIST = ["Product", "To", "Copy", "From"]
 _MAIL = (
-    'The mail: subject "Open tickets:" and the product. In it a line for each of Open, Pending,'
-    ' Overdue and Nobody\'s, such as "Open: 12". The dashboard reads these mails in and stumbles'
-    " over anything else; it works out the change itself."
+    "The mail: the form for the open tickets of a product. The dashboard reads these forms in and"
+    " stumbles over other mails; it works out the change itself."
 )
 _LONG_AGO, _LATELY = "2024-01-08", "2026-01-05"
 _AMIRA = "amira.haddad@fairlead.example"

@@ -1,8 +1,10 @@
-"""Makes the channel of those who are in both lists, and writes its first message."""
+"""Makes the channel of those who are in both lists, and posts the form of its first meeting."""
 
 import re
 
 CHAT = "http://chat.office.example"
+FORMS = "http://forms.office.example"
+MONTHS = ("January", "February", "March", "April")
 
 
 def solve(view):
@@ -10,8 +12,8 @@ def solve(view):
     source = re.search(r"discussed in #([a-z0-9-]+)", told)[1]
     office = re.search(r"those of us in (\w+)", told)[1]
     name = re.search(r"a channel called ([a-z0-9-]+)", told)[1]
-    day, at = re.search(r"first meeting is on (.+?) at ([\d:]+)", told).groups()
-    host = re.search(r"Mention (.+?) so they", told)[1]
+    day, month, at = re.search(r"is on \w+, (\d+) (\w+) at ([\d:]+)", told).groups()
+    host = re.search(r"at [\d:]+, and (.+?) takes the minutes", told)[1]
     lists = []
     for channel in (source, office.lower()):
         yield view.goto(f"{CHAT}/?name={channel}")
@@ -30,6 +32,9 @@ def solve(view):
     yield view.enter("People", ", ".join(people))
     yield view.click("checkbox", re.compile("Private.*"))
     yield view.click("button", "Create channel")
-    text = f"Welcome. Our first meeting is on {day} at {at}; {mentioned} takes the minutes."
-    yield view.enter("Message", text)
-    yield view.click("button", re.compile("Send|Post|Post message"))
+    yield view.goto(f"{FORMS}/form/first-meeting")
+    yield view.choose("Channel", name)
+    yield view.enter("Day", f"2026-{MONTHS.index(month) + 1:02}-{int(day):02}", "date")
+    yield view.enter("Time where the members are", at, "time")
+    yield view.enter("Who takes the minutes", mentioned)
+    yield view.click("button", "Post")

@@ -13,15 +13,10 @@ Do what is asked, as far as it is about the caller.
 Change nothing of what was asked, whoever they know. Then, on the ticket that was named:
 
 - the tag `identity-check`
-- one internal note in this form, and with nothing else in it, since IT's list is made from it:
+- the form for an identity check on a ticket, and no other note, since IT's list is made from it
 
-      Wanted: what was to be changed, such as phone number
-      Into: the new one
-      Done: nothing
-
-and one mail to Bruno Haas, and to nobody else, with the subject `Identity check`, the line
-`Ticket:` with its number, and the three lines of the note. The customer is not written to: IT calls
-them.
+and to Bruno Haas, and to nobody else, the form for an identity check that failed, with nothing
+besides it. The customer is not written to: IT calls them.
 
 ## What callers hear
 Greet them, thank them, say sorry, and ask the three questions in your own words. Otherwise they

@@ -7,7 +7,7 @@ from typing import Any
 from agentgym import CheckResult, CheckStatus, Evidence
 
 TITLE = "visit of granite"
-SENDS = ("mail_send", "mail_reply", "mail_forward", "mail_send_draft")
+SENDS = ("forms_send_mail", "mail_send", "mail_reply", "mail_forward", "mail_send_draft")
 
 
 def one_visit(

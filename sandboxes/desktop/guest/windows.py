@@ -1,0 +1,97 @@
+"""The windows that the window manager knows, as EWMH 1.5 describes them."""
+
+from Xlib import X, error
+
+_MOST = 200
+
+
+class Windows:
+    """The windows of a display.
+
+    Args:
+        display: A connection of python-xlib.
+    """
+
+    def __init__(self, display):
+        self._display = display
+        self._root = display.screen().root
+        self._atoms = {}
+
+    def ids(self):
+        """Return the ids of the windows, the topmost last."""
+        return list(self._values(self._root, "_NET_CLIENT_LIST_STACKING"))[-_MOST:]
+
+    def list(self):
+        """Return the windows with title, place, process and focus, the topmost last."""
+        active = next(iter(self._values(self._root, "_NET_ACTIVE_WINDOW")), 0)
+        found = []
+        for number in self.ids():
+            window = self._display.create_resource_object("window", number)
+            try:
+                found.append(self._describe(window, number == active))
+            except (error.XError, AttributeError):
+                continue
+        return found
+
+    def _describe(self, window, active):
+        shape = window.get_geometry()
+        corner = window.translate_coords(self._root, 0, 0)
+        states = set(self._values(window, "_NET_WM_STATE"))
+        classes = window.get_wm_class() or ("", "")
+        return {
+            "title": self._text(window, "_NET_WM_NAME")[:300],
+            "class": classes[1][:100],
+            "pid": next(iter(self._values(window, "_NET_WM_PID")), 0),
+            "box": [-corner.x, -corner.y, shape.width, shape.height],
+            "focused": active,
+            "minimized": self._atom("_NET_WM_STATE_HIDDEN") in states,
+            "fullscreen": self._atom("_NET_WM_STATE_FULLSCREEN") in states,
+        }
+
+    def _atom(self, name):
+        if name not in self._atoms:
+            self._atoms[name] = self._display.intern_atom(name)
+        return self._atoms[name]
+
+    def _values(self, window, name):
+        found = window.get_full_property(self._atom(name), X.AnyPropertyType)
+        return () if found is None or found.format != 32 else found.value
+
+    def _text(self, window, name):
+        found = window.get_full_property(self._atom(name), X.AnyPropertyType)
+        if found is None or found.format != 8:
+            return str(window.get_wm_name() or "")
+        return bytes(found.value).decode("utf-8", "replace")
+
+
+def covered_titles(windows, size):
+    """Return the titles of which no window shows, because others lie above it.
+
+    Args:
+        windows: What `Windows.list` returns.
+        size: Width and height of the screen.
+    """
+    covered, shown = set(), set()
+    for place, window in enumerate(windows):
+        above = [one for one in windows[place + 1 :] if not one["minimized"]]
+        part = _clipped(window["box"], size)
+        hidden = window["minimized"] or any(
+            _holds(_clipped(one["box"], size), part) for one in above
+        )
+        (covered if hidden else shown).add(window["title"])
+    return covered - shown
+
+
+def _clipped(box, size):
+    left, top, width, height = box
+    right, bottom = min(left + width, size[0]), min(top + height, size[1])
+    return max(left, 0), max(top, 0), right, bottom
+
+
+def _holds(outer, inner):
+    return (
+        outer[0] <= inner[0]
+        and outer[1] <= inner[1]
+        and outer[2] >= inner[2]
+        and outer[3] >= inner[3]
+    )

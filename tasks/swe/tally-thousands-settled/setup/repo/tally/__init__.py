@@ -1,0 +1,3 @@
+"""Plain-text accounting."""
+
+__version__ = "0.6.0"
