@@ -10,7 +10,8 @@ import contextlib
 import difflib
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from agentgym.swe.binary_diff import write_literal
@@ -58,14 +59,14 @@ class _Matcher(difflib.SequenceMatcher[str]):
     def __init__(self, old: Sequence[str], new: Sequence[str], budget: _Budget) -> None:
         super().__init__(None, old, new, False)
         self._budget = budget
-        b2j: Mapping[str, Sequence[int]] = self.b2j
-        self._costs = [0, *accumulate(1 + len(b2j.get(line, ())) for line in old)]
+        times = Counter(new)
+        self._costs = [0, *accumulate(1 + times[line] for line in old)]
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> difflib.Match:
         """Find the longest block in two ranges, within the budget."""
-        self._budget.take(self._costs[len(self.a) if ahi is None else ahi] - self._costs[alo])
+        self._budget.take(self._costs[-1 if ahi is None else ahi] - self._costs[alo])
         return super().find_longest_match(alo, ahi, blo, bhi)
 
 
