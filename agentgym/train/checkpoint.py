@@ -17,6 +17,7 @@ from agentgym.chat.spec import read_model
 from agentgym.errors import ConfigError
 from agentgym.installation import missing_extra
 from agentgym.records import Briefing, Decision, Observation, Step, ToolSpec
+from agentgym.regular_file import read_regular
 
 if TYPE_CHECKING:
     from agentgym.train.loading import LoadedPolicy
@@ -97,6 +98,7 @@ class _Folder:
     """The folder of a training run, or of a model that `save_pretrained` wrote."""
 
     def __init__(self, path: Path, options: Options) -> None:
+        from agentgym.train.foreign_files import refuse_special_files
         from agentgym.train.policies import HuggingFacePolicy, PolicyKind
         from agentgym.train.training_run import SAVED_POLICY, TrainingRun
 
@@ -105,6 +107,7 @@ class _Folder:
         self.policy: TinyPolicy | HuggingFacePolicy
         about = _about(path)
         if "model_type" in about:
+            refuse_special_files(path)
             self.policy = HuggingFacePolicy(
                 kind=PolicyKind.HUGGINGFACE,
                 path=str(path),
@@ -122,6 +125,8 @@ class _Folder:
         else:
             self._weights = path
         self.policy = policy
+        if isinstance(policy, HuggingFacePolicy):
+            refuse_special_files(Path(policy.path))
 
     def load(self) -> LoadedPolicy:
         """Return the policy in memory."""
@@ -142,8 +147,8 @@ def _about(path: Path) -> dict[str, Any]:
         ConfigError: The folder has none.
     """
     try:
-        about = json.loads((path / "config.json").read_text())
-    except (OSError, ValueError) as error:
+        about = json.loads(read_regular(path / "config.json"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             f"{_WHO}: {path} holds no policy ({error}); expected the folder of a training run, "
             f"or of a model that save_pretrained wrote; e.g. {_EXAMPLE}"

@@ -196,6 +196,8 @@ class Learner:
         logits = packed.unpacked(model(packed.ids, packed.positions, packed.segments))
         # The logits after a token are those of the next one; the first of a sequence has none.
         ids = packed.unpacked(packed.ids)[1:].to(logits.device)
+        # Patches of pictures have ids above the vocabulary; nothing samples them.
+        ids = ids.where(ids < logits.shape[-1], 0)
         found = token_statistics(logits[:-1], ids, self._temperature)
         own, entropy = (torch.cat([each.new_zeros(1), each]).cpu() for each in found)
         return own, entropy

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from agentgym.manifest import Manifest
 from agentgym.records import Action, Json
 from agentgym.train.templates.calls import CallForm
 
 Positive = Annotated[int, Field(ge=1)]
+
+MOST_TINY_WEIGHTS: Final = 100_000_000
+"""Weights of the built-in transformer: 400 MB."""
 
 
 class PolicyKind(StrEnum):
@@ -33,7 +36,7 @@ class TinyPolicy(Manifest):
 
     kind: PolicyKind = PolicyKind.TINY
     width: Positive = 64
-    layers: Positive = 2
+    layers: Annotated[int, Field(ge=1, le=256)] = 2
     heads: Positive = 4
     context: Positive = 128
     batch_invariant: bool = False
@@ -42,6 +45,18 @@ class TinyPolicy(Manifest):
     """Words that are sampled: each is a shell command or a tool call."""
     words: tuple[str, ...] = ()
     """Further words that are read; any other word is read as an unknown one."""
+
+    @model_validator(mode="after")
+    def _fits_in_memory(self) -> Self:
+        """Refuse a model that is not tiny: a stranger's run may name any size."""
+        read = len(self.actions) + len(self.words) + self.context
+        weights = 12 * self.layers * self.width**2 + read * self.width
+        if weights > MOST_TINY_WEIGHTS:
+            raise ValueError(
+                f"about {weights:,} weights; expected at most {MOST_TINY_WEIGHTS:,}; choose a "
+                "smaller width, or fewer layers"
+            )
+        return self
 
     def calls(self) -> dict[str, Action]:
         """Return the call of each action."""

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agentgym.errors import AgentError, PolicyError
+from agentgym.errors import AgentError, PolicyError, RecordError
 from agentgym.protocols.training import DialogueTemplate, SampledTokens, TokenSampler
 from agentgym.records import (
     Briefing,
     Decision,
     Generation,
+    Image,
     Observation,
     Step,
     TokenTrace,
     TokenUsage,
     ToolSpec,
 )
+from agentgym.train.samples import EpisodeTokens
 from agentgym.train.sampling.sampler import Dialogue
+
+if TYPE_CHECKING:
+    from agentgym.train.models.pictures import PictureTable
 
 
 class TokenPolicy:
@@ -34,6 +41,7 @@ class TokenPolicy:
         limit: Largest number of tokens of a completion.
         temperature: Of the draws; 0 takes the likeliest token.
         seed: Episodes of one seed and task differ by this seed.
+        pictures: The pictures of the sampler's model; None: the policy sees text only.
     """
 
     def __init__(
@@ -44,7 +52,9 @@ class TokenPolicy:
         limit: int,
         temperature: float = 1.0,
         seed: int = 0,
+        pictures: PictureTable | None = None,
     ) -> None:
+        self._pictures, self._seen = pictures, list[Image]()
         self._sampler, self._template = sampler, template
         self._limit, self._temperature, self._seed = limit, temperature, seed
         self._dialogue = Dialogue()
@@ -64,7 +74,9 @@ class TokenPolicy:
             AgentError: The recorded steps have no tokens to go on from.
         """
         assert self._briefing is not None  # The engine starts an agent first.
-        new_ids = self._new_ids(self._briefing, observation, tools, history)
+        new_ids = self._shown(
+            self._new_ids(self._briefing, observation, tools, history), observation
+        )
         before = [*self._dialogue.ids, *new_ids]
         done = await self._sampler.generate(
             self._dialogue,
@@ -107,11 +119,43 @@ class TokenPolicy:
                 "a policy goes on only from steps that one like it took"
             )
         if not self._dialogue.ids:
+            if self._pictures is not None:
+                raise AgentError("a policy that sees pictures goes on from no recorded steps yet")
             self._dialogue.ids = [
                 *last.tokens.prompt_ids.tolist(),
                 *last.tokens.completion_ids.tolist(),
             ]
         return self._template.following(observation, stopped=last.finish_reason == "stop")
+
+    def shown(self, tokens: EpisodeTokens) -> EpisodeTokens:
+        """Return the tokens of its episode as its model reads them.
+
+        A placeholder that the policy sampled stays what it is.
+
+        Args:
+            tokens: The tokens as they are recorded, with placeholders for pictures.
+
+        Raises:
+            RecordError: They are not one sequence, or have other pictures.
+        """
+        if self._pictures is None or not tokens.sequences:
+            return tokens
+        try:
+            (sequence,) = tokens.sequences
+            marked = list(zip(sequence.ids, sequence.mask, strict=True))
+            read = iter(self._pictures.shown([t for t, own in marked if not own], self._seen))
+        except ValueError as error:
+            told = f"its tokens and its pictures do not belong together: {error}"
+            raise RecordError(f"an episode of a policy that sees pictures: {told}") from None
+        ids = [token if own else next(read) for token, own in marked]
+        return replace(tokens, sequences=(replace(sequence, ids=ids),))
+
+    def _shown(self, new_ids: list[int], observation: Observation) -> list[int]:
+        """Return new tokens as the model reads them."""
+        if self._pictures is None or observation.image is None:
+            return new_ids
+        self._seen.append(observation.image)
+        return self._pictures.shown(new_ids, [observation.image])
 
     def _draws(self, step: int) -> int:
         assert self._briefing is not None
@@ -119,8 +163,9 @@ class TokenPolicy:
         return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8])
 
     def _generation(self, before: Sequence[int], done: SampledTokens) -> Generation:
+        read = before if self._pictures is None else self._pictures.plain(before)
         tokens = TokenTrace(
-            np.array(before, np.int32),
+            np.array(read, np.int32),
             np.array(done.ids, np.int32),
             np.array(done.logprobs, np.float32),
             np.ones(len(done.ids), np.bool_),

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from agentgym.env.environment import Environment
@@ -157,9 +157,10 @@ class Rollouts:
         async with self._slots:
             began_s = time.monotonic()
             episode_id = await self._planned(assignment, attempt)
+            policy = self._make_policy(assignment, str(attempt))
             result = await run_episode(
                 self._environments[assignment.task],
-                self._make_policy(assignment, str(attempt)),
+                policy,
                 seed=assignment.seed,
                 store=self._store,
                 episode_id=episode_id,
@@ -170,16 +171,24 @@ class Rollouts:
             self.episodes += 1
         if not result.verdict.scored:
             return f"{result.verdict.status}: {result.error}"
-        if self._step_rewards is None:
-            return _trajectory(steps, result)
+        values: Sequence[float] = ()
+        if self._step_rewards is not None:
+            try:
+                values = await self._step_values(self._step_rewards, assignment, steps, result)
+            except AgentGymError as error:
+                return f"step rewards: {error}"
+        found = _trajectory(steps, result, values=values)
+        return replace(found, tokens=policy.shown(found.tokens))
+
+    async def _step_values(
+        self,
+        rewards: StepRewards,
+        assignment: Assignment,
+        steps: Sequence[Step],
+        result: EpisodeResult,
+    ) -> list[float]:
         instance = self._environments[assignment.task].task.instance(assignment.seed)
-        try:
-            values = await self._step_rewards.rewards(
-                instance, steps, result.verdict, result.step_tests
-            )
-        except AgentGymError as error:
-            return f"step rewards: {error}"
-        return _trajectory(steps, result, values=values)
+        return await rewards.rewards(instance, steps, result.verdict, result.step_tests)
 
     async def _planned(self, assignment: Assignment, attempt: int) -> int | None:
         """Add an attempt to the record, if there is one, and return its id."""

@@ -17,7 +17,9 @@ from agentgym import __version__
 from agentgym.errors import RecordError
 from agentgym.record.store import RunStore
 from agentgym.records import Json
+from agentgym.regular_file import read_regular
 from agentgym.train.config import TrainConfig
+from agentgym.train.foreign_files import refuse_no_checkpoint
 from agentgym.train.rollouts import POLICY
 
 Metrics = dict[str, float | int | None]
@@ -71,7 +73,7 @@ class TrainingRun:
             RecordError: It holds none, or one that is damaged.
         """
         try:
-            text = (folder / _CONFIG).read_text()
+            text = read_regular(folder / _CONFIG).decode()
             return cls(folder, TrainConfig.model_validate_json(text))
         except FileNotFoundError:
             raise RecordError(f"{folder} holds no training run") from None
@@ -114,6 +116,7 @@ class TrainingRun:
         """
         path = folder / _CHECKPOINT
         try:
+            refuse_no_checkpoint(path)
             state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
             list(state["history"])
         except Exception as error:

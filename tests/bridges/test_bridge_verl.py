@@ -53,7 +53,7 @@ class FakeServers:
 
 
 SEARCH = call_text("hermes", "contacts_search", {"text": "an"})
-SUBMIT = call_text("hermes", "submit", {})
+GIVE_UP = call_text("hermes", "give_up", {"reason": "enough"})
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ async def play(tokenizer):
 
 
 async def test_tokens_pass_as_they_were_sampled(play, tokenizer):
-    servers = FakeServers(tokenizer, SEARCH, SEARCH, SUBMIT)
+    servers = FakeServers(tokenizer, SEARCH, SEARCH, GIVE_UP)
     fields = await play(servers)
     (first, opening, params), *_, (last, prompt, _) = servers.asked
     assert first == last  # one request, so that its prompt is found in a server's cache
@@ -99,7 +99,7 @@ async def test_tokens_pass_as_they_were_sampled(play, tokenizer):
         if counts
     ]
     stop = params["stop_token_ids"][0]
-    spelled = [[t for c in told for t in tokenizer.encode(c)] for told in (SEARCH, SEARCH, SUBMIT)]
+    spelled = [[t for c in told for t in tokenizer.encode(c)] for told in (SEARCH, SEARCH, GIVE_UP)]
     assert sampled == [token for each in spelled for token in [*each, stop]]
     assert {
         logprob
@@ -113,7 +113,7 @@ async def test_tokens_pass_as_they_were_sampled(play, tokenizer):
 
 
 async def test_a_response_is_never_longer_than_verl_allows(play, tokenizer):
-    whole = await play(FakeServers(tokenizer, SEARCH, SEARCH, SEARCH, SUBMIT))
+    whole = await play(FakeServers(tokenizer, SEARCH, SEARCH, SEARCH, GIVE_UP))
     for most in (len(whole["response_ids"]) - 1, 500, 60, 5):
         servers = FakeServers(tokenizer, SEARCH)
         fields = await play(servers, response_tokens=most)
@@ -159,7 +159,7 @@ async def test_a_server_that_recovers_costs_nothing(play, tokenizer):
                 answer.stop_reason = "aborted"
             return answer
 
-    fields = await play(Once(tokenizer, SEARCH, SUBMIT))
+    fields = await play(Once(tokenizer, SEARCH, GIVE_UP))
     assert fields["reward_score"] == 0.0
     assert len(play.loop.missing) == 1
 
@@ -184,7 +184,7 @@ async def test_the_episodes_of_a_loop_share_an_environment(play, tokenizer, monk
         return real(*given, **options)
 
     monkeypatch.setattr(verl, "Environment", counting)
-    await asyncio.gather(*(play(FakeServers(tokenizer, SUBMIT), seed=seed) for seed in range(4)))
+    await asyncio.gather(*(play(FakeServers(tokenizer, GIVE_UP), seed=seed) for seed in range(4)))
     assert len(made) == 1
 
 
@@ -194,7 +194,7 @@ sys.path[:0] = sys.argv[1:5]
 import hydra
 from omegaconf import OmegaConf
 from small_models import make_tokenizer
-from test_bridge_verl import PARAMS, SEARCH, SUBMIT, FakeServers
+from test_bridge_verl import PARAMS, SEARCH, GIVE_UP, FakeServers
 import verl_agent_loop
 from verl.experimental.agent_loop import agent_loop as verl_loops
 
@@ -206,7 +206,7 @@ config = OmegaConf.create({
 
 
 async def play(seed):
-    servers = FakeServers(tokenizer, SEARCH, SUBMIT)
+    servers = FakeServers(tokenizer, SEARCH, GIVE_UP)
     wrapped = verl_loops.DictConfigWrap
     loop = hydra.utils.instantiate(
         config=verl_loops._agent_loop_registry["agentgym"],
@@ -254,5 +254,5 @@ def test_the_example_is_an_agent_loop_of_verl(tmp_path):
         text=True,
         check=True,
     )
-    # Two turns each, no point for submitting at once, and fields of equal length.
+    # Two turns each, no point for giving up, and fields of equal length.
     assert json.loads(done.stdout.splitlines()[-1]) == [[2, 0.0, True, True, 4]] * 2

@@ -41,7 +41,7 @@ class Slow:
         if len(history) < 3:
             await asyncio.sleep(0.3)
             return {{"tool": "contacts_search", "arguments": {{"text": "an"}}}}
-        return {{"tool": "submit", "arguments": {{}}}}
+        return {{"tool": "give_up", "arguments": {{"reason": "enough"}}}}
 """
 
 

@@ -143,7 +143,7 @@ def test_a_broken_folder_says_what_is_wrong(tmp_path):
 
 def test_an_installed_format_is_listed():
     listed = [line.split()[0] for line in run("agentgym list formats")[1].splitlines()[1:]]
-    assert listed == ["harbor", "puzzle", "swebench", "tau2", "terminal-bench"]
+    assert listed == ["harbor", "osworld", "puzzle", "swebench", "tau2", "terminal-bench"]
     with pytest.raises(NotFoundError, match="no task format named 'puzle'; did you mean 'puzzle'"):
         run("agentgym list formats puzle")
 

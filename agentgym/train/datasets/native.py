@@ -25,6 +25,7 @@ import numpy as np
 
 from agentgym.errors import RecordError
 from agentgym.record import codec
+from agentgym.train.foreign_files import refuse_bomb
 from agentgym.train.samples import EpisodeTokens, TokenSequence
 
 SEQUENCES: Final = "agentgym.tokens/1"
@@ -127,6 +128,8 @@ def read_tokens(path: Path, schema: str = SEQUENCES) -> TokenSet:
 
 
 def _read_arrays(path: Path, how: str) -> dict[str, Any]:
+    if path.exists() and not path.is_file():
+        raise RecordError(f"{path}: expected a regular file; {how}")
     try:
         with path.open("rb") as opened:
             file = np.load(opened, allow_pickle=False)
@@ -134,7 +137,7 @@ def _read_arrays(path: Path, how: str) -> dict[str, Any]:
                 raise ValueError("it holds one array")
             with file:
                 assert file.zip is not None, "it is open"
-                _refuse_bomb(file.zip)
+                refuse_bomb(file.zip)
                 found = {name: file[name] for name in _ARRAYS}
     except FileNotFoundError:
         raise RecordError(f"{path}: no such file; {how}") from None
@@ -147,13 +150,6 @@ def _read_arrays(path: Path, how: str) -> dict[str, Any]:
                 f"shape {found[name].shape}"
             )
     return found
-
-
-def _refuse_bomb(archive: zipfile.ZipFile) -> None:
-    """Refuse an archive whose arrays are larger in memory than in the file: ours never are."""
-    for member in archive.infolist():
-        if member.compress_type != zipfile.ZIP_STORED:
-            raise ValueError(f"{member.filename[:80]!r} is compressed")
 
 
 def _joined(parts: Sequence[Sequence[Any]], dtype: Any) -> Any:

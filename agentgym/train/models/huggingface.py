@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from agentgym.train.models.pictures import PictureTable
 from agentgym.train.models.rows import RowCache
 
 _FLASH: Final = "flash_attention_2"
@@ -28,6 +29,8 @@ class HuggingFaceModel(nn.Module):
         context: Largest number of tokens of one sequence.
         gradient_checkpointing: Whether to compute activations anew in the backward pass.
         packed: Whether sequences may share a row; `examine` finds out.
+        pictures: Pictures that tokens stand for, if it is a vision-language model whose
+            ``get_image_features`` gives a feature for each placeholder.
 
     Raises:
         ValueError: Its activations cannot be computed anew.
@@ -35,6 +38,7 @@ class HuggingFaceModel(nn.Module):
     Attributes:
         inner: The model of transformers.
         packed: As above.
+        pictures: As above.
     """
 
     def __init__(
@@ -44,8 +48,10 @@ class HuggingFaceModel(nn.Module):
         context: int,
         gradient_checkpointing: bool = False,
         packed: bool = True,
+        pictures: PictureTable | None = None,
     ) -> None:
         super().__init__()
+        self.pictures = pictures
         self.inner, self._context, self.packed = inner, context, packed
         self._attention: str = inner.config._attn_implementation
         self._checkpointing = gradient_checkpointing
@@ -123,9 +129,28 @@ class HuggingFaceModel(nn.Module):
         where = torch.cat(places)
         return whole.index_put((where[:, 0], where[:, 1]), found[mask.bool()])
 
-    def _logits(self, **inputs: Any) -> Tensor:
+    def _logits(self, input_ids: Tensor, **inputs: Any) -> Tensor:
+        if self.pictures is None:
+            inputs["input_ids"] = input_ids
+        else:
+            inputs["inputs_embeds"] = self._embedded(input_ids, self.pictures)
         logits: Tensor = self.inner(**inputs).logits
         return logits
+
+    def _embedded(self, ids: Tensor, pictures: PictureTable) -> Tensor:
+        """Return the embeddings of tokens, with features of pictures for their patches."""
+        patches = ids >= pictures.first
+        embedded: Tensor = self.inner.get_input_embeddings()(ids.masked_fill(patches, 0))
+        if not bool(patches.any()):
+            return embedded
+        pixels, which, patch = pictures.find(ids[patches])
+        found = self.inner.get_image_features(
+            pixel_values=pixels.to(self.device, self.inner.dtype)
+        ).pooler_output
+        features = torch.stack([*found])
+        embedded = embedded.clone()
+        embedded[patches] = features[which, patch].to(embedded.dtype)
+        return embedded
 
     def _mask(self, seen: Tensor) -> Tensor:
         """Return which keys each query sees, in the form that the attention takes."""

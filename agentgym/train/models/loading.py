@@ -53,12 +53,23 @@ def load_pretrained(policy: HuggingFacePolicy) -> Pretrained:
     device = find_device(policy.device)
     dtype = find_dtype(policy.dtype, device)
     chosen = {} if policy.attention == "auto" else {"attn_implementation": policy.attention}
+    # An adapter in a folder names its model, which would come from the hub or from elsewhere here.
+    is_folder = Path(policy.path).is_dir()
+    if is_folder and (Path(policy.path) / "adapter_config.json").exists():
+        raise ConfigError(
+            f"policy.path: {policy.path} holds an adapter of another model; merge it into the "
+            "model, and save that"
+        )
     tokenizer = load_tokenizer(policy.path)
     try:
         with _without_bars():
             # A folder may name code of its own, and the default asks the user on a terminal.
             inner = AutoModelForCausalLM.from_pretrained(
-                policy.path, dtype=dtype, trust_remote_code=False, **chosen
+                policy.path,
+                dtype=dtype,
+                trust_remote_code=False,
+                local_files_only=is_folder,
+                **chosen,
             )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ConfigError(f"policy.path: {_unusable(policy.path, error)}") from error
@@ -84,7 +95,9 @@ def load_tokenizer(path: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        return AutoTokenizer.from_pretrained(
+            path, trust_remote_code=False, local_files_only=Path(path).is_dir()
+        )
     except (OSError, ValueError, ImportError, KeyError) as error:
         raise ConfigError(f"policy.path: {_unusable(path, error)}") from error
 

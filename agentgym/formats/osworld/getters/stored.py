@@ -1,0 +1,108 @@
+"""Getters of files: of the computer, of the local folder, and those that steps have written."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.errors import TaskError
+from agentgym.formats.osworld.getters.value import Files, Read
+from agentgym.formats.osworld.guest import HOME
+from agentgym.formats.osworld.steps import Stage
+
+
+def keep(stage: Stage, name: str, data: bytes) -> str:
+    """Keep a file under a plain name and return that.
+
+    Raises:
+        TaskError: No file can have this name.
+    """
+    plain = posixpath.basename(str(name))
+    if plain in ("", ".", ".."):
+        raise TaskError(f"OSWorld task {stage.task!r}: {name!r} is no name of a file")
+    stage.kept[plain] = data
+    return plain
+
+
+async def vm_file(stage: Stage, given: Mapping[str, Any]) -> Read:
+    """Return one file of the computer, or several of which some are given to the metric."""
+    names: list[str | None] = []
+    for path, name in _pairs(given):
+        data = await stage.guest.read(path)
+        names.append(None if data is None else keep(stage, name, data))
+    return _given(names, given)
+
+
+async def cloud_file(stage: Stage, given: Mapping[str, Any]) -> Read:
+    """Return the local copy of one online file, or of several."""
+    names: list[str | None] = []
+    for url, name in _pairs(given):
+        names.append(keep(stage, name, stage.files.read(url, stage.task)))
+    return _given(names, given)
+
+
+def _pairs(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if not given.get("multi"):
+        return [(given["path"], given["dest"])]
+    return list(zip(given["path"], given["dest"], strict=True))
+
+
+def _given(names: list[str | None], given: Mapping[str, Any]) -> Files:
+    chosen = tuple(names[at] for at in sorted(given.get("gives", (0,))))
+    return Files(chosen, is_list=len(chosen) > 1)
+
+
+async def cache_file(stage: Stage, given: Mapping[str, Any]) -> Read:
+    """Return a file that a step or another getter has written."""
+    name = posixpath.basename(given["path"])
+    return Files((name if name in stage.kept else None,))
+
+
+async def _settings(stage: Stage, given: Mapping[str, Any], path: str) -> Read:
+    data = await stage.guest.read(path)
+    name = given.get("dest") or posixpath.basename(path)
+    return Files((None if data is None else keep(stage, name, data),))
+
+
+async def gimp_config_file(stage: Stage, given: Mapping[str, Any]) -> Read:
+    """Return a file of GIMP's settings."""
+    return await _settings(stage, given, f"{HOME}/.config/GIMP/2.10/{given['file_name']}")
+
+
+async def vlc_config(stage: Stage, given: Mapping[str, Any]) -> Read:
+    """Return VLC's settings."""
+    return await _settings(stage, given, f"{HOME}/.config/vlc/vlcrc")
+
+
+async def _slide_part(stage: Stage, given: Mapping[str, Any], kind: str) -> Read:
+    """Return the first medium of a slide whose relation is of a kind."""
+    import zipfile
+    from xml.etree import ElementTree
+
+    data = await stage.guest.read(given["ppt_file_path"])
+    if data is None:
+        return Files((None,))
+    number = int(given["slide_index"]) + 1
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            relations = archive.open(f"ppt/slides/_rels/slide{number}.xml.rels").read(2**20)
+            for one in ElementTree.fromstring(relations):
+                target = one.get("Target", "")
+                if str(one.get("Type")).endswith(kind) and one.get("TargetMode") != "External":
+                    path = posixpath.normpath(posixpath.join("ppt/slides", target))
+                    return Files((keep(stage, given["dest"], archive.open(path).read(2**26)),))
+    except (zipfile.BadZipFile, KeyError, ElementTree.ParseError, OSError):
+        pass
+    return Files((None,))
+
+
+async def background_image_in_slide(stage: Stage, given: Mapping[str, Any]) -> Read:
+    """Return the picture behind a slide."""
+    return await _slide_part(stage, given, "/image")
+
+
+async def audio_in_slide(stage: Stage, given: Mapping[str, Any]) -> Read:
+    """Return the sound in a slide."""
+    return await _slide_part(stage, given, "/audio")
