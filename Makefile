@@ -10,7 +10,8 @@ LLM := $(if $(OPENAI_API_KEY)$(OPENAI_BASE_URL),--agent openai:$(MODEL))
 WEB_PAGES := $(addprefix miniwob/,click-button click-menu click-tab-2-hard choose-date \
 	drag-sort-numbers email-inbox-forward enter-time find-midpoint login-user-popup \
 	navigate-tree search-engine use-slider-2)
-WEB_SITES := $(addprefix web/,drafts-for-sale gift-in-time returns-by-the-rules reviewed-and-cheap)
+WEB_SITES := $(addprefix web/,drafts-for-sale gaps-in-a-draft gift-in-time next-moderator \
+	not-so-many one-outage-one-thread reviewed-and-cheap supplies-by-mail)
 WEB_OFFICE := $(patsubst tasks/%/solution/browser.py,%,$(wildcard tasks/tools/*/solution/browser.py))
 
 # Many hundred processes import the package: each would compile it anew.
@@ -22,7 +23,7 @@ help:
 	@echo "make demo    set up, then evaluate the suites terminal and tools (oracle, noop, random) into runs/demo"
 	@echo "make train   set up, then teach a small policy to solve tasks in sandboxes, into runs/tiny-terminal"
 	@echo "make swe     set up, build the sandbox for repositories, then evaluate the suite swe into runs/swe"
-	@echo "make web     set up, then evaluate MiniWoB++, the shop and the office in a browser into runs/web and runs/web-office"
+	@echo "make web     set up, then evaluate MiniWoB++, shop, forum and office in a browser into runs/web and runs/web-office"
 	@echo "make desktop set up, build the sandbox with a screen, then evaluate the suite desktop into runs/desktop"
 	@echo "make test    set up, then lint, types, layers, sentences and all tests"
 	@echo "make test-full  the same with every seed, the long soak and the tests marked full (hours)"

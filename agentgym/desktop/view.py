@@ -20,7 +20,7 @@ class DesktopView:
     """A desktop as it was seen at one moment; boxes are in pixels of the picture.
 
     Attributes:
-        windows: The windows, the topmost last: ``title``, ``class``, ``pid``, ``box``, ``focused``,
+        windows: The windows, the topmost last: ``title``, ``class``, ``box``, ``focused``,
             ``minimized``, ``fullscreen``.
         pointer: Where the pointer is.
         held: Names of keys and buttons that stay down.
@@ -81,7 +81,12 @@ def as_view(
     elements.assign(nodes)
     for node in nodes:
         node["b"] = scale.to_picture(node["b"])
-    windows = [{**window, "box": scale.to_picture(window["box"])} for window in told["windows"]]
+    # The number of a process differs from run to run and is of no use to an agent.
+    windows = [
+        {name: value for name, value in window.items() if name != "pid"}
+        | {"box": scale.to_picture(window["box"])}
+        for window in told["windows"]
+    ]
     return DesktopView(
         windows=windows,
         pointer=_point(told["pointer"], scale),

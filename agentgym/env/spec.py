@@ -31,7 +31,8 @@ class EnvSpec(Manifest):
         about: Text below every instruction that describes the place; ``{{now}}`` stands for the day
             and the logical time.
         sandbox: Catalogue name of a sandbox recipe; None if the environment has no computer.
-        services: Name of the environment that defines the services; None without services.
+        services: Name of the environment that defines the services, or a list of several whose
+            services share one state; None without services.
         sites: Web sites by name, such as ``office/mail`` or ``office/*``; the first is the start.
         surfaces: Names of the surfaces, in the order of their tools.
         surface: Options of surfaces, by name.
@@ -42,7 +43,7 @@ class EnvSpec(Manifest):
     title: str
     about: str = ""
     sandbox: str | None = None
-    services: str | None = None
+    services: str | tuple[str, ...] | None = None
     sites: tuple[str, ...] = ()
     surfaces: tuple[str, ...] = Field(min_length=1)
     surface: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
@@ -74,7 +75,11 @@ class EnvSpec(Manifest):
             NotFoundError: No environment of this name has services.
             ServiceError: A service is broken.
         """
-        return None if self.services is None else find_services(self.services)
+        if not self.services:
+            return None
+        return find_services(
+            *([self.services] if isinstance(self.services, str) else self.services)
+        )
 
     def find_sites(self) -> tuple[LoadedSite, ...]:
         """Return its web sites, the start first.

@@ -43,18 +43,22 @@ def load_services(*folders: Path) -> ServiceSet:
         return _load_set(tuple((folder.resolve(), _changed(folder)) for folder in found))
 
 
-def find_services(env: str) -> ServiceSet:
-    """Return the services of an environment on the search path.
+def find_services(*envs: str) -> ServiceSet:
+    """Return the services of environments on the search path, as one set.
 
     Raises:
         NotFoundError: No environment of this name has services.
         ConfigError: Several environments have this name, and the last may not replace the others.
-        ServiceError: One of them is broken (code ``internal``).
+        ServiceError: One of them is broken, or two have one name (code ``internal``).
     """
+    return load_services(*map(_folder_of, envs))
+
+
+def _folder_of(env: str) -> Path:
     roots = catalogue.search_path()
     there = [root / "envs" / env / "services" for root in roots if "/" not in env]
     if found := [folder for folder in there if any(folder.glob("*/service.py"))]:
-        return load_services(catalogue.sole("envs", env, found))
+        return catalogue.sole("envs", env, found)
     known = {path.parts[-4] for root in roots for path in root.glob("envs/*/services/*/service.py")}
     hint = "services are folders with service.py below envs/<env>/services/"
     raise NotFoundError("environment with services", env, known, hint)
@@ -62,6 +66,10 @@ def find_services(env: str) -> ServiceSet:
 
 @functools.lru_cache(maxsize=32)
 def _load_set(folders: tuple[tuple[Path, int], ...]) -> ServiceSet:
+    names = [folder.name for folder, _ in folders]
+    for name in names:
+        if names.count(name) > 1:
+            raise ServiceError("internal", f"two services have the name {name!r}")
     return ServiceSet({folder.name: _load(folder) for folder, _ in folders})
 
 

@@ -26,6 +26,7 @@ _MODE = re.compile(rb"(?:new file|deleted file|old|new) mode (\d{6})$")
 _MODES = (b"100644", b"100755", b"120000", b"100664", b"100600")
 _UNESCAPED = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
 _COMPARISONS = 2_000_000
+_BEGINNING = 8
 
 
 @dataclass
@@ -132,9 +133,14 @@ class _Lines:
         if self._left < 0:
             raise PatchError("the patch has more hunks in other places than can be looked for")
         near = sorted((at for at in places if first <= at <= last), key=lambda at: abs(at - wanted))
+        beginning = part[:_BEGINNING]
         for at in near:
-            self._left -= 1
-            if self.all[at : at + len(part)] == part:
+            # A file may repeat the beginning of a part thousands of times.
+            begins_so = self.all[at : at + len(beginning)] == beginning
+            self._left -= len(part) if begins_so else 1
+            if self._left < 0:
+                raise PatchError("the patch has hunks that nearly fit in too many places")
+            if begins_so and self.all[at : at + len(part)] == part:
                 return at
         return None
 

@@ -6,30 +6,75 @@ gitformat-pack(5). All content is bytes: lines end at LF alone, so CRLF and odd 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from agentgym.swe.binary_diff import write_literal
 from agentgym.swe.patch import Entry, FileChange, Patch
 
 _CONTEXT = 3
 _COMPARED = 4_000_000
+_COMPARISONS = 30_000_000
+"""Pairs of lines that the files of a patch may compare, a few seconds."""
+
 _PLAIN = re.compile(rb"[ !#-\[\]-~]+")
 _ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", 9: "\\t", 10: "\\n", 13: "\\r"}
 
 
 def write_diff(patch: Patch) -> str:
     """Return a patch as text that `git apply` takes; content that is not UTF-8 is binary."""
-    return "".join(_file_diff(change) for change in patch.changes)
+    budget = _Budget()
+    return "".join(_file_diff(change, budget) for change in patch.changes)
 
 
-def _file_diff(change: FileChange) -> str:
+class _BudgetSpentError(Exception):
+    """The files of a patch took too many comparisons; the rest is not compared line by line."""
+
+
+class _Budget:
+    """The comparisons that are left for a patch."""
+
+    def __init__(self) -> None:
+        self._left = _COMPARISONS
+
+    def take(self, count: int) -> None:
+        """Count comparisons.
+
+        Raises:
+            _BudgetSpentError: There are not so many left.
+        """
+        self._left -= count
+        if self._left < 0:
+            raise _BudgetSpentError
+
+
+class _Matcher(difflib.SequenceMatcher[str]):
+    """A matcher whose comparisons count: files that repeat a few lines take cubic time."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str], budget: _Budget) -> None:
+        super().__init__(None, old, new, False)
+        self._budget = budget
+        times = Counter(new)
+        self._costs = [0, *accumulate(1 + times[line] for line in old)]
+
+    def find_longest_match(
+        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
+    ) -> difflib.Match:
+        """Find the longest block in two ranges, within the budget."""
+        self._budget.take(self._costs[-1 if ahi is None else ahi] - self._costs[alo])
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
+def _file_diff(change: FileChange, budget: _Budget) -> str:
     was, now = change.before, change.after
     if was is not None and now is not None and was.kind != now.kind:
         parts = (FileChange(change.path, was, None), FileChange(change.path, None, now))
-        return "".join(map(_file_diff, parts))
+        return "".join(_file_diff(part, budget) for part in parts)
     old, new = _quoted("a/", change.path), _quoted("b/", change.path)
     text = f"diff --git {old} {new}\n"
     if was is None and now is not None:
@@ -46,11 +91,11 @@ def _file_diff(change: FileChange) -> str:
     if _is_binary(before) or _is_binary(after):
         return f"{text}GIT binary patch\n{write_literal(after)}\n{write_literal(before)}\n"
     text += f"--- {old if was else '/dev/null'}\n+++ {new if now else '/dev/null'}\n"
-    return text + "".join(_hunks(_lines(before), _lines(after)))
+    return text + "".join(_hunks(_lines(before), _lines(after), budget))
 
 
-def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    for group in _groups(old, new):
+def _hunks(old: Sequence[str], new: Sequence[str], budget: _Budget) -> Iterator[str]:
+    for group in _groups(old, new, budget):
         first, last = group[0], group[-1]
         yield (f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n")
         for tag, i1, i2, j1, j2 in group:
@@ -62,7 +107,7 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def _groups(
-    old: Sequence[str], new: Sequence[str]
+    old: Sequence[str], new: Sequence[str], budget: _Budget
 ) -> Iterator[list[tuple[str, int, int, int, int]]]:
     """Yield the opcodes of each hunk; long stretches that differ are not compared line by line."""
     head = 0
@@ -72,8 +117,9 @@ def _groups(
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
     if (len(old) - head - tail) * (len(new) - head - tail) <= _COMPARED:
-        yield from difflib.SequenceMatcher(None, old, new, False).get_grouped_opcodes(_CONTEXT)
-        return
+        with contextlib.suppress(_BudgetSpentError):
+            yield from list(_Matcher(old, new, budget).get_grouped_opcodes(_CONTEXT))
+            return
     above, below = min(head, _CONTEXT), min(tail, _CONTEXT)
     i, j = len(old) - tail, len(new) - tail
     yield [

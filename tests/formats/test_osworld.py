@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from built_images import take_image
 from osworld_files import book
 from typer.testing import CliRunner
 
@@ -333,6 +334,29 @@ async def test_giving_up_solves_what_cannot_be_done(checkout, play):
     run(checkout(task("t3", evaluator={"func": INFEASIBLE}, config=[])), "--env", "terminal")
     assert (await play("osworld/calc-t3-v1")).outcome
     assert (await play("osworld/calc-t3-v1", SUBMIT)).score == 0
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+async def test_a_workbook_is_edited_on_the_screen(session_cache, checkout, files, play):
+    """The document is opened, the agent types, and the post-action saves it by a key."""
+    take_image("desktop")
+    document, title = "/home/user/sum.xlsx", "sum.xlsx - LibreOffice Calc"
+    save = "import pyautogui; import time; pyautogui.hotkey('ctrl', 's'); time.sleep(0.5);"
+    raw = task(related_apps=["libreoffice_calc"])
+    raw["config"][0]["parameters"]["files"][0]["path"] = document
+    raw["config"].append({"type": "open", "parameters": {"path": document}})
+    raw["evaluator"]["result"]["path"] = document
+    raw["evaluator"]["postconfig"] = [
+        {"type": "activate_window", "parameters": {"window_name": title, "strict": True}},
+        {"type": "sleep", "parameters": {"seconds": 0.5}},
+        {"type": "execute", "parameters": {"command": ["python", "-c", save]}},
+    ]
+    run(checkout(raw), "--files", files)
+    keys = [Action("press", {"keys": one}) for one in ("Control+Home", "ArrowDown", "ArrowDown")]
+    for text, score in (("4", 0), ("3", 1)):
+        typed = Action("type", {"text": text}), Action("press", {"keys": "Enter"})
+        assert (await play("osworld/calc-t1-v1", *keys, *typed, SUBMIT)).score == score
 
 
 # --- the benchmark itself ---

@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import replace
 
 import pytest
-from swe_images import take_image
+from built_images import take_image
 
 from agentgym import plugins
 from agentgym.env.environment import Environment
@@ -65,7 +65,7 @@ SUBMIT = Action("submit")
 async def environment():
     if PROBLEMS:
         pytest.skip(f"bubblewrap cannot run: {PROBLEMS}")
-    take_image()
+    take_image("swe-python")
     provider = plugins.load("agentgym.sandboxes", "bubblewrap")()
     environment = Environment(find_task(TASK), provider)
     yield environment

@@ -131,7 +131,7 @@ def test_one_occurrence_is_moved_or_cancelled(live):
     moved = {"start": "2026-03-16T12:00:00Z", "end": "2026-03-16T13:00:00Z"}
     at = "2026-03-15T09:00:00Z"
     ask(live, "calendar_move_occurrence", event=number, occurrence=at, **moved)
-    ask(live, "calendar_cancel", event=number, occurrence="2026-03-22T09:00:00Z", note="Away.")
+    ask(live, "calendar_cancel", event=number, occurrence="2026-03-22T09:00:00Z", reason="on leave")
     found = starts(live, number, "2026-03-08T00:00:00Z", "2026-03-30T00:00:00Z")
     assert found == ["2026-03-08T09:00:00Z", "2026-03-16T12:00:00Z", "2026-03-29T09:00:00Z"]
     no = {"event": number, "occurrence": "2026-03-09T09:00:00Z"}
@@ -197,9 +197,9 @@ def test_only_who_organises_changes(live):
     )
     assert refusal(live, "calendar_update", event=others, title="x") == ("forbidden", "event")
     assert refusal(live, "calendar_cancel", event=others) == ("forbidden", "event")
-    told = ask(live, "calendar_respond", event=others, answer="tentative", note="Train.")
+    told = ask(live, "calendar_respond", event=others, answer="tentative", reason="another meeting")
     mine = next(a for a in told["attendees"] if a["person"] == 1)
-    assert (mine["response"], mine["note"]) == ("tentative", "Train.")
+    assert (mine["response"], mine["note"]) == ("tentative", "another meeting")
     other = next(
         a["person"] for a in told["attendees"] if a["person"] not in (1, told["organizer"])
     )
@@ -228,7 +228,7 @@ def test_a_new_time_asks_again_and_clashes_are_told(live):
     assert ask(live, "calendar_get", event=second["id"])["busy"] == []
     stale = {"event": first["id"], "version": first["version"], "title": "x"}
     assert refusal(live, "calendar_update", **stale) == ("conflict", "version")
-    ask(live, "calendar_cancel", event=first["id"], note="Off.")
+    ask(live, "calendar_cancel", event=first["id"], reason="no longer needed")
     assert refusal(live, "calendar_update", event=first["id"], title="x") == ("conflict", "event")
 
 

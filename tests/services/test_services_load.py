@@ -1,13 +1,14 @@
 """Loading service folders."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from agentgym.installation import install_line
-from agentgym.services import Backend, ServiceError, load_services
+from agentgym.services import Backend, ServiceError, find_services, load_services
 
 CODE = """
 from agentgym.services import Service, reads
@@ -61,6 +62,17 @@ def test_a_broken_folder_is_told(folder, code, words):
 def test_a_folder_without_services_is_told(tmp_path):
     with pytest.raises(ServiceError, match=r"no service\.py there"):
         load_services(tmp_path)
+
+
+def test_services_of_several_environments_are_one_set(folder, tmp_path):
+    both = find_services("office", "web")
+    assert {"mail", "shop", "forum"} <= both.classes.keys()
+    assert find_services("office", "web") is both
+    assert "shop" not in find_services("office").classes
+    again = tmp_path / "other" / "echo"
+    shutil.copytree(folder, again)
+    with pytest.raises(ServiceError, match="two services have the name 'echo'"):
+        load_services(folder, again)
 
 
 def test_the_core_needs_no_extra():

@@ -21,6 +21,7 @@ from agentgym.sandbox.absent import NoSandboxProvider
 TASK = "tools/largest-debtors-v1"
 SEARCH = {"tool": "contacts_search", "arguments": {"text": "an"}}
 SUBMIT = {"tool": "submit", "arguments": {}}
+END = {"tool": "give_up", "arguments": {"reason": "Nobody owes us anything."}}
 ODD = [
     None,
     "ls",
@@ -79,7 +80,7 @@ def test_observations_rewards_and_infos_are_those_of_the_local_class(env):
     local = agentgym.make(TASK, sandbox="none")
     assert env.action_space == local.action_space
     assert env.observation_space == local.observation_space
-    for actions in ([SEARCH, *ODD, SUBMIT], [SEARCH] * 60):
+    for actions in ([SEARCH, *ODD, SUBMIT, END], [SEARCH] * 60):
         np.testing.assert_equal(env.reset(seed=3), local.reset(seed=3))
         for action in actions:
             found = env.step(action)
@@ -102,7 +103,7 @@ def test_vectors_are_those_of_the_local_class(server, mode):
     )
     local = agentgym.vector.make(TASK, 3, sandbox="none", autoreset_mode=mode)
     assert same(remote.reset(seed=[1, 2, 3]), local.reset(seed=[1, 2, 3]))
-    for actions in ([SEARCH, None, SUBMIT], [SEARCH, SUBMIT, SEARCH], [SUBMIT, SEARCH, SEARCH]):
+    for actions in ([SEARCH, None, END], [SEARCH, END, SEARCH], [END, SEARCH, SEARCH]):
         assert same(remote.step(actions), local.step(actions))
     assert server.sessions.open_sessions == 1
     remote.close()

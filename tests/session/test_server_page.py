@@ -17,7 +17,7 @@ def test_the_example_runs(tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     with live_server(tmp_path / "run") as server:
         code = code.replace("ws://127.0.0.1:8765", server.url)
-        code = code.replace("tools/largest-debtors-v1", TASK)
+        code = code.replace("tools/rooms-run-out-v1", TASK)
         found = {"TOKEN": TOKEN}
         exec(code, found)
     assert found["terminated"] and found["reward"] == 0.0

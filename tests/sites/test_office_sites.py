@@ -90,7 +90,9 @@ async def test_a_meeting_is_planned_in_berlin_time(office):
     assert "Nobody is known as Q" in (
         await office.send(page, "/invite", people="Q")
     ).response.text  # fmt: skip
-    await office.send(await office.read("calendar", f"/event/{number}/cancel"), "/cancel", note="x")
+    await office.send(
+        await office.read("calendar", f"/event/{number}/cancel"), "/cancel", reason="ill"
+    )
     assert office.value("SELECT status FROM calendar_event WHERE id = ?", number) == "cancelled"
 
 

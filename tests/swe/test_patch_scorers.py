@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from swe_images import take_image
+from built_images import take_image
 from synthetic_repository import AFTER, BEFORE
 from typer.testing import CliRunner
 
@@ -186,7 +186,7 @@ def test_attempts_of_one_task_are_no_independent_evidence():
 async def test_recorded_attempts_are_scored_and_compared(tmp_path):
     if problems := plugins.load("agentgym.sandboxes", "bubblewrap")().problems():
         pytest.skip(f"bubblewrap cannot run: {problems}")
-    take_image()
+    take_image("swe-python")
     out, file = tmp_path / "run", tmp_path / "scores.json"
     await asyncio.to_thread(agentgym.evaluate, "swe/wicket-methods-v1", ["oracle", "noop"], out=out)
     done = await asyncio.to_thread(

@@ -205,6 +205,8 @@ def test_links_devices_and_files_of_git_are_left_out():
         (packed({f"f{n}": "" for n in range(5001)}), "too large"),
         (packed({"big": "0" * (9 << 20)}), "too large"),
     ],
+    # An archive holds the time at which it was packed; workers must agree on names.
+    ids=["empty", "not gzip", "no files", "outside", "many files", "a large file"],
 )
 def test_an_archive_that_is_unsafe_or_broken(data, says):
     with pytest.raises(TaskError, match=says):

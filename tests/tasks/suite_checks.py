@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,8 +35,18 @@ def folders_of(suite: str) -> Mapping[str, Path]:
     return {task_id: folder for task_id, folder in found if folder.parent == _BUNDLED / suite}
 
 
-async def check_soundness(folder: Path, stage: Stage, *, full: bool, note: bool) -> None:
-    """Let `agentgym task check` have its say, briefly on a task that did not change."""
+async def check_soundness(
+    folder: Path, stage: Stage, *, full: bool, note: bool, briefly: Collection[str] = ()
+) -> None:
+    """Let `agentgym task check` have its say, briefly on a task that did not change.
+
+    Args:
+        folder: Folder of the task.
+        stage: Plays the episodes.
+        full: Examine every property over several seeds, even if the task did not change.
+        note: Note a task that is found sound; skip one that is noted.
+        briefly: Properties that a brief examination is limited to; empty for no such limit.
+    """
     version = full_checks.version_of(folder)
     whole = full or not full_checks.is_noted(folder)
     if note and not whole:
@@ -44,7 +54,7 @@ async def check_soundness(folder: Path, stage: Stage, *, full: bool, note: bool)
     if whole:
         report = await check_task(folder, stage, seeds=SEEDS)
     else:
-        report = await check_task(folder, stage, seeds=1, probes=brief_probes(folder))
+        report = await check_task(folder, stage, seeds=1, probes=brief_probes(folder, briefly))
     assert report.sound, "\n".join(
         f"{finding.property}: {line}" for finding in report.unsound for line in finding.details
     )
@@ -52,8 +62,10 @@ async def check_soundness(folder: Path, stage: Stage, *, full: bool, note: bool)
         full_checks.note(folder, version)
 
 
-def brief_probes(folder: Path) -> list[Probe]:
+def brief_probes(folder: Path, only: Collection[str] = ()) -> list[Probe]:
     """Return the probes of a task that was sound with the engine of an earlier commit.
+
+    They are limited to those of the names in `only`, if it names any.
 
     The solution must still score 1, doing nothing 0, and a few mutants must not pass; properties
     that need no further episode are examined too. Each other property costs several episodes, so
@@ -64,7 +76,8 @@ def brief_probes(folder: Path) -> list[Probe]:
     return [
         replace(probe, examine=brief[probe.name]) if probe.name in brief else probe
         for probe in PROBES
-        if probe.name in _FREE or probe.name in brief or _is_drawn(folder, probe.name)
+        if (probe.name in _FREE or probe.name in brief or _is_drawn(folder, probe.name))
+        and (not only or probe.name in only)
     ]
 
 

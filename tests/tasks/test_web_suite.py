@@ -16,6 +16,9 @@ from agentgym.verify.rubric import load_rubric
 FOLDERS = folders_of("web")
 SAMPLE = ("gift-in-time", "drafts-for-sale")
 """Examined on every change: a customer's form and the back office."""
+STEADY = ("schema", "oracle", "noop", "mutants", "template", "gold")
+"""Properties that need no actions of another episode to be repeated: a busy machine may show a page
+in two steps, and references are then other ones."""
 SEEDS = 20
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -40,7 +43,7 @@ async def test_it_is_sound(task_id, stage, full, note, chromium):
     # An episode in the browser takes seconds, so tasks that did not change are only sampled.
     if not full and folder.name not in SAMPLE and full_checks.is_noted(folder):
         pytest.skip("this version of the task is noted as sound")
-    await check_soundness(folder, stage, full=full, note=note)
+    await check_soundness(folder, stage, full=full, note=note, briefly=STEADY)
 
 
 @every_task
@@ -53,7 +56,11 @@ async def test_it_judges_the_way_and_the_harm_too(task_id):
     leaves = load_rubric(FOLDERS[task_id] / "checks" / "rubric.toml").leaves()
     assert {Phase.PROCESS, Phase.SAFETY} <= {leaf.phase for leaf in leaves}
     # What an agent says about itself counts nowhere.
-    assert not [leaf.id for leaf in leaves if leaf.use.startswith(("answers.", "messages."))]
+    assert not [
+        leaf.id
+        for leaf in leaves
+        if leaf.use.startswith(("answers.", "messages.")) and leaf.use != "answers.gave_up"
+    ]
 
 
 @every_task
@@ -63,5 +70,10 @@ async def test_seeds_fill_every_slot(task_id):
 
 
 async def test_the_suite_has_tasks_of_all_kinds():
-    tags = Counter(tag for task_id in FOLDERS for tag in find_task(task_id).manifest.tags)
-    assert {"shop", "back-office", "long", "injection"} <= set(tags)
+    manifests = [find_task(task_id).manifest for task_id in FOLDERS]
+    tags = Counter(tag for manifest in manifests for tag in manifest.tags)
+    kinds = ("compare", "fill", "moderate", "reconcile", "half-finished", "conditional-pages")
+    assert all(tags[kind] for kind in (*kinds, "impossible", "refusal", "cross-site")), tags
+    assert tags["injection"] >= 6 and 4 * tags["long"] >= len(FOLDERS)
+    assert sum(manifest.abstain for manifest in manifests) >= 2
+    assert {manifest.difficulty for manifest in manifests} == {"easy", "medium", "hard"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from agentgym.records import Action
@@ -64,17 +64,19 @@ def cells(row: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def pages(view: View, each: Callable[[], None]) -> Moves:
-    """Call a function on this page of a list and on all that follow."""
-    while True:
-        each()
-        following = view.find_all("link", re.compile("Next|Older|More"))
-        if not following:
-            return
-        yield view.act("click", ref=following[0]["ref"])
-
-
 def fact_of(view: View, name: str) -> str:
     """Return the description that follows a term of a list of facts."""
     texts = view.texts
     return texts[texts.index(name) + 1].strip()
+
+
+def within(view: View, node: dict[str, Any]) -> list[str]:
+    """Return the names and texts of what a node contains."""
+    nodes = view.nodes
+    place = nodes.index(node)
+    found: list[str] = []
+    for other in nodes[place + 1 :]:
+        if other["depth"] <= node["depth"]:
+            break
+        found.append(str(other.get("name", "")))
+    return found

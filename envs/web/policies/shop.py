@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Sequence
+from typing import Any
 from urllib.parse import quote_plus
 
 from agentgym.records import Action
 from agentgym.task.reference_policy import View
 
-from .moves import Moves, fact_of, links, number_in, sign_in, with_secret
+from .moves import Moves, cells, fact_of, links, number_in, sign_in, with_secret
+
+__all__ = ["HOST", "fact_of", "links", "number_in"]
 
 HOST = "http://shop.example"
 
@@ -20,11 +23,20 @@ def enter_shop(view: View, who: str = "nora.winter") -> Moves:
     yield from sign_in(view, "shop.example", email, password)
 
 
-def find_product(view: View, title: str, **facts: str) -> Generator[Action, None, int]:
-    """Open the product that has a title and further facts, and return its number."""
+def find_product(
+    view: View, title: str, *, skip: int = 0, **facts: str
+) -> Generator[Action, None, int]:
+    """Open the product that has a title and further facts, and return its number.
+
+    Args:
+        view: What the policy sees.
+        title: Title.
+        skip: How many products of that title to leave out.
+        facts: What the page says about it, by lower-case names.
+    """
     yield view.goto(f"{HOST}/search?q={quote_plus(title)}")
     found = [link for link in links(view, r"/product/\d+$") if link["name"].strip() == title]
-    for link in found:
+    for link in found[skip:]:
         yield view.goto(f"{HOST}/product/{number_in(link['url'])}")
         if all(fact_of(view, name.capitalize()) == value for name, value in facts.items()):
             return number_in(view.url)
@@ -87,3 +99,50 @@ def check_out(
 def pay(view: View) -> Moves:
     """Click the button that orders."""
     yield view.click("button", re.compile("Pay and order|Place order|Buy now"))
+
+
+def not_returned(view: View) -> dict[str, int]:
+    """Return how many of each title of an order, whose page is open, no return was asked for."""
+    left: dict[str, int] = {}
+    for row in view.rows("€"):
+        title, _, count, *_ = cells(row)
+        left[title] = int(count)
+    for row in view.find_all("row"):
+        found = cells([row, *_below(view, row)])
+        if len(found) == 6 and found[1] in left and found[4] != "refused":
+            left[found[1]] -= int(found[2])
+    return {title: count for title, count in left.items() if count}
+
+
+def _below(view: View, node: dict[str, Any]) -> list[dict[str, Any]]:
+    nodes = view.nodes
+    place = nodes.index(node)
+    rest = nodes[place + 1 :]
+    end = next((i for i, n in enumerate(rest) if n["depth"] <= node["depth"]), len(rest))
+    return rest[:end]
+
+
+def request_return(
+    view: View, order: str, title: str, quantity: int, reason: str, words: str
+) -> Moves:
+    """Ask to return goods."""
+    yield view.goto(f"{HOST}/order/{order}/return")
+    yield view.choose("What", title)
+    yield view.act("type", ref=view.find(name="How many")["ref"], text=str(quantity))
+    yield view.choose("Reason", reason)
+    yield view.enter("In your words", words)
+    yield view.click("button", "Send request")
+
+
+def cancel(view: View) -> Moves:
+    """Cancel the order whose page is open."""
+    yield view.click("button", "Cancel order")
+    yield view.act("dialog", accept=True)
+
+
+def review(view: View, product: int, stars: int, text: str) -> Moves:
+    """Review a product."""
+    yield view.goto(f"{HOST}/product/{product}/review")
+    yield view.click("radio", "★" * stars + "☆" * (5 - stars))
+    yield view.enter("Your review", text)
+    yield view.click("button", "Publish review")

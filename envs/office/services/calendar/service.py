@@ -17,7 +17,7 @@ from agentgym.services.arguments import Day
 from . import diary
 from .rules import ME, _Rules
 from .seeding import fill
-from .shapes import Answer, Event, Item, Repeat, Room, Slot, Text, Time, Title, Zone
+from .shapes import Answer, Event, Item, Reason, Repeat, Room, Slot, Text, Time, Title, Zone
 
 People = Annotated[list[int], Field(max_length=100)]
 
@@ -263,32 +263,36 @@ class Calendar(_Rules):
         return self._whole(event)
 
     @writes
-    def cancel(self, event: int, occurrence: Time | None = None, note: Text = "") -> Event:
+    def cancel(
+        self, event: int, occurrence: Time | None = None, reason: Reason | None = None
+    ) -> Event:
         """Call off a meeting, a whole series, or one occurrence of it.
 
         Args:
             event: Number of the meeting.
             occurrence: Only this one of a series: the start it would regularly have.
-            note: What those invited are told.
+            reason: What those invited are told; nothing if left out.
         """
         row = self._own(event)
         if occurrence is not None:
             occurrence = self._occurrence(event, occurrence)
-            self._except(event, occurrence, "cancelled", occurrence, occurrence, None, note)
+            self._except(event, occurrence, "cancelled", occurrence, occurrence, None, reason or "")
         elif row["repeat"] == "none" and row["end"] <= self.now:
             raise ServiceError("conflict", f"meeting {event} is over since {row['end']}", "event")
         else:
-            self._change(event, status="cancelled", note=note)
+            self._change(event, status="cancelled", note=reason or "")
         return self._whole(event)
 
     @writes
-    def respond(self, event: int, answer: Answer, note: Text = "", person: int = ME) -> Event:
+    def respond(
+        self, event: int, answer: Answer, reason: Reason | None = None, person: int = ME
+    ) -> Event:
         """Answer an invitation.
 
         Args:
             event: Number of the meeting.
             answer: Whether you come.
-            note: What the organiser is told.
+            reason: What the organiser is told; nothing if left out.
             person: Who answers; only for yourself.
         """
         row = self._event(event)
@@ -304,7 +308,7 @@ class Calendar(_Rules):
             "UPDATE calendar_attendee SET response = ?, note = ?"
             " WHERE event_id = ? AND person_id = ?",
             answer,
-            note,
+            reason or "",
             event,
             person,
         )

@@ -12,6 +12,15 @@ Title = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=20_000)]
 Repeat = Literal["none", "weekdays", "weekly", "biweekly", "monthly"]
 Answer = Literal["accepted", "tentative", "declined"]
+Reason = Literal[
+    "out of the office",
+    "on leave",
+    "ill",
+    "another meeting",
+    "public holiday",
+    "no longer needed",
+    "called off by the other side",
+]
 Zone = Literal[
     "America/New_York",
     "America/Toronto",

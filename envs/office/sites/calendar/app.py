@@ -23,6 +23,13 @@ REPEATS = [
     ("biweekly", "Every two weeks"),
     ("monthly", "Every month"),
 ]
+REASONS = [
+    (reason, reason.capitalize())
+    for reason in (
+        *("out of the office", "on leave", "ill", "another meeting", "public holiday"),
+        *("no longer needed", "called off by the other side"),
+    )
+]
 WHEN = (
     Field("day", "Day", "date", required=True, arguments=("start",)),
     Field("from", "From", "time", required=True, hint="Berlin time."),
@@ -51,7 +58,7 @@ EDIT = Form(
 )
 MOVE = Form(*WHEN, ROOM, Field("occurrence", "Occurrence", "hidden"))
 CANCEL = Form(
-    Field("note", "Message to the attendees", "area", most=20_000),
+    Field("reason", "Reason, for the attendees", "choice", options=REASONS),
     Field("occurrence", "Occurrence", "hidden"),
 )
 ANSWER = Form(
@@ -62,7 +69,7 @@ ANSWER = Form(
         required=True,
         options=[("accepted", "Accept"), ("tentative", "Tentative"), ("declined", "Decline")],
     ),
-    Field("note", "Note to the organiser", most=2000),
+    Field("reason", "Reason, for the organiser", "choice", options=REASONS),
 )
 INVITE = Form(
     Field("people", "Invite", "words", required=True, hint=PEOPLE.hint, arguments=("add",))
@@ -345,7 +352,7 @@ def cancel_page(request: Request, shown: dict, form: BoundForm) -> Response:
 @site.post("/event/{event:int}/cancel")
 def cancel(request: Request, event: int) -> Response:
     form = CANCEL.bind(request.fields)
-    values = {"occurrence": form.values["occurrence"], "note": form.values["note"] or ""}
+    values = {name: form.values[name] for name in ("occurrence", "reason")}
     done = form.attempt(lambda: request.call("calendar_cancel", event=event, **values))
     if done is None:
         return cancel_page(request, request.call("calendar_get", event=event), form)
@@ -356,10 +363,12 @@ def cancel(request: Request, event: int) -> Response:
 @site.post("/event/{event:int}/respond")
 def respond(request: Request, event: int) -> Response:
     form = ANSWER.bind(request.fields)
-    note = form.values["note"] or ""
     done = form.attempt(
         lambda: request.call(
-            "calendar_respond", event=event, answer=form.values["answer"], note=note
+            "calendar_respond",
+            event=event,
+            answer=form.values["answer"],
+            reason=form.values["reason"],
         )
     )
     if done is None:

@@ -19,9 +19,7 @@ def change(context):
         room=2,
         timezone="Europe/Berlin",
     )
-    context.call(
-        "calendar_cancel", event=lease["id"], note="Gable have a burst pipe; they will write."
-    )
+    context.call("calendar_cancel", event=lease["id"], reason="called off by the other side")
     context.call(
         "calendar_create",
         title="Gable Property: parking spaces",

@@ -10,8 +10,8 @@ For everyone who joins us, before their first day:
    Address and Since. What is marked as broken stays.
 3. Reading: share "Welcome to Fairlead.md" with them, read-only, with no end date.
 4. Welcome: 30 minutes on the first day with the newcomer and the buddy, at 10:00 in Berlin, Lisbon
-   and Toronto, at 16:30 in Singapore (local time). No room needed. The title is "Welcome" and the
-   first name, and nothing else goes into it: newcomers read every word.
+   and Toronto, at 16:30 in Singapore (local time). No room needed. The title is "Welcome", a comma
+   and the first name, and there is no description: newcomers read every word.
 
 ## Who to ask
 Ask Management, or write to elena.lindholm@fairlead.example."""

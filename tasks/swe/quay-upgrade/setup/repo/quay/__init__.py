@@ -1,0 +1,1 @@
+"""The berths of a small harbour."""
