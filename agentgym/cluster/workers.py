@@ -45,10 +45,29 @@ class Worker(Protocol[J, R]):
 
 @dataclass(eq=False)
 class _Hired(Generic[J, R]):
-    """A live worker, and the number of its jobs."""
+    """A worker, the number of its jobs, and whether it was lost."""
 
     worker: Worker[J, R]
     busy: int = 0
+    lost: bool = False
+
+    async def do(self, job: J) -> R:
+        """Do a job.
+
+        Raises:
+            WorkerLostError: The worker was lost, perhaps with another job. It is closed then, and what
+                its other jobs return may have been cut short.
+            Exception: What the job raised.
+        """
+        try:
+            done = await self.worker.do(job)
+        except Exception as error:
+            if self.lost and not isinstance(error, WorkerLostError):
+                raise WorkerLostError(f"it was lost with another job ({error})") from error
+            raise
+        if self.lost:
+            raise WorkerLostError("it was lost with another job")
+        return done
 
 
 @dataclass
@@ -124,7 +143,7 @@ class Workers(Generic[J, R]):
             hired = await self._free()
             hired.busy += 1
             try:
-                return await hired.worker.do(job)
+                return await hired.do(job)
             except WorkerLostError as error:
                 self._lose(hired)
                 if attempt == LOSSES:
@@ -176,6 +195,7 @@ class Workers(Generic[J, R]):
         if hired not in self._live:
             return
         self._live.remove(hired)
+        hired.lost = True
         self.statistics.lost += 1
         closing = asyncio.create_task(_close(hired.worker))
         self._closing.add(closing)

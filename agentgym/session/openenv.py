@@ -129,7 +129,7 @@ class _Connection:
 
     async def play(self, receive: Receive) -> None:
         """Answer messages until the connection ends."""
-        silent_s = self._bounds.first_s
+        silent_s = min(self._bounds.first_s, self._sessions.config.idle_s)
         while True:
             try:
                 event = await asyncio.wait_for(receive(), silent_s)

@@ -178,3 +178,40 @@ def test_resources_are_read():
 def test_other_resources_are_refused(text):
     with pytest.raises(ConfigError, match="expected NAME=AMOUNT"):
         read_resources((text,))
+
+
+@pytest.mark.parametrize("end", ["cut short", ValueError("it is closed")], ids=["result", "error"])
+async def test_what_other_jobs_of_a_lost_worker_return_counts_for_nothing(end):
+    begun = []
+
+    class Closing:
+        """Ends its other jobs when it is closed, as a worker in this process does."""
+
+        def __init__(self):
+            self.closed = asyncio.Event()
+
+        async def do(self, job):
+            begun.append(job)
+            if len(begun) > 2:
+                return f"{job} done"
+            if job == "first":
+                await until(lambda: len(begun) == 2)
+                raise WorkerLostError("its node is gone")
+            await self.closed.wait()
+            if isinstance(end, Exception):
+                raise end
+            return end
+
+        async def close(self):
+            self.closed.set()
+
+    async def start():
+        return Closing()
+
+    workers = Workers(start, workers=1, jobs=2)
+    assert await asyncio.gather(workers.do("first"), workers.do("second")) == [
+        "first done",
+        "second done",
+    ]
+    assert (workers.statistics.lost, workers.statistics.repeated) == (1, 2)
+    await workers.close()

@@ -52,7 +52,7 @@ def workers_of(store, dying=None):
         await work.open()
         return NearWorker(work, Counter(dying or {}) if dying is None else dying, played)
 
-    return Workers(start, workers=2, jobs=2), played
+    return Workers(start, workers=2, jobs=1), played
 
 
 async def run_all(store, workers):
