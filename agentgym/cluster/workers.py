@@ -55,8 +55,8 @@ class _Hired(Generic[J, R]):
         """Do a job.
 
         Raises:
-            WorkerLostError: The worker was lost, perhaps with another job. It is closed then, and what
-                its other jobs return may have been cut short.
+            WorkerLostError: The worker was lost, perhaps with another job. It is closed then, and
+                what its other jobs return may have been cut short.
             Exception: What the job raised.
         """
         try:
