@@ -31,6 +31,7 @@ STDERR: Final = "stderr"
 """File with the standard error of a server, in its folder."""
 
 _FLUSH_S: Final = 1.0
+_REPORT_S: Final = 2.0
 _PATIENCE_S: Final = 2.0
 _KILLING_S: Final = 10.0
 _ENDING: Final = (
@@ -101,6 +102,7 @@ async def _read(process: Process, seen: MemoryObjectSendStream[Incoming], said: 
                     said.flush()
                     _signal(process, signal.SIGQUIT)
                     return
+            await _reported(process)
     # A task that is cancelled while it writes must be able to finish the write.
     with suppress(*_ENDED):
         async for _ in process.stdout:
@@ -120,9 +122,16 @@ async def _write(
                 text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await process.stdin.send(f"{text}\n".encode())
     except _ENDED:
+        await _reported(process)
         await seen.aclose()  # else a request would wait for its answer
     finally:
         written.set()
+
+
+async def _reported(process: Process) -> None:
+    """Wait until a server that closed its pipes has ended, so that its exit code is reported."""
+    with anyio.move_on_after(_REPORT_S):
+        await process.wait()
 
 
 def _message(line: bytes) -> Incoming:
