@@ -1,4 +1,4 @@
-"""What milestones buy on a sparse task: two trainings that differ in their step rewards alone.
+"""Compares two trainings on a sparse task, with and without rewards for milestones.
 
 pip install -e '.[train]'
 python examples/milestone_rewards.py [FOLDER] [ITERATIONS]

@@ -1,4 +1,4 @@
-"""What an agent does with the mouse and the keyboard.
+"""Actions with the mouse and the keyboard.
 
 Keys and buttons that an action presses are up again at its end, also if it fails. Only those that
 `key_down` and `mouse_down` press stay down, until their counterparts or the end.

@@ -33,7 +33,7 @@ class Screen:
         """Return the frame, the first row that differs from a frame before, and the rows that may.
 
         Args:
-            before: The pixels of that frame; empty if there is none.
+            before: The pixels of that frame; empty without one.
         """
         now = self.grab()
         if len(before) != len(now):

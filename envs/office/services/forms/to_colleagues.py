@@ -117,13 +117,13 @@ TO_COLLEAGUES = (
         "Reports the open tickets of a product on one day.",
         "Open tickets: {product}",
         "{product}, {day}\n\nOpen: {open}\nPending: {pending}\nOverdue: {overdue}\n"
-        "Nobody's: {unassigned}",
+        "Unassigned: {unassigned}",
         Slot("product", "Product", choices=PRODUCTS),
         Slot("day", "Day", "date"),
         Slot("open", "Open", "number"),
         Slot("pending", "Pending", "number"),
         Slot("overdue", "Overdue", "number"),
-        Slot("unassigned", "Nobody's", "number"),
+        Slot("unassigned", "Unassigned", "number"),
     ),
     _to(
         "owner of a file",
