@@ -13,6 +13,7 @@ from agentgym.errors import ConfigError, RecordError
 from agentgym.train.datasets.native import read_tokens
 from agentgym.train.foreign_files import refuse_special_files
 from agentgym.train.policies import TinyPolicy
+from agentgym.train.templates.rendering import Renderer, RenderError
 from agentgym.train.training_run import TrainingRun
 
 
@@ -95,3 +96,37 @@ def test_an_adapter_brings_no_other_model(tmp_path):
     policy = HuggingFacePolicy(kind=PolicyKind.HUGGINGFACE, path=str(tmp_path), device="cpu")
     with pytest.raises(ConfigError, match="adapter of another model"):
         loading.load_pretrained(policy)
+
+
+ENDLESS = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        (ENDLESS, "process that rendered it has ended"),
+        ("{{ 10 ** (10 ** 9) }}", "has ended|MemoryError"),
+        ("{% set x = 'x' * 10 ** 11 %}", "MemoryError"),
+        ("{{ 'x' * (7 * 10 ** 7) }}", "its text has 70000"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "RecursionError"),
+        ("{{ raise_exception('no tools') }}", "no tools"),
+        ("{{ ''.__class__.__mro__ }}", "unsafe"),
+        ("{% for", "unexpected|Expected|end of template|expected"),
+    ],
+)
+def test_a_chat_template_is_rendered_within_limits(renderer, template, why):
+    with pytest.raises(RenderError, match=why):
+        renderer.render(template, [{"role": "user", "content": "u"}], None, {}, prompt=True)
+    honest = "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+    told = [{"role": "user", "content": "a\u2028b\ud800"}]
+    assert renderer.render(honest, told, None, {"bos_token": "^"}, prompt=True) == (
+        "^<user>a\u2028b\ud800"
+    )
+
+
+@pytest.fixture(scope="module")
+def renderer():
+    pytest.importorskip("transformers")
+    made = Renderer(cpu_s=2.0)
+    yield made
+    made.close()

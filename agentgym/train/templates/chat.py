@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any, Final
 
-from jinja2 import TemplateError
-
 from agentgym.agents.dialogue import opening
 from agentgym.chat.picture import picture_part
 from agentgym.chat.toolcalls import ChatMessage
 from agentgym.errors import ConfigError
 from agentgym.records import Action, Briefing, Json, Observation, ToolSpec
 from agentgym.train.templates.calls import CallForm, read_call
+from agentgym.train.templates.rendering import RENDERER, RenderError
 
 _ARGUMENT: Final = "c0ffee11d"
 _CALL_ID: Final = "c0ffee22e"
@@ -232,14 +231,13 @@ class ChatTemplate:
             kept = [{**first, "content": f"{system['content']}\n\n{first['content']}"}, *rest]
         told = json.loads(self._shielded(json.dumps(offered))) if self._native else None
         try:
-            text: str = self._tokenizer.apply_chat_template(
-                kept, tools=told or None, tokenize=False, add_generation_prompt=prompt
-            )
-        except (TemplateError, ValueError, TypeError) as error:
+            template = self._tokenizer.get_chat_template(tools=told or None)
+            tokens = self._tokenizer.special_tokens_map
+            return RENDERER.render(template, kept, told or None, tokens, prompt=prompt)
+        except (RenderError, ValueError) as error:
             raise ConfigError(
                 f"{self._name}: its chat template refuses a dialogue with tools: {error}"
             ) from error
-        return text
 
     def _shielded(self, text: str) -> str:
         """Return a text whose special tokens have become numbers, so that they stay plain text."""
