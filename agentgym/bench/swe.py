@@ -1,8 +1,9 @@
 """`agentgym bench swe`: resets, grading and storage of tasks over repositories, and mining.
 
 The tests' own time is that of a plain `python3 -m pytest` over the same tests in a sandbox of the
-same task. The rest of a grading is its overhead: comparing the trees, starting the clean room,
-laying the patch over it, the grader's own tests, reading the report.
+same task, with the variables of a grading. The rest of a grading is its overhead: comparing the
+trees, starting the clean room, laying the patch over it, the grader's own tests, reading the
+report.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from agentgym.records import Action, Snapshot, Verdict
 from agentgym.sandbox.bubblewrap import BubblewrapProvider
 from agentgym.sandbox.recipe import load_recipe
 from agentgym.swe.native import Issue
+from agentgym.swe.test_run import ENVIRONMENT
 from agentgym.task.load import load_task
 from agentgym.task.model import Task
 from agentgym.task.reference_actions import answered, oracle
@@ -117,7 +119,9 @@ async def _tests_alone(sandbox: Sandbox, task: Task, times: int) -> float:
     for _ in range(times):
         async with figure.timed():
             done = await sandbox.exec(
-                ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=root
+                ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+                cwd=root,
+                env=ENVIRONMENT,
             )
         if done.exit_code != 0:
             raise SandboxError(f"bench: {task.id}: {done.stdout[-500:]!r}")

@@ -14,6 +14,7 @@ from agentgym.swe.patch import (
     Lookup,
     Patch,
     PatchError,
+    check_above,
     check_path,
     patch_of,
 )
@@ -62,7 +63,7 @@ def apply_diff(text: str | bytes, base: Lookup, *, fuzz: int = FUZZ) -> Patch:
     Raises:
         PatchError: It is malformed, too large, or does not apply; names file and hunk.
     """
-    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    data = text if isinstance(text, bytes) else _encoded(text)
     if len(data) > _TEXT_BYTES:
         raise PatchError(f"a patch of {len(data)} bytes; expected at most {_TEXT_BYTES}")
     if data and not data.endswith(b"\n"):
@@ -77,7 +78,17 @@ def apply_diff(text: str | bytes, base: Lookup, *, fuzz: int = FUZZ) -> Patch:
 
     for section in sections:
         _apply_section(section, state, current, fuzz)
+    for path, entry in state.items():
+        if entry is not None:
+            check_above(path, lambda up: current(up) is not None)
     return patch_of(FileChange(path, base(path), entry) for path, entry in state.items())
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise PatchError(f"the patch is not Unicode: {error.reason}") from None
 
 
 def _apply_section(
@@ -95,6 +106,8 @@ def _apply_section(
         content = read_part(*section.binary, before)
     else:
         content = _apply_hunks(source, before, section.hunks, fuzz)
+    if source != target and current(target) is not None:
+        raise PatchError(f"{target}: the patch moves or copies a file to it, and it exists already")
     if section.deletes:
         if content:
             raise PatchError(f"{source}: the patch deletes it, and it has other content")

@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from agentgym.errors import MissingExtraError, TaskError
 from agentgym.swe.clone_files import refuse_special_files
+from agentgym.swe.clone_view import git_folders, git_view, settings
 from agentgym.swe.git_process import WINDOWS, GitLimitError, run_git
 from agentgym.swe.patch import PATCH_FILES, Entry, FileChange, Lookup, Patch, PatchError, patch_of
 
@@ -74,9 +75,10 @@ class Clone:
         if not self.path.is_dir():
             raise TaskError(f"{self.path}: no such folder; expected a clone")
         try:
-            argv = ["git", "--no-pager", *_SAFE, *WINDOWS, "-C", str(self.path), *arguments]
+            argv = ["git", "--no-pager", *_SAFE, *WINDOWS, *arguments]
             timeout_s = _LOOK_UP_S if arguments[0] == "rev-parse" else _GIT_S
-            code, output, said = run_git(argv, env, stdin, timeout_s)
+            with git_view(git_folders(self.path)) as view:
+                code, output, said = run_git(argv, {**env, **view}, stdin, timeout_s)
         except FileNotFoundError:
             raise MissingExtraError("git", "apt-get install git") from None
         except GitLimitError as error:
@@ -85,6 +87,10 @@ class Clone:
             why = (said.strip().splitlines() or [f"exit code {code}"])[-1]
             raise TaskError(f"{self.path}: git {arguments[0]}: {why}")
         return output
+
+    def setting(self, key: str) -> str:
+        """Return a value of the clone's own configuration; empty if it states none."""
+        return settings(git_folders(self.path)).get(key, "")
 
     def commit(self, stated: str) -> str:
         """Return the full id of a commit from a hexadecimal id, a branch or a tag.

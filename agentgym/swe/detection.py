@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterator
 
 from agentgym.swe.patch import Entry, Patch
+from agentgym.swe.python_source import LargeSourceError, parse_python
 
 _RUNNERS = ("_pytest", "pluggy", "pytest")
 _NAMES = re.compile(r"PYTEST_\w+|_?pytest(\.[\w.]+)?|pluggy")
 _PRIVATE = ("co_consts", "f_locals", "get_objects", "get_referrers")
+_LARGE = "too large to be looked at"
 _STARTUP = ("sitecustomize.py", "usercustomize.py")
 _MODULES = ("modules", "environ", "getenv", "find_spec", "import_module", "__import__")
 
@@ -50,7 +52,9 @@ def _references(entry: Entry | None) -> set[str]:
     if entry is None:
         return set()
     try:
-        tree = ast.parse(entry.data)
+        tree = parse_python(entry.data)
+    except LargeSourceError:
+        return {_LARGE}  # a file that was as large before is not told by it
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     return {name for node in ast.walk(tree) for name in _names(node)}

@@ -10,9 +10,11 @@ import contextlib
 import difflib
 import hashlib
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Literal, TypeAlias
 
 from agentgym.swe.binary_diff import write_literal
 from agentgym.swe.patch import Entry, FileChange, Patch
@@ -24,6 +26,10 @@ _COMPARISONS = 30_000_000
 
 _PLAIN = re.compile(rb"[ !#-\[\]-~]+")
 _ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", 9: "\\t", 10: "\\n", 13: "\\r"}
+
+
+Opcode: TypeAlias = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+"""A tag and two ranges of lines, as `difflib` has them."""
 
 
 def write_diff(patch: Patch) -> str:
@@ -109,24 +115,102 @@ def _hunks(old: Sequence[str], new: Sequence[str], budget: _Budget) -> Iterator[
 def _groups(
     old: Sequence[str], new: Sequence[str], budget: _Budget
 ) -> Iterator[list[tuple[str, int, int, int, int]]]:
-    """Yield the opcodes of each hunk; long stretches that differ are not compared line by line."""
+    """Yield the opcodes of each hunk.
+
+    The lines that are unique in both files align them (patience diff). A long stretch without such
+    lines is not compared line by line.
+    """
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:
         head += 1
     tail = 0
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    if (len(old) - head - tail) * (len(new) - head - tail) <= _COMPARED:
+    found = _Found(list(_merged(_aligned(old, new, head, tail, budget))))
+    yield from found.get_grouped_opcodes(_CONTEXT)
+
+
+class _Found(difflib.SequenceMatcher[str]):
+    """Groups opcodes that are known already."""
+
+    def __init__(self, opcodes: list[Opcode]) -> None:
+        super().__init__(None, (), (), False)
+        self._found = opcodes
+
+    def get_opcodes(self) -> list[Opcode]:
+        """Return the known opcodes."""
+        return self._found
+
+
+def _aligned(
+    old: Sequence[str], new: Sequence[str], head: int, tail: int, budget: _Budget
+) -> Iterator[Opcode]:
+    """Yield opcodes between the lines that are unique in both files and in the same order."""
+    yield "equal", 0, head, 0, head
+    i, j = head, head
+    ends = len(old) - tail, len(new) - tail
+    for at, place in [*_anchors(old, new, head, tail), ends]:
+        yield from _compared(old, new, (i, at, j, place), budget)
+        i, j = at, place
+    yield "equal", i, len(old), j, len(new)
+
+
+def _compared(
+    old: Sequence[str], new: Sequence[str], part: tuple[int, int, int, int], budget: _Budget
+) -> Iterator[Opcode]:
+    """Yield the opcodes of a part of two files."""
+    i, end, j, stop = part
+    ours, theirs = old[i:end], new[j:stop]
+    if ours == theirs:
+        yield "equal", *part
+        return
+    if len(ours) * len(theirs) <= _COMPARED:
         with contextlib.suppress(_BudgetSpentError):
-            yield from list(_Matcher(old, new, budget).get_grouped_opcodes(_CONTEXT))
+            for tag, i1, i2, j1, j2 in _Matcher(ours, theirs, budget).get_opcodes():
+                yield tag, i + i1, i + i2, j + j1, j + j2
             return
-    above, below = min(head, _CONTEXT), min(tail, _CONTEXT)
-    i, j = len(old) - tail, len(new) - tail
-    yield [
-        ("equal", head - above, head, head - above, head),
-        ("replace", head, i, head, j),
-        ("equal", i, i + below, j, j + below),
+    yield "replace", *part
+
+
+def _anchors(old: Sequence[str], new: Sequence[str], head: int, tail: int) -> list[tuple[int, int]]:
+    """Return the places of lines that are unique in both files: the longest rising sequence."""
+    ours, theirs = Counter(old), Counter(new)
+    places = {line: place for place, line in enumerate(new) if theirs[line] == 1}
+    pairs = [
+        (at, places[old[at]])
+        for at in range(head, len(old) - tail)
+        if ours[old[at]] == 1 and old[at] in places
     ]
+    lowest: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        length = bisect_left(lowest, place)
+        lowest[length : length + 1] = [place]
+        ends[length : length + 1] = [number]
+        before.append(ends[length - 1] if length else -1)
+    rising: list[tuple[int, int]] = []
+    number = ends[-1] if ends else -1
+    while number >= 0:
+        rising.append(pairs[number])
+        number = before[number]
+    return rising[::-1]
+
+
+def _merged(opcodes: Iterable[Opcode]) -> Iterator[Opcode]:
+    """Yield opcodes without empty ones; equal neighbours become one."""
+    last: Opcode | None = None
+    for tag, i1, i2, j1, j2 in opcodes:
+        if i1 == i2 and j1 == j2:
+            continue
+        if last and last[0] == tag == "equal":
+            last = tag, last[1], i2, last[3], j2
+            continue
+        if last:
+            yield last
+        last = tag, i1, i2, j1, j2
+    if last:
+        yield last
 
 
 def _span(start: int, stop: int) -> str:

@@ -39,8 +39,10 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def text(fields: Mapping[str, Any], name: str, *, default: str | None = None) -> str:
-    """Return a text; a missing or null field is the default.
+def text(
+    fields: Mapping[str, Any], name: str, *, default: str | None = None, most: int = MAX_TEXT
+) -> str:
+    """Return a text of at most so many characters; a missing or null field is the default.
 
     Raises:
         FieldError: It is missing and has no default, is no text, too long, or holds a NUL or half
@@ -53,13 +55,13 @@ def text(fields: Mapping[str, Any], name: str, *, default: str | None = None) ->
         return default
     if not isinstance(value, str):
         raise FieldError(name, "expected a text", value)
-    return checked_text(name, value)
+    return checked_text(name, value, most)
 
 
-def checked_text(name: str, value: str) -> str:
+def checked_text(name: str, value: str, most: int = MAX_TEXT) -> str:
     """Return a text if it is of bounded length and can be written to a file."""
-    if len(value) > MAX_TEXT:
-        raise FieldError(name, f"expected at most {MAX_TEXT} characters, got {len(value)}")
+    if len(value) > most:
+        raise FieldError(name, f"expected at most {most} characters, got {len(value)}")
     if "\0" in value:
         raise FieldError(name, "holds a NUL character; expected a text")
     try:

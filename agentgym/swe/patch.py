@@ -96,7 +96,8 @@ def patch_of(changes: Iterable[FileChange]) -> Patch:
     """Return a patch of changes in any order, without those that change nothing.
 
     Raises:
-        PatchError: It is too large, or a path is not relative and plain.
+        PatchError: It is too large, a path is not relative and plain, or a path is below a file or
+            link of the patch.
     """
     real = [change for change in changes if change.before != change.after]
     size = 0
@@ -104,6 +105,9 @@ def patch_of(changes: Iterable[FileChange]) -> Patch:
         check_path(change.path)
         size += len(change.after.data) if change.after else 0
         _check_size(count, size)
+    made = {change.path for change in real if change.after is not None}
+    for path in made:
+        check_above(path, made.__contains__)
     return Patch(tuple(sorted(real, key=lambda change: change.path)))
 
 
@@ -120,6 +124,21 @@ def check_path(path: str) -> str:
     if any(part.lower() == ".git" for part in parts):
         raise PatchError(f"a patch changes {path[:200]!r}; files of Git are not part of a patch")
     return path
+
+
+def check_above(path: str, is_taken: Callable[[str], bool]) -> None:
+    """Refuse a path below a file or a link: a link may lead out of the repository.
+
+    Args:
+        path: Path of a file or link.
+        is_taken: Whether a path is one of a file or link.
+
+    Raises:
+        PatchError: A part of the path is no folder.
+    """
+    for up in _above(path):
+        if is_taken(up):
+            raise PatchError(f"a patch puts {path[:200]!r} below a file or link, {up[:200]!r}")
 
 
 def compare_trees(before: FileTree, after: FileTree, root: str, changes: Sequence[Change]) -> Patch:

@@ -67,7 +67,8 @@ def _prediction(entry: Any) -> Prediction:
     return Prediction(
         read.identifier(entry, "instance_id"),
         read.text(entry, "model_name_or_path", default="unknown"),
-        read.text(entry, patch, default=""),
+        # A patch that is too large is no broken file: it does not apply.
+        read.text(entry, patch, default="", most=MAX_BYTES),
     )
 
 

@@ -29,9 +29,9 @@ AFTER = {
 }
 
 
-def call(tool, bad=False, **arguments):
+def call(tool, bad=False, output="", **arguments):
     effect = Effect.ERROR if bad else Effect.CHANGED
-    return Step(0, Decision(Action(tool, arguments)), Observation("", effect=effect))
+    return Step(0, Decision(Action(tool, arguments)), Observation(output, effect=effect))
 
 
 def bash(command, output="", cwd=ROOT, bad=False):

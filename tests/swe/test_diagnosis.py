@@ -76,6 +76,12 @@ def test_a_search_touches_what_it_finds(command, output, searched):
     assert contact(bash(command, output, cwd=cwd)).searched == searched
 
 
+def test_the_search_tool_is_a_search():
+    found = call("search", pattern="put", output="./cache/store.py:8:    def put(self)\n")
+    assert contact(found).searched == {"cache/store.py", PUT}
+    assert contact(call("search", pattern="(", output="error: bad", bad=True)).searched == set()
+
+
 @pytest.mark.parametrize(
     ("command", "read"),
     [

@@ -79,6 +79,38 @@ def test_what_git_is_led_to_is_looked_at_too(clone, tmp_path, place):
         open_clone(target)
 
 
+@pytest.mark.parametrize(
+    "place",
+    [".gitattributes", ".mailmap", "include.path", "includeIf.gitdir:/**.path", "mailmap.file"],
+)
+def test_git_waits_for_nothing_that_a_tree_or_a_configuration_names(clone, tmp_path, place):
+    fifo(clone / place if place.startswith(".") else tmp_path / "fifo")
+    if not place.startswith("."):
+        git(clone, "config", place, str(tmp_path / "fifo"))
+    began_s = time.monotonic()
+    found = open_clone(clone)
+    (change,) = merged_changes(found)
+    assert b"+2" in found.diff(change.base, change.commit)
+    assert found.committed_at(change.commit).year >= 2026
+    assert time.monotonic() - began_s < 20  # each wait was 30 s, and more
+
+
+def test_clones_with_other_digests_and_refs_are_read(tmp_path):
+    folder = tmp_path / "clone"
+    git(tmp_path, "init", "-q", "-b", "main", "--object-format=sha256", folder)
+    (folder / "a.txt").write_text("1")
+    git(folder, "add", "a.txt")
+    git(folder, "commit", "-q", "-m", "one")
+    git(folder, "pack-refs", "--all")
+    git(folder, "config", "remote.origin.url", "https://github.com/o/n.git")
+    found = open_clone(folder)
+    assert found.commit("main") == found.commit("HEAD") == git(folder, "rev-parse", "HEAD")
+    assert found.setting("remote.origin.url") == "https://github.com/o/n.git"
+    (folder / "sub").mkdir()
+    with pytest.raises(TaskError, match="top folder of a clone"):
+        open_clone(folder / "sub")
+
+
 def test_honest_clones_of_every_kind_are_read(clone, tmp_path):
     git(tmp_path, "clone", "-q", "--bare", clone, "bare.git")
     git(tmp_path, "clone", "-q", "--shared", clone, "shared")

@@ -120,6 +120,7 @@ CODE = """--- a/pkg/core.py
 +    return open_checked(path, follow_links=False)
 +def open_checked(path):
 +    raise ValueError("the path is a link")
++def sanction(path):
 +def widest(values):
 """
 TESTING = """+++ b/tests/test_core.py
@@ -135,6 +136,9 @@ TESTING = """+++ b/tests/test_core.py
         "Call open_checked instead.",
         "Use `follow_links=False` when opening.",
         "The bug is in pkg/core.py.",
+        "Look at core.py, it opens what it gets.",
+        "Somebody has to call `sanction` first.",
+        "Somebody has to call sanction(path) first.",
         "return open_checked(path, follow_links=False)",
         "```diff\n-return open(path)\n+return open_checked(path)\n```",
         "+    return open_checked(path)",
@@ -144,7 +148,7 @@ def test_texts_that_give_the_fix_away_are_removed(leak: str) -> None:
     source = f"Loading follows links (#12)\n\nload('link') reads any file.\n\n{leak}\n\nFixes #3"
     issue = clean_issue(source, CODE, TESTING, frozenset({"load", "open", "path"}))
     assert "open_checked" not in issue.text and "follow_links" not in issue.text
-    assert "core.py" not in issue.text and issue.removed
+    assert "core.py" not in issue.text and "sanction" not in issue.text and issue.removed
     assert issue.text.startswith("Loading follows links\n\nload('link') reads any file.")
     assert "#12" not in issue.text and "#3" not in issue.text
 
@@ -158,11 +162,12 @@ def test_names_and_texts_that_tests_need_are_stated() -> None:
 def test_honest_words_stay_and_chores_go() -> None:
     source = (
         "feat(core): Support links\n\n* allow links in folders\n* bump version\n"
+        "* the hardcore.py-like sanction of links is gone\n"
         "Co-authored-by: Eve <eve@example.com>\n\nThe loader stops at the first link, see #4."
     )
     text = clean_issue(source, CODE, "", frozenset()).text
     assert text.startswith("Support links") and "The loader stops at the first link" in text
-    assert "Eve" not in text and "#4" not in text
+    assert "Eve" not in text and "#4" not in text and "hardcore.py-like sanction" in text
     assert clean_issue("wip", CODE, "", frozenset()).text == ""
 
 

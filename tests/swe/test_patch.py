@@ -12,6 +12,7 @@ from agentgym.swe.patch import (
     FILE_BYTES,
     Entry,
     FileChange,
+    Patch,
     PatchError,
     compare_trees,
     overlay,
@@ -104,13 +105,13 @@ def test_a_patch_is_bounded(files):
 
 
 def test_files_of_the_grader_replace_those_of_the_patch():
-    patch = patch_of(
-        [
+    patch = Patch(
+        (
             FileChange("tests", None, Entry("link", b"/tmp")),
             FileChange("tests/test_a.py", text(b"old"), None),
             FileChange("tests/new/x.py", None, text(b"x")),
             FileChange("src.py", None, text(b"y")),
-        ]
+        )
     )
     laid = overlay(patch, {"tests/test_a.py": text(b"gold"), "tests/new": text(b"gold")})
     assert {c.path: c.after for c in laid.changes} == {
@@ -131,6 +132,33 @@ def test_paths_out_of_the_repository_are_refused(path):
         diff = f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n"
         with pytest.raises(PatchError):
             apply_diff(diff, base({}))
+
+
+ADD = "diff --git a/{0} b/{0}\nnew file mode {1}\n--- /dev/null\n+++ b/{0}\n@@ -0,0 +1 @@\n+{2}\n"
+
+
+@pytest.mark.parametrize(
+    "diff",
+    [
+        ADD.format("x", "120000", "/usr/lib/python3") + ADD.format("x/a/site.py", "100644", ""),
+        ADD.format("x/site.py", "100644", "") + ADD.format("x", "120000", "/usr/lib/python3"),
+        ADD.format("x", "100644", "a file") + ADD.format("x/y.py", "100644", ""),
+        ADD.format("out/site.py", "100644", ""),
+        ADD.format("f/y.py", "100755", ""),
+    ],
+)
+def test_nothing_is_put_below_a_link_or_a_file(diff):
+    files = {"f": text(b""), "out": Entry("link", b"/usr/lib/python3")}
+    with pytest.raises(PatchError, match="below a file or link"):
+        apply_diff(diff, files.get)
+
+
+def test_a_file_may_become_a_folder():
+    removed = (
+        "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+    )
+    patch = apply_diff(removed + ADD.format("f/y", "100644", "y"), base({"f": b"x\n"}))
+    assert patch.paths == ("f", "f/y")
 
 
 LINES = b"".join(b"line %d\n" % number for number in range(40))
@@ -161,6 +189,7 @@ def test_context_that_differs_is_left_out_and_no_more():
         ("--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n line 0\n", "wrong length"),
         ("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 0\n", "other content"),
         ("diff --git a/s b/s\nnew file mode 160000\n--- /dev/null\n+++ b/s\n", "submodule"),
+        ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-line 0\n+\ud800\n", "not Unicode"),
         ("diff --git a/f b/f\nGIT binary patch\nliteral 5\nz\n\n", "base 85"),
         ("diff --git a/f b/f\nGIT binary patch\nliteral 99999999999\nz\n\n", "at most"),
     ],
@@ -168,6 +197,13 @@ def test_context_that_differs_is_left_out_and_no_more():
 def test_a_patch_that_does_not_apply_says_why(diff, message):
     with pytest.raises(PatchError, match=message):
         apply_diff(diff, base({"f": LINES}))
+
+
+def test_a_file_is_not_moved_over_another():
+    diff = "diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n"
+    assert apply_diff(diff, base({"f": LINES})).paths == ("f", "g")
+    with pytest.raises(PatchError, match="g: the patch moves .* exists already"):
+        apply_diff(diff, base({"f": LINES, "g": b""}))
 
 
 def test_many_hunks_in_wrong_places_end_soon():

@@ -1,5 +1,7 @@
 """Patches made to take cubic time end soon, and stay right."""
 
+import random
+
 import pytest
 
 from agentgym.swe import apply, diff
@@ -52,3 +54,33 @@ def test_a_hunk_that_nearly_fits_everywhere_is_refused(monkeypatch):
 def applied_size(text, base):
     (found,) = apply_diff(text, base.get).changes
     return len(found.after.data)
+
+
+def long_file():
+    """Return the lines of a module of 6,000 lines, many of which repeat."""
+    parts = (
+        f"def f{n}(x):\n    if x:\n        return {n}\n\n    return x\n\n" for n in range(1000)
+    )
+    return "".join(parts).splitlines(keepends=True)
+
+
+def test_changes_far_apart_in_a_long_file_stay_small():
+    lines = long_file()
+    edited = [*lines[:3], "new = 1\n", *lines[4:3000], "    pass\n", *lines[3000:-2], "end\n"]
+    made = change("f.py", "".join(lines), "".join(edited))
+    text = write_diff(Patch((made,)))
+    assert text.count("\n") < 40
+    assert applied(text, (made,)) == {"f.py": made.after.data}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_long_file_with_many_changes_is_made_of_its_diff(seed):
+    draw = random.Random(seed)
+    lines = long_file()
+    for _ in range(draw.choice([2, 40, 400])):
+        at, until = draw.randrange(len(lines)), draw.randrange(40)
+        lines[at : at + until] = draw.choices(lines, k=draw.randrange(40))
+    if seed == 5:
+        draw.shuffle(lines)
+    made = change("f.py", "".join(long_file()), "".join(lines))
+    assert applied(write_diff(Patch((made,))), (made,)) == {"f.py": made.after.data}

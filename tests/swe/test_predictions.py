@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import ConfigError
+from agentgym.swe.apply import apply_diff
+from agentgym.swe.patch import PatchError
 from agentgym.swe.prediction_grading import Fate, GradingPlan, Result, report_of
 from agentgym.swe.predictions import Prediction, read_predictions, write_predictions
 
@@ -55,6 +57,15 @@ def test_bad_predictions_are_told(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(ConfigError, match=told):
         read_predictions(tmp_path / "p.json")
+
+
+def test_a_patch_that_is_too_large_is_no_broken_file(tmp_path: Path) -> None:
+    large = ONE | {"model_patch": "+" * 68_000_000}
+    (tmp_path / "p.jsonl").write_text(f"{json.dumps(large)}\n{json.dumps(TWO)}\n")
+    first, second = read_predictions(tmp_path / "p.jsonl")
+    assert second.instance_id == "a__b-2"
+    with pytest.raises(PatchError, match="a patch of 68000000 bytes; expected at most"):
+        apply_diff(first.model_patch, {}.get)
 
 
 def test_the_report_counts_every_fate(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from conftest import BASE, FIX, changes
 
 from agentgym.swe.detection import find_detection
 from agentgym.swe.grading import Grade
-from agentgym.swe.patch import Entry, Patch
+from agentgym.swe.patch import Entry, FileChange, Patch, PatchError, patch_of
 
 WRONG = BASE["calc/sums.py"]
 PLUGIN = """
@@ -155,6 +155,20 @@ PLAYS = {
 def test_it_scores_0(clinic, name):
     graded = clinic.grade(changes(PLAYS[name]))
     assert graded.grade is Grade.UNRESOLVED, graded
+
+
+def test_a_link_of_the_patch_leads_to_no_file_of_the_room(clinic):
+    """Were it followed, the patch could replace the pytest that judges it."""
+    packages = Entry("link", b"/usr/local/lib")
+    written = Entry("file", b"raise SystemExit(0)\n")
+    through = [
+        FileChange("out", None, packages),
+        FileChange("out/python3/dist-packages/_pytest/__init__.py", None, written),
+    ]
+    graded = clinic.grade(Patch((*changes({"calc/sums.py": FIX}).changes, *through)))
+    assert graded.grade is Grade.UNRESOLVED and "is a link" in graded.reason
+    with pytest.raises(PatchError, match="below a file or link"):
+        patch_of(through)
 
 
 def test_the_fix_is_resolved_and_nothing_is_not(clinic):

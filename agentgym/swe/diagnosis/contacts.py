@@ -96,6 +96,11 @@ def _edit_file(step: Step, files: WorkingFiles) -> Contact:
     return Contact(edits=_edits(files.write(path, content)))
 
 
+def _search(step: Step, files: WorkingFiles) -> Contact:
+    words = ("grep", _text(step.action.arguments, "path"))
+    return Contact(searched=frozenset(_found(words, step.observation.text, files)))
+
+
 def _bash(step: Step, files: WorkingFiles) -> Contact:
     searched, read, edits, tests = set[str](), set[str](), list[Edit](), False
     start = files.cwd
@@ -106,7 +111,7 @@ def _bash(step: Step, files: WorkingFiles) -> Contact:
             files.cwd = f"{files.repair.root}/{target}" if target else command.words[1]
             files.cwd = files.cwd if files.cwd.startswith("/") else start
         elif name in _SEARCHES or command.words[:2] in (("git", "grep"), ("git", "ls-files")):
-            searched |= _found(command, step.observation.text, files)
+            searched |= _found(command.words, step.observation.text, files)
         elif name in _READERS and not _is_in_place(command):
             read |= _shown(command, files)
         tests = tests or _runs_tests(command)
@@ -120,6 +125,7 @@ _CALLS: Final[Mapping[str, Callable[[Step, WorkingFiles], Contact]]] = {
     "read_file": _read_file,
     "write_file": _write_file,
     "edit_file": _edit_file,
+    "search": _search,
 }
 
 
@@ -136,9 +142,9 @@ def _places(files: WorkingFiles, path: str, first: int, last: int) -> frozenset[
 # --- searches and reads in a shell ---------------------------------------------------------
 
 
-def _found(command: Command, output: str, files: WorkingFiles) -> set[str]:
+def _found(words: Sequence[str], output: str, files: WorkingFiles) -> set[str]:
     """Return the places that a search shows in the step's output."""
-    given = [path for word in command.words[1:] if (path := files.file(word)) is not None]
+    given = [path for word in words[1:] if (path := files.file(word)) is not None]
     found: set[str] = set()
     for line in output.split("\n")[:_LINES]:
         hit = _HIT.match(line)

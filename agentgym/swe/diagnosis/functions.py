@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 import difflib
 import functools
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-_LONGEST: Final = 2_000_000
+from agentgym.swe.python_source import parse_python
+
 _COMPARED: Final = 4_000_000
 """Product of two numbers of lines up to which a difference is computed line by line."""
 
@@ -27,15 +27,11 @@ class Function:
     last: int
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=128)
 def functions_of(text: str) -> tuple[Function, ...]:
     """Return the functions of a Python file in the order of their lines; none of other text."""
-    if len(text) > _LONGEST:
-        return ()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+        tree = parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     return tuple(sorted(_functions(tree, ""), key=lambda each: each.first))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from agentgym.errors import VerifierError
+from agentgym.plugins import no_argument
 from agentgym.records import CheckStatus, StepGrade, Trajectory
 from agentgym.swe.diagnosis.contacts import Contact, find_contacts
 from agentgym.swe.diagnosis.measures import GoldPlaces, edited_places, gold_places, measures
 from agentgym.swe.diagnosis.working_files import WorkingFiles
-from agentgym.verify.steps.registry import no_argument
+from agentgym.verify.steps.registry import GROUP
 
 _NAMED = 4
 
@@ -25,7 +26,7 @@ class DiagnosisGrader:
     version = "1"
 
     def __init__(self, argument: str = "") -> None:
-        no_argument(self.name, argument)
+        no_argument(GROUP, self.name, argument)
 
     async def grade(self, trajectory: Trajectory) -> Sequence[StepGrade]:
         """Grade the steps; no grades if the task is about no repository.

@@ -52,7 +52,7 @@ def main() -> None:
 
 def lay_over(root: str, remove: Sequence[str], archive: bytes) -> None:
     for path in remove:
-        full = os.path.join(root, path)
+        full = place(root, path)
         if os.path.isdir(full) and not os.path.islink(full):
             shutil.rmtree(full)
         elif os.path.lexists(full):
@@ -61,7 +61,7 @@ def lay_over(root: str, remove: Sequence[str], archive: bytes) -> None:
         return
     with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
         for entry in entries:
-            full = os.path.join(root, entry.name)
+            full = place(root, entry.name)
             os.makedirs(os.path.dirname(full), exist_ok=True)
             if entry.issym():
                 os.symlink(entry.linkname, full)
@@ -72,6 +72,15 @@ def lay_over(root: str, remove: Sequence[str], archive: bytes) -> None:
                 file.write(content.read() if content else b"")
                 os.fchmod(file.fileno(), entry.mode)
                 os.utime(file.fileno(), (entry.mtime, entry.mtime))
+
+
+def place(root: str, path: str) -> str:
+    """Return the full path; end the program if a link above it leads elsewhere."""
+    top = os.path.realpath(root)
+    full = os.path.join(top, path)
+    if os.path.realpath(os.path.dirname(full)) != os.path.dirname(full):
+        sys.exit(f"{path}: a folder above it is a link")
+    return full
 
 
 def start(order: dict[str, Any], secret: bytes, prctl: Callable[..., int]) -> tuple[int, int, int]:

@@ -50,6 +50,8 @@ _DEFINED: Final = re.compile(
 _USED: Final = re.compile(r"\.(\w+)|\b(\w+)\(")
 _TEXT: Final = re.compile(r"\"([^\"\\\n]{8,200})\"|'([^'\\\n]{8,200})'")
 _MOST_TEXTS: Final = 10
+_CODE: Final = re.compile(r"`[^`]+`|\w+\(")
+"""Parts of a sentence that are marked as code."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'])")
 _BUILT_IN: Final = frozenset(dir(builtins))
 _LEAST_WORDS: Final = 4
@@ -105,6 +107,9 @@ def clean_issue(source: str, code_diff: str, test_diff: str, known: frozenset[st
     leaks = _Leaks(
         lines=frozenset(_folded(line) for line in added if len(_folded(line)) >= _LEAST_LINE),
         names=frozenset(name for name in introduced - tested if _is_identifier(name)),
+        words=frozenset(
+            name for name in introduced - tested if name in defined and not _is_identifier(name)
+        ),
         paths=frozenset(_paths(code_diff)),
     )
     removed: list[str] = []
@@ -129,16 +134,29 @@ def names_in(text: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Leaks:
+    """Parts of a patch that no sentence may hold.
+
+    Attributes:
+        lines: Its added lines.
+        names: Names that it introduces.
+        words: Names that it introduces and that look like English; they count as code only.
+        paths: Paths and names of the files that it changes.
+    """
+
     lines: frozenset[str]
     names: frozenset[str]
+    words: frozenset[str]
     paths: frozenset[str]
 
     def found_in(self, sentence: str) -> bool:
         """Return whether a sentence tells how the fix is made."""
         folded = _folded(sentence)
-        if any(path in sentence for path in self.paths):
+        if any(re.search(rf"(?<![\w.-]){re.escape(path)}\b", sentence) for path in self.paths):
             return True
-        return bool(names_in(sentence) & self.names) or any(line in folded for line in self.lines)
+        code = " ".join(_CODE.findall(sentence))
+        if names_in(sentence) & self.names or names_in(code) & self.words:
+            return True
+        return any(line in folded for line in self.lines)
 
 
 def _clean_title(title: str, leaks: _Leaks, removed: list[str]) -> Iterator[str]:
@@ -212,7 +230,9 @@ def _removed_text(diff: str) -> str:
 def _paths(diff: str) -> Iterator[str]:
     for line in diff.split("\n"):
         if line.startswith("+++ b/") or line.startswith("--- a/"):
-            yield line[6:].strip()
+            path = line[6:].strip()
+            yield path
+            yield path.rpartition("/")[2]
 
 
 def _folded(text: str) -> str:

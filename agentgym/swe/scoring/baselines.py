@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Sequence
 
 from agentgym.errors import ConfigError, VerifierError
+from agentgym.plugins import no_argument
 from agentgym.records import PatchAttempt, PatchProblem
-from agentgym.swe.scoring.registry import no_argument
+from agentgym.swe.scoring.registry import GROUP
 
 
 class RandomScorer:
@@ -44,7 +45,7 @@ class OracleScorer:
     privileged = True
 
     def __init__(self, argument: str = "") -> None:
-        no_argument(self.name, argument)
+        no_argument(GROUP, self.name, argument)
 
     async def score(
         self, problem: PatchProblem, attempts: Sequence[PatchAttempt]

@@ -6,16 +6,16 @@ the same functions as most others are more often right (self-consistency, Wang e
 
 from __future__ import annotations
 
-import ast
 import math
 import re
-import warnings
 from collections.abc import Sequence
 from typing import Final
 
+from agentgym.plugins import no_argument
 from agentgym.records import PatchAttempt, PatchProblem
 from agentgym.swe.diagnosis.functions import changed_functions
-from agentgym.swe.scoring.registry import no_argument
+from agentgym.swe.python_source import LargeSourceError, parse_python
+from agentgym.swe.scoring.registry import GROUP
 from agentgym.swe.test_paths import is_code, is_test_path
 
 _AGREEMENT: Final = 0.45
@@ -33,7 +33,7 @@ class HeuristicScorer:
     version = "1"
 
     def __init__(self, argument: str = "") -> None:
-        no_argument(self.name, argument)
+        no_argument(GROUP, self.name, argument)
 
     async def score(
         self, problem: PatchProblem, attempts: Sequence[PatchAttempt]
@@ -84,9 +84,9 @@ def _is_sound(path: str, text: str | None) -> bool:
     if text is None or not path.endswith(".py"):
         return True
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
+        parse_python(text)
+    except LargeSourceError:
+        return True  # nothing is known of it
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -7,14 +7,12 @@ patch is sent as data, in JSON that the prompt announces as such.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from typing import Final
 
 from agentgym.records import Json, PatchAttempt, PatchProblem
-from agentgym.verify.steps.asking import Ask, EndpointAsk
+from agentgym.verify.steps.asking import AT_A_TIME, Ask, EndpointAsk, as_data, shortened
 
-AT_A_TIME: Final = 4
 _ISSUE_CHARS, _DIFF_CHARS, _FILE_CHARS = 8_000, 24_000, 12_000
 _FILES = 4
 SYSTEM: Final = """\
@@ -68,7 +66,7 @@ class LlmScorer:
             if not attempt.diff:
                 return 0.0
             async with gate:
-                question = json.dumps(_question(problem, attempt), ensure_ascii=True)
+                question = as_data(_question(problem, attempt))
                 answer = await self._ask(SYSTEM, question, SCHEMA)
                 return float(answer["probability"]) / 100
 
@@ -78,14 +76,7 @@ class LlmScorer:
 def _question(problem: PatchProblem, attempt: PatchAttempt) -> dict[str, Json]:
     files = [path for path in attempt.after if path in problem.before][:_FILES]
     return {
-        "issue": _cut(problem.issue, _ISSUE_CHARS),
-        "patch": _cut(attempt.diff, _DIFF_CHARS),
-        "files_before": {path: _cut(problem.before[path], _FILE_CHARS) for path in files},
+        "issue": shortened(problem.issue, _ISSUE_CHARS),
+        "patch": shortened(attempt.diff, _DIFF_CHARS),
+        "files_before": {path: shortened(problem.before[path], _FILE_CHARS) for path in files},
     }
-
-
-def _cut(text: str, chars: int) -> str:
-    if len(text) <= chars:
-        return text
-    half = chars // 2
-    return f"{text[:half]} [… {len(text) - 2 * half} characters left out …] {text[-half:]}"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from agentgym import plugins
-from agentgym.errors import AgentGymError, ConfigError, VerifierError
+from agentgym.errors import AgentGymError, VerifierError
 from agentgym.protocols import PatchScorer
 from agentgym.records import PatchAttempt, PatchProblem
 
@@ -37,16 +37,6 @@ def create(spec: str) -> PatchScorer:
         GROUP, spec, like=PatchScorer, methods=("score",), texts=("name", "version")
     )
     return scorer
-
-
-def no_argument(name: str, argument: str) -> None:
-    """Refuse any argument.
-
-    Raises:
-        ConfigError: There is an argument.
-    """
-    if argument:
-        raise ConfigError(f"patch scorer {name!r} takes no argument, got {argument!r}")
 
 
 async def score_attempts(

@@ -1,0 +1,1 @@
+"""Plans which artifacts go to which hosts."""
