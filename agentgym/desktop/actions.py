@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agentgym.desktop.link import ControlLink
+from agentgym.desktop.messages import Acted, Box, Selected
 from agentgym.desktop.view import DesktopView, Elements
-from agentgym.gui.keys import KeyError_, chord
+from agentgym.gui.keys import chord
+from agentgym.gui.refusal import Refusal
 from agentgym.gui.scaling import Scale
 
 _CLEARED: Final = frozenset(("textbox", "combobox", "spinbutton"))
@@ -15,10 +17,6 @@ _HOLD_S: Final = 10.0
 _TYPE_S: Final = 60.0
 _WHEEL_CLICKS: Final = 3
 _SELECTIONS: Final = 3
-
-
-class Refusal(Exception):
-    """An action cannot be done; the message says why."""
 
 
 class Actions:
@@ -49,15 +47,12 @@ class Actions:
             Refusal: It cannot be done.
         """
         self._view, self._scale = view, scale
-        try:
-            await getattr(self, f"_{tool}")(dict(given))
-        except KeyError_ as unknown:
-            raise Refusal(str(unknown)) from None
+        await getattr(self, f"_{tool}")(dict(given))
 
     async def _do(self, verb: str, *, within_s: float = 0.0, **given: Any) -> None:
-        told = await self._link.ask("act", within_s=within_s, verb=verb, given=given)
-        if told["error"]:
-            raise Refusal(str(told["error"]))
+        told = await self._link.ask(Acted, "act", within_s=within_s, verb=verb, given=given)
+        if told.error:
+            raise Refusal(told.error)
 
     # --- places ---
 
@@ -89,7 +84,7 @@ class Actions:
             raise Refusal(f"there is no element [{ref}]; the tree has the references")
         bus, path, label = found
         shown = next((node for node in self._view.nodes if node.get("ref") == ref), None)
-        box = (await self._link.ask("box", bus=bus, path=path))["box"]
+        box = (await self._link.ask(Box, "box", bus=bus, path=path)).box
         if box is None or shown is None:
             raise Refusal(f"[{ref}] ({label}) does not show any more")
         x, y = box[0] + box[2] // 2, box[1] + box[3] // 2
@@ -123,11 +118,10 @@ class Actions:
         if "path" in given:
             places = [self._of_point(x, y) for x, y in given["path"]]
         else:
-            places = [await self._place(given, end) for end in ("from_", "to_")]
-        if not all(places):
-            raise Refusal(
-                "drag needs two ends: from_ref or from_x and from_y, to_ref or to_x, to_y"
-            )
+            start, end = [await self._place(given, end) for end in ("from_", "to_")]
+            if not end:
+                raise Refusal("drag needs an end: to_ref, or to_x and to_y")
+            places = [place for place in (start, end) if place]
         path = [[place["x"], place["y"]] for place in places]
         await self._do("drag", path=path, keys=given.get("modifiers", []))
 
@@ -162,8 +156,8 @@ class Actions:
         assert found is not None, "it was clicked"
         for _ in range(_SELECTIONS):
             await self._do("press", chords=[["Control", "a"]])
-            told = await self._link.ask("selected", bus=found[0], path=found[1])
-            if told["selected"]:
+            told = await self._link.ask(Selected, "selected", bus=found[0], path=found[1])
+            if told.selected:
                 return
 
     async def _press(self, given: dict[str, Any]) -> None:
@@ -202,7 +196,7 @@ def _keys(text: str) -> list[str]:
     """Return the keys of one chord.
 
     Raises:
-        KeyError_: A key is unknown.
+        Refusal: A key is unknown.
     """
     named = chord(text)
     if named.endswith("+"):

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from agentgym.desktop.actions import Actions, Refusal
+from agentgym.desktop.actions import Actions
 from agentgym.desktop.link import ControlLink
+from agentgym.desktop.messages import Look, Settled, Tree
 from agentgym.desktop.screen import Screen
 from agentgym.desktop.view import DesktopView, Elements, as_view
+from agentgym.gui.refusal import Refusal
 from agentgym.gui.scaling import Scale
 from agentgym.gui.tree import Budget
 
@@ -84,13 +86,17 @@ class Driver:
         self._last = await self._see()
         return self._last
 
+    async def glance(self) -> DesktopState:
+        """Return the picture and the windows without reading the tree, which takes longer."""
+        return await self._see(with_tree=False)
+
     async def _settle(self) -> str:
         """Wait until the screen is quiet; return what was still going on, empty if nothing."""
         most_ms = int(1000 * _SETTLE_S)
         told = await self.link.ask(
-            "settle", within_s=_SETTLE_S, quiet_ms=self._quiet_ms, most_ms=most_ms
+            Settled, "settle", within_s=_SETTLE_S, quiet_ms=self._quiet_ms, most_ms=most_ms
         )
-        return "" if told["settled"] else f"the screen still changes after {_SETTLE_S:g} s"
+        return "" if told.settled else f"the screen still changes after {_SETTLE_S:g} s"
 
     async def _look(self, before: DesktopState) -> DesktopState:
         """Return what is seen after an action.
@@ -107,18 +113,20 @@ class Driver:
             state = again
         return state
 
-    async def _see(self) -> DesktopState:
-        told, rows = await self.link.ask_bytes("look")
+    async def _see(self, *, with_tree: bool = True) -> DesktopState:
+        told, rows = await self.link.ask_bytes(Look, "look")
         self.screen.take(told, rows)
         scale = Scale.fitting(self.screen.size, self._most)
-        tree: dict[str, Any] = {"nodes": [], "cut": ""}
+        tree = Tree(nodes=[], cut="")
         budget = self._budget
-        if budget is not None:
+        if budget is not None and with_tree:
             tree = await self.link.ask(
+                Tree,
                 "tree",
                 within_s=2 * budget.ms / 1000,
                 nodes=budget.nodes,
                 chars=budget.chars,
                 ms=budget.ms,
             )
+            tree = tree.model_copy(update={"nodes": tree.nodes[: budget.nodes]})
         return DesktopState(as_view(told, tree, self.elements, scale), scale)

@@ -12,12 +12,13 @@ import struct
 from socket import socket
 from typing import Any, Final
 
-from agentgym.errors import SurfaceError
+from agentgym.desktop.messages import MOST_BYTES, R, read_reply
+from agentgym.errors import ActionError, SurfaceEndedError, SurfaceError
 from agentgym.protocols import Sandbox
 
 PORT: Final = 5970
 _TOKEN: Final = "/run/desktop/ready"
-_MOST_BYTES: Final = 64 * 2**20
+_MOST_DATA_BYTES: Final = 64 * 2**20
 _REPLY_S: Final = 30.0
 
 
@@ -31,6 +32,7 @@ class ControlLink:
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._socket: socket | None = None
+        self._is_closed = True
         self._turn = asyncio.Lock()
 
     async def open(self) -> None:
@@ -48,45 +50,52 @@ class ControlLink:
             )
         connected = await self._sandbox.connect(PORT)
         connected.setblocking(False)
-        self._socket = connected
+        self._socket, self._is_closed = connected, False
         await asyncio.get_running_loop().sock_sendall(connected, token.stdout)
 
-    async def ask(self, request: str, *, within_s: float = 0.0, **given: Any) -> dict[str, Any]:
+    async def ask(self, kind: type[R], request: str, *, within_s: float = 0.0, **given: Any) -> R:
         """Return the answer to a request that brings no bytes; see `ask_bytes`."""
-        told, _ = await self.ask_bytes(request, within_s=within_s, **given)
+        told, _ = await self.ask_bytes(kind, request, within_s=within_s, **given)
         return told
 
     async def ask_bytes(
-        self, request: str, *, within_s: float = 0.0, **given: Any
-    ) -> tuple[dict[str, Any], bytes]:
+        self, kind: type[R], request: str, *, within_s: float = 0.0, **given: Any
+    ) -> tuple[R, bytes]:
         """Return the answer to a request, and the bytes that it brings.
 
+        The server and all that it depends on run in the guest. Whatever ends it once an agent acts
+        there is the agent's doing, so the episode is then judged as it is.
+
         Args:
+            kind: Form of the answer.
             request: Name of the request.
             within_s: Seconds that the request itself may take.
             **given: Its arguments.
 
         Raises:
-            SurfaceError: The control server has ended or does not answer.
+            ActionError: The control server cannot do it now.
+            SurfaceEndedError: It has ended, does not answer, or answers something else.
+            SurfaceError: The surface is closed.
             SandboxEndedError: The sandbox has ended.
         """
-        if self._socket is None:
+        if self._is_closed:
             raise SurfaceError("the desktop surface is closed; attach another one")
         async with self._turn:
             try:
                 async with asyncio.timeout(within_s + _REPLY_S):
                     await self._send({"op": request, **given})
-                    told = json.loads(await self._piece())
-                    data = await self._piece()
+                    head = await self._piece(MOST_BYTES)
+                    data = await self._piece(_MOST_DATA_BYTES)
+                told = read_reply(kind, head)
             except (OSError, EOFError, TimeoutError, ValueError) as error:
                 self._drop()
                 # A sandbox that has ended says so itself.
                 await self._sandbox.processes()
-                raise SurfaceError(
+                raise SurfaceEndedError(
                     f"the desktop does not answer {request!r}: {type(error).__name__} {error}"
                 ) from None
-        if "failed" in told:
-            raise SurfaceError(f"the desktop cannot {request}: {told['failed']}")
+        if isinstance(told, str):
+            raise ActionError(f"the desktop cannot {request} now: {told}")
         return told, data
 
     async def _send(self, message: dict[str, Any]) -> None:
@@ -94,9 +103,9 @@ class ControlLink:
         data = struct.pack(">I", len(body)) + body
         await asyncio.get_running_loop().sock_sendall(self._connected(), data)
 
-    async def _piece(self) -> bytes:
+    async def _piece(self, most: int) -> bytes:
         (size,) = struct.unpack(">I", await self._receive(4))
-        if size > _MOST_BYTES:
+        if size > most:
             raise ValueError(f"{size} bytes are too many")
         return await self._receive(size)
 
@@ -123,4 +132,5 @@ class ControlLink:
 
     async def close(self) -> None:
         """Close the connection. Never raises."""
+        self._is_closed = True
         self._drop()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from agentgym.errors import SurfaceError
+from agentgym.desktop.messages import Look
+from agentgym.errors import SurfaceEndedError
 from agentgym.records import Image
 
 _PIXEL_BYTES: Final = 4
@@ -39,22 +39,23 @@ class Screen:
         assert self._frame is not None, "no frame was taken"
         return self._frame
 
-    def take(self, told: Mapping[str, Any], rows: bytes) -> None:
+    def take(self, told: Look, rows: bytes) -> None:
         """Put rows into the frame: each pixel is blue, green, red and an unused byte.
 
         Raises:
-            SurfaceError: The rows do not fit the screen.
+            SurfaceEndedError: The rows do not fit the screen.
         """
-        (width, height), stride, top = told["size"], told["stride"], told["top"]
+        (width, height), stride, top = told.size, told.stride, told.top
         count = len(rows) // stride
-        if len(rows) != count * stride or top + count > height:
-            raise SurfaceError(f"the desktop sent {len(rows)} bytes for row {top} of {height}")
+        whole = len(rows) == count * stride and stride >= width * _PIXEL_BYTES
+        if not whole or top + count > height:
+            raise SurfaceEndedError(f"the desktop sent {len(rows)} bytes for row {top} of {height}")
         pixels = np.frombuffer(rows, np.uint8).reshape(count, stride)
         news = pixels[:, : width * _PIXEL_BYTES].reshape(count, width, _PIXEL_BYTES)[:, :, 2::-1]
-        pointer = (int(told["pointer"][0]), int(told["pointer"][1]))
+        pointer = told.pointer
         if self._frame is None or self.size != (width, height):
             if count != height:
-                raise SurfaceError("the desktop sent a part of an unknown frame")
+                raise SurfaceEndedError("the desktop sent a part of an unknown frame")
             self._frame = np.ascontiguousarray(news)
             self.changes += 1
         elif count:

@@ -31,7 +31,8 @@ TOOLS: Final = (
     tool("hover", "Move the pointer over an element or to a point.", ref=REF, x=_X, y=_Y),
     tool(
         "drag",
-        "Drag with the left button from one element or point to another, or along a path.",
+        "Drag with the left button from one element or point to another, or along a path; "
+        "without a start, from where the pointer is.",
         from_ref=REF,
         to_ref=REF,
         from_x=_X,

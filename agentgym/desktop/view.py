@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agentgym.desktop.messages import Look, Tree
 from agentgym.gui.references import References
 from agentgym.gui.scaling import Scale
 from agentgym.gui.tree import digest_of
@@ -73,26 +74,22 @@ class Elements:
         return handle.document, self._paths[handle.document, handle.number], handle.label
 
 
-def as_view(
-    told: Mapping[str, Any], tree: Mapping[str, Any], elements: Elements, scale: Scale
-) -> DesktopView:
+def as_view(told: Look, tree: Tree, elements: Elements, scale: Scale) -> DesktopView:
     """Return the view of what a desktop has told; its elements get their references."""
-    nodes = [dict(node) for node in tree["nodes"]]
+    nodes = [node.model_dump(exclude_none=True) for node in tree.nodes]
     elements.assign(nodes)
     for node in nodes:
         node["b"] = scale.to_picture(node["b"])
-    # The number of a process differs from run to run and is of no use to an agent.
     windows = [
-        {name: value for name, value in window.items() if name != "pid"}
-        | {"box": scale.to_picture(window["box"])}
-        for window in told["windows"]
+        {**window.model_dump(by_alias=True), "box": scale.to_picture(window.box)}
+        for window in told.windows
     ]
     return DesktopView(
         windows=windows,
-        pointer=_point(told["pointer"], scale),
-        held=tuple(str(name) for name in told["held"]),
+        pointer=_point(told.pointer, scale),
+        held=tuple(told.held),
         nodes=nodes,
-        cut=str(tree["cut"]),
+        cut=tree.cut,
         digest=digest_of(nodes, ()) + _hash(windows),
     )
 

@@ -7,10 +7,12 @@ version 2025-01-24, and ``zoom`` of version 2025-11-24.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from agentgym.errors import ActionError
+from agentgym.gui.keys import chord
+from agentgym.gui.refusal import Refusal
 from agentgym.records import Action, Json
 
 _WHEEL_PX: Final = 100.0
@@ -46,6 +48,10 @@ _CLICKS: Final[dict[str, dict[str, Json]]] = {
 }
 
 
+_WRONG: Final = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+"""Errors that an action of the wrong form causes while it is read."""
+
+
 def decode_openai(given: Mapping[str, Any], dialect: Dialect = PAGES) -> Action:
     """Return an action of OpenAI's computer-use tool.
 
@@ -58,8 +64,8 @@ def decode_openai(given: Mapping[str, Any], dialect: Dialect = PAGES) -> Action:
     """
     try:
         return _of_openai(given, dialect)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ActionError(f"computer action {dict(given)!r:.300}: {error!r}") from None
+    except _WRONG as error:
+        raise ActionError(f"computer action {given!r:.300}: {error!r:.300}") from None
 
 
 def _of_openai(given: Mapping[str, Any], dialect: Dialect) -> Action:
@@ -79,6 +85,8 @@ def _of_openai(given: Mapping[str, Any], dialect: Dialect) -> Action:
         ends = {"from_x": first["x"], "from_y": first["y"], "to_x": last["x"], "to_y": last["y"]}
         return Action("drag", ends)
     if kind == "keypress":
+        if not isinstance(given["keys"], list):
+            raise ActionError(f"expected a list of keys, got {given['keys']!r:.300}")
         return Action("press", {"keys": "+".join(given["keys"])})
     if kind == "move":
         return Action("hover", {"x": given["x"], "y": given["y"]})
@@ -104,8 +112,8 @@ def decode_anthropic(given: Mapping[str, Any], dialect: Dialect = PAGES) -> Acti
     """
     try:
         return _of_anthropic(given, dialect)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ActionError(f"computer action {dict(given)!r:.300}: {error!r}") from None
+    except _WRONG as error:
+        raise ActionError(f"computer action {given!r:.300}: {error!r:.300}") from None
 
 
 def _of_anthropic(given: Mapping[str, Any], dialect: Dialect) -> Action:
@@ -114,8 +122,7 @@ def _of_anthropic(given: Mapping[str, Any], dialect: Dialect) -> Action:
     if given.get("coordinate") is not None:
         at = dict(zip(("x", "y"), given["coordinate"], strict=True))
     if kind in _CLICKS:
-        held = {"modifiers": _modifiers(given["text"])} if given.get("text") else {}
-        return Action("click", {**at, **_CLICKS[kind], **held})
+        return Action("click", {**at, **_CLICKS[kind], **_modified(given)})
     if kind == "left_click_drag":
         (x1, y1), (x2, y2) = given["start_coordinate"], given["coordinate"]
         return Action("drag", {"from_x": x1, "from_y": y1, "to_x": x2, "to_y": y2})
@@ -128,7 +135,8 @@ def _of_anthropic(given: Mapping[str, Any], dialect: Dialect) -> Action:
     if kind == "scroll":
         way, by = given["scroll_direction"], float(given["scroll_amount"]) * _WHEEL_PX
         dx, dy = {"up": (0.0, -by), "down": (0.0, by), "left": (-by, 0.0), "right": (by, 0.0)}[way]
-        return _scroll(at, dx, dy, dialect)
+        turned = _scroll(at, dx, dy, dialect)
+        return replace(turned, arguments={**turned.arguments, **_modified(given)})
     if kind == "wait":
         return Action("wait", {"seconds": min(10, float(given["duration"]))})
     if kind == "hold_key":
@@ -144,9 +152,18 @@ def _of_anthropic(given: Mapping[str, Any], dialect: Dialect) -> Action:
     raise ActionError(f"unknown computer action {kind!r}")
 
 
-def _modifiers(names: str) -> list[Json]:
-    known = {"shift": "Shift", "ctrl": "Control", "control": "Control", "alt": "Alt"}
-    return [known.get(name.lower(), "Meta") for name in names.split("+")]
+def _modified(given: Mapping[str, Any]) -> dict[str, Json]:
+    """Return the modifiers that an action of Anthropic's tool holds, as arguments."""
+    if not given.get("text"):
+        return {}
+    names = given["text"]
+    try:
+        held = [chord(name) for name in names.split("+")]
+    except Refusal as unknown:
+        raise ActionError(str(unknown)) from None
+    if not set(held) <= {"Shift", "Control", "Alt", "Meta"}:
+        raise ActionError(f"expected modifiers such as shift or ctrl+alt, got {names!r}")
+    return {"modifiers": list(held)}
 
 
 def _scroll(at: Mapping[str, Json], dx: float, dy: float, dialect: Dialect) -> Action:
@@ -163,25 +180,25 @@ def encode_openai(action: Action, dialect: Dialect = PAGES) -> dict[str, Json]:
         ActionError: It has no coordinates, or that tool has no such action.
     """
     given: dict[str, Any] = dict(action.arguments)
-    if action.tool == "click" and "x" in given and given.get("count", 1) <= 2:
+    if action.tool == "click" and "x" in given and _count(given) <= 2 and "modifiers" not in given:
         button = str(given.get("button", "left")).replace("middle", "wheel")
         if given.get("count") == 2:
             return {"type": "double_click", "x": given["x"], "y": given["y"]}
         return {"type": "click", "button": button, "x": given["x"], "y": given["y"]}
-    if action.tool == "drag" and "from_x" in given and "to_x" in given:
+    if _is_drag(action):
         path: list[Json] = [{"x": given[f"{e}_x"], "y": given[f"{e}_y"]} for e in ("from", "to")]
         return {"type": "drag", "path": path}
-    if action.tool == "drag" and "path" in given:
+    if action.tool == "drag" and "path" in given and not given.get("modifiers"):
         return {"type": "drag", "path": [{"x": x, "y": y} for x, y in given["path"]]}
     if action.tool == "press" and "ref" not in given:
         return {"type": "keypress", "keys": list(str(given["keys"]).split("+"))}
     if action.tool == "hover" and "x" in given:
         return {"type": "move", "x": given["x"], "y": given["y"]}
-    if action.tool == "scroll" and "x" in given:
+    if action.tool == "scroll" and "x" in given and not given.get("modifiers"):
         dx, dy = _pixels(given, dialect)
         place = {"x": given["x"], "y": given["y"]}
         return {"type": "scroll", **place, "scroll_x": dx, "scroll_y": dy}
-    if action.tool == "type" and "ref" not in given:
+    if action.tool == "type" and "ref" not in given and not given.get("submit"):
         return {"type": "type", "text": given["text"]}
     if action.tool in ("wait", "screenshot"):
         return {"type": action.tool}
@@ -196,13 +213,11 @@ def encode_anthropic(action: Action, dialect: Dialect = PAGES) -> dict[str, Json
     """
     given: dict[str, Any] = dict(action.arguments)
     at: list[Json] = [given.get("x"), given.get("y")]
-    if action.tool == "click" and "ref" not in given:
+    if action.tool == "click" and "ref" not in given and _count(given) <= 3:
         names = {1: given.get("button", "left") + "_click", 2: "double_click", 3: "triple_click"}
         told: dict[str, Json] = {"action": names[given.get("count", 1)]}
-        if given.get("modifiers"):
-            told["text"] = "+".join(given["modifiers"])
-        return told | ({"coordinate": at} if "x" in given else {})
-    if action.tool == "drag" and "from_x" in given and "to_x" in given:
+        return {**told, **_held(given), **({"coordinate": at} if "x" in given else {})}
+    if _is_drag(action):
         start: list[Json] = [given["from_x"], given["from_y"]]
         end: list[Json] = [given["to_x"], given["to_y"]]
         return {"action": "left_click_drag", "start_coordinate": start, "coordinate": end}
@@ -214,13 +229,9 @@ def encode_anthropic(action: Action, dialect: Dialect = PAGES) -> dict[str, Json
         dx, dy = _pixels(given, dialect)
         amount = max(1, round(max(abs(dx), abs(dy)) / _WHEEL_PX))
         way = given.get("direction", "down")
-        return {
-            "action": "scroll",
-            "coordinate": at,
-            "scroll_direction": way,
-            "scroll_amount": amount,
-        }
-    if action.tool == "type" and "ref" not in given:
+        turned = {"action": "scroll", "scroll_direction": way, "scroll_amount": amount}
+        return {**turned, "coordinate": at, **_held(given)}
+    if action.tool == "type" and "ref" not in given and not given.get("submit"):
         return {"action": "type", "text": given["text"]}
     if action.tool == "wait":
         return {"action": "wait", "duration": given.get("seconds", 1)}
@@ -235,6 +246,23 @@ def encode_anthropic(action: Action, dialect: Dialect = PAGES) -> dict[str, Json
         region: list[Json] = [x, y, x + given["width"], y + given["height"]]
         return {"action": "zoom", "region": region}
     raise ActionError(f"a computer-use tool has no action like {action.tool} {given}")
+
+
+def _is_drag(action: Action) -> bool:
+    """Whether an action drags from one point to another, without keys held."""
+    given = action.arguments
+    return action.tool == "drag" and {"from_x", "to_x"} <= set(given) and not given.get("modifiers")
+
+
+def _held(given: Mapping[str, Any]) -> dict[str, Json]:
+    """Return the modifiers of an action as Anthropic's tool has them."""
+    return {"text": "+".join(given["modifiers"])} if given.get("modifiers") else {}
+
+
+def _count(given: Mapping[str, Any]) -> float:
+    """Return how often is clicked; infinite if no action clicks another button so often."""
+    count = int(given.get("count", 1))
+    return count if count == 1 or given.get("button", "left") == "left" else float("inf")
 
 
 def _pixels(given: Mapping[str, Any], dialect: Dialect) -> tuple[float, float]:

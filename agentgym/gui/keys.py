@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-
-class KeyError_(Exception):
-    """No key has this name."""
-
+from agentgym.gui.refusal import Refusal
 
 _MODIFIERS: Final = {
     "ctrl": "Control",
@@ -50,6 +47,10 @@ _KEYS: Final = {
     "arrowdown": "ArrowDown",
     "arrowleft": "ArrowLeft",
     "arrowright": "ArrowRight",
+    "capslock": "CapsLock",
+    "printscreen": "PrintScreen",
+    "contextmenu": "ContextMenu",
+    "menu": "ContextMenu",
     "plus": "+",
     "minus": "-",
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
@@ -60,7 +61,7 @@ def chord(text: str) -> str:
     """Return a key with its modifiers, such as ``Control+A``, in the browser's spelling.
 
     Raises:
-        KeyError_: A key is unknown.
+        Refusal: A key is unknown.
     """
     if text == "+":
         return text
@@ -68,12 +69,12 @@ def chord(text: str) -> str:
     modifiers = []
     for name in held:
         if name.lower() not in _MODIFIERS:
-            raise KeyError_(f"{name!r} is no modifier; expected Control, Alt, Shift or Meta")
+            raise Refusal(f"{name!r} is no modifier; expected Control, Alt, Shift or Meta")
         modifiers.append(_MODIFIERS[name.lower()])
     key = _KEYS.get(last.lower()) or _MODIFIERS.get(last.lower())
     if key is None:
         if len(last) != 1:
-            raise KeyError_(
+            raise Refusal(
                 f"{last!r} is no key; expected one such as Enter, Escape, ArrowDown, F5 or a"
             )
         key = last

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from PIL import Image as Pictures
 
-from agentgym.records import Image
+from agentgym.errors import ActionError
+from agentgym.records import Action, Image
+
+_POINTS: Final = (("x", "y"), ("from_x", "from_y"), ("to_x", "to_y"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +63,47 @@ class Scale:
     def holds(self, x: float, y: float) -> bool:
         """Return whether a point lies on the picture."""
         return 0 <= x < self.picture[0] and 0 <= y < self.picture[1]
+
+
+def rescaled(action: Action, scale: Scale) -> Action:
+    """Return an action whose points are pixels of the screen instead of the picture.
+
+    Args:
+        action: An action with points on a picture that a model was shown.
+        scale: The model's picture, and as its screen the picture of the surface.
+
+    Raises:
+        ActionError: A point does not lie on the picture.
+
+    Example:
+        >>> rescaled(Action("click", {"x": 500, "y": 500}), Scale((1280, 800), (1000, 1000)))
+        Action(tool='click', arguments={'x': 640, 'y': 400})
+    """
+    given: dict[str, Any] = dict(action.arguments)
+    if "width" in given and "height" in given and "x" in given and "y" in given:
+        return replace(action, arguments=given | _part(given, scale))
+    for across, down in _POINTS:
+        if across in given and down in given:
+            given[across], given[down] = _on_screen(given[across], given[down], scale)
+    if "path" in given:
+        given["path"] = [list(_on_screen(x, y, scale)) for x, y in given["path"]]
+    return replace(action, arguments=given)
+
+
+def _part(given: dict[str, Any], scale: Scale) -> dict[str, int]:
+    """Return the part of the screen that a part of the picture shows."""
+    right, bottom = given["x"] + given["width"] - 1, given["y"] + given["height"] - 1
+    for x, y in ((given["x"], given["y"]), (right, bottom)):
+        _on_screen(x, y, scale)
+    across, down = scale.screen[0] / scale.picture[0], scale.screen[1] / scale.picture[1]
+    left, top = int(given["x"] * across), int(given["y"] * down)
+    width = max(1, min(scale.screen[0], round((right + 1) * across)) - left)
+    height = max(1, min(scale.screen[1], round((bottom + 1) * down)) - top)
+    return {"x": left, "y": top, "width": width, "height": height}
+
+
+def _on_screen(x: Any, y: Any, scale: Scale) -> tuple[int, int]:
+    if not scale.holds(x, y):
+        width, height = scale.picture
+        raise ActionError(f"({x:g}, {y:g}) is not on the picture of {width} x {height} pixels")
+    return scale.to_screen(x, y)

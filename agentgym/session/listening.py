@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from agentgym.errors import ConfigError
 from agentgym.installation import missing_extra
-from agentgym.session.app import EnvironmentApp
 from agentgym.session.bounds import ServerBounds
 from agentgym.session.connections import HttpConnection
 from agentgym.session.websocket_connection import Outbox, WebSocketConnection
@@ -93,8 +92,20 @@ def address_of(listening: socket.socket, *, tls: bool) -> str:
     return f"{'wss' if tls else 'ws'}://{shown}:{port}"
 
 
+class Application(Protocol):
+    """An ASGI application that ends what it holds before the server ends."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request."""
+        ...
+
+    async def stop(self) -> None:
+        """End what it holds."""
+        ...
+
+
 async def serve(
-    app: EnvironmentApp,
+    app: Application,
     listening: socket.socket,
     ending: asyncio.Event,
     bounds: ServerBounds,

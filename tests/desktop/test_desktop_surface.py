@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from agentgym.errors import SurfaceError
+from agentgym.errors import SurfaceEndedError
 from agentgym.protocols import SurfaceContext
 from agentgym.records import Effect, SurfaceConfig
 from agentgym.surfaces.desktop import DesktopKind
@@ -196,12 +196,13 @@ async def test_only_the_host_is_answered_and_strangers_cannot_push_it_out(open_d
     assert (await desk.do("hover", x=9, y=9)).data["pointer"] == [9, 9]
 
 
-async def test_a_dead_control_server_is_an_error_of_the_surface(open_desk):
+async def test_a_dead_control_server_ends_the_episode_which_is_judged(open_desk):
     desk = await open_desk()
     assert "windows: tint2" in desk.seen.text
     await desk.sandbox.run_as_root(["/bin/sh", "-c", "pkill -9 -f control.py"])
-    with pytest.raises(SurfaceError, match="does not answer"):
-        await desk.do("hover", x=1, y=1)
+    for _ in range(2):
+        with pytest.raises(SurfaceEndedError, match="does not answer"):
+            await desk.do("hover", x=1, y=1)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

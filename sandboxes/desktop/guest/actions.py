@@ -69,6 +69,8 @@ class Actions:
             self._pointer.scroll(direction, clicks)
 
     def _drag(self, path, keys=()):
+        if len(path) == 1:
+            path = [self._pointer.place(), *path]
         with self._keyboard.held(keys):
             self._pointer.drag(path)
 

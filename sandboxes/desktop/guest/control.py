@@ -5,6 +5,7 @@ is four bytes of length, a JSON object, four bytes of length, and bytes. A conne
 the bare token, which only root can read. Of many without it the oldest are closed.
 """
 
+import itertools
 import json
 import os
 import secrets
@@ -38,6 +39,7 @@ _SELECT_S = 0.6
 _READY_QUIET_MS, _READY_MS = 300, 8_000
 _BUS_S = 15.0
 _READINGS, _MOST_NODES, _READING_MS, _SHORT_S = 2, 2_000, 4_000, 0.1
+_ANNOUNCED_S = 5.0
 
 
 class Control:
@@ -59,16 +61,23 @@ class Control:
 
     def open_session(self):
         """Open the applications of the session, one after the other, and let them settle."""
-        for line in self._session.applications():
-            self._session.launch(line, self._windows)
-            self.settle(_READY_QUIET_MS, _READY_MS)
+        lines = self._session.applications()
+        for line in lines:
+            self._session.launch(line, self._windows, self._ready)
         self._connect()
-        # Applications fill their trees as these are read.
-        for _ in range(_READINGS):
+        # Applications announce themselves and fill their trees as these are read.
+        deadline = time.monotonic() + _ANNOUNCED_S
+        for readings in itertools.count(1):
             began = time.monotonic()
             seen, _ = self.tree(_MOST_NODES, 100, _READING_MS)
-            if not seen["nodes"] or time.monotonic() - began < _SHORT_S:
+            there = sum(node["r"] in ("window", "dialog") for node in seen["nodes"])
+            if there < len(lines) and time.monotonic() < deadline:
+                time.sleep(_SHORT_S)
+            elif readings >= _READINGS or time.monotonic() - began < _SHORT_S:
                 break
+
+    def _ready(self):
+        self.settle(_READY_QUIET_MS, _READY_MS)
 
     def _connect(self):
         """Connect to the accessibility bus, which trusts its user only."""

@@ -33,6 +33,9 @@ NAMES = {
     "arrowdown": "Down",
     "arrowleft": "Left",
     "arrowright": "Right",
+    "capslock": "Caps_Lock",
+    "printscreen": "Print",
+    "contextmenu": "Menu",
 }
 _LETTERS = {"\n": "Return", "\r": "Return", "\t": "Tab"}
 _UNICODE = 0x0100_0000

@@ -100,16 +100,21 @@ class Session:
             return []
         return [line for line in lines if line and not line.startswith("#")]
 
-    def launch(self, line, windows):
-        """Start a command and wait until it has opened a window."""
+    def launch(self, line, windows, settle):
+        """Start a command and wait until it has opened a window that stays.
+
+        LibreOffice shows a window while it starts that goes away again.
+        """
         before = set(windows.ids())
         self.spawn(["/bin/sh", "-c", f"exec {line}"])
         deadline = time.monotonic() + _WINDOW_S
-        while not set(windows.ids()) - before:
-            if time.monotonic() > deadline:
-                self.notes.append(f"no window came of: {line[:200]}")
-                return
+        while time.monotonic() < deadline:
+            if set(windows.ids()) - before:
+                settle()
+                if set(windows.ids()) - before:
+                    return
             time.sleep(_POLL_S)
+        self.notes.append(f"no window came of: {line[:200]}")
 
 
 def _wait(is_ready, what):

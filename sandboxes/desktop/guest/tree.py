@@ -22,6 +22,7 @@ SCREEN = GLib.Variant("(u)", (0,))
 _MOST_DEPTH = 60
 _MOST_CHILDREN = 3_000
 _CLOSED = frozenset(("menu",))
+_ABOVE = frozenset(("menu bar", "menu"))
 _CELL = "table cell"
 _LONG = frozenset(("text", "terminal", "entry"))
 _WINDOWS = frozenset(("frame", "window", "dialog", "alert"))
@@ -166,7 +167,8 @@ class Reader:
         return [child for node in opened for child in node.children]
 
     def _is_open(self, node):
-        if node.role in _CLOSED and SELECTED not in node.states:
+        # A menu of a window of its own, such as that of a combobox, shows only while it is open.
+        if node.role in _CLOSED and SELECTED not in node.states and node.parent.role in _ABOVE:
             return False
         if node.role in _WINDOWS and node.name in self._hidden:
             return False
