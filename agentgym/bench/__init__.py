@@ -17,7 +17,7 @@ from agentgym.errors import ConfigError, NotFoundError
 if TYPE_CHECKING:  # a server that is measured needs no console
     from rich.console import Console
 
-BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost", "swe", "web", "cluster")
+BENCHES = ("sandbox", "pool", "verify", "tools", "rl", "cost", "swe", "web", "desktop", "cluster")
 # A pipe has no width of its own; a table cut at 80 columns would lose figures.
 _MIN_WIDTH = 100
 
@@ -100,6 +100,10 @@ async def _measure(
         from agentgym.bench.web import measure_web
 
         return await measure_web(quick)
+    if name == "desktop":
+        from agentgym.bench.desktop import measure_desktop
+
+        return await measure_desktop(quick)
     if name == "cluster":
         from agentgym.bench.cluster import measure_cluster
 

@@ -1,7 +1,8 @@
 """Measures the browser surface: resets, steps, trees, forks, sixteen contexts, memory.
 
 The page is one of MiniWoB++ if the package `miniwob` is installed, else a small form like it. A
-step is a click with everything that follows: settling, the tree and the screenshot.
+step is a click with everything that follows: settling, the tree and the screenshot. BrowserGym
+plays the same page in the same run where it is installed.
 """
 
 from __future__ import annotations
@@ -14,19 +15,27 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
+from agentgym.bench.browsergym_baseline import measure_peer
 from agentgym.bench.series import Figure, Figures
 from agentgym.browser.engine import engine
 from agentgym.browser.pool import BrowserPool, browser_pool
+from agentgym.errors import AgentGymError
 from agentgym.protocols import ASGIMessage, Sites, SurfaceContext
 from agentgym.records import Action, Json, Observation, SurfaceConfig
 from agentgym.sandbox.absent import NoSandbox
+from agentgym.services import find_services
+from agentgym.services.backend import Backend
+from agentgym.sites.hosts import open_sites
+from agentgym.sites.load import find_sites
 from agentgym.surfaces.browser import BrowserKind, BrowserSurface
 
 _HOST: Final = "bench.example"
 _FORM_PATH: Final = "/form"
 _CONTEXTS: Final = 16
 _RUN_S, _QUICK_RUN_S = 10.0, 2.0
-_RESETS, _STEPS, _QUICK = 30, 100, 5
+_RESETS, _STEPS, _QUICK, _PEER = 30, 100, 5, 15
+_PAGE: Final = "miniwob/click-checkboxes.html"
+_SERVICES: Final = "web"
 _READY_S: Final = 10.0
 _START: Final = "typeof core === 'object' && (Math.seedrandom('7'), core.startEpisodeReal())"
 _FORM: Final = (
@@ -85,18 +94,28 @@ async def measure_web(quick: bool) -> Figures:
         Figure("reset_cold_ms.p50", "reset, nothing made ahead", "ms", 130),
         Figure("step_ms.p50", "step: click, settle, tree, screenshot", "ms", 100),
         Figure("tree_ms.p50", "  the tree alone", "ms"),
+        Figure("form_reset_ms.p50", "reset of a form", "ms"),
         Figure("fork_ms.p50", "fork of a form: save, context, load", "ms"),
+        Figure("fork_beyond_ms", "  a fork beyond such a reset", "ms", 10),
+        Figure("site_reset_ms.p50", "sites and services of an episode, anew", "ms", 10),
+        Figure("site_fork_ms.p50", "sites and services of an episode, forked", "ms", 10),
         Figure("contexts16.steps_per_s", "16 contexts at once", "steps/s"),
         Figure("memory_per_context_mb", "memory of one more context", "MB"),
+        Figure("browsergym.reset_ms.p50", "BrowserGym: reset", "ms"),
+        Figure("browsergym.step_ms.p50", "BrowserGym: step", "ms"),
+        Figure("browsergym.step_nowait_ms.p50", "BrowserGym: step, its waits set to 0", "ms"),
+        Figure("ratio.reset", "times faster: reset", "x", 25, at_least=True),
+        Figure("ratio.step", "times faster: step", "x", 8, at_least=True),
+        Figure("ratio.step_nowait", "times faster: step without waits", "x", 2, at_least=True),
     )
     pages = miniwob_pages()
-    path = "miniwob/click-checkboxes.html" if pages else ""
+    path = _PAGE if pages else ""
     figures.notes.append(
         "page: MiniWoB++ click-checkboxes" if pages else "page: a form; miniwob is not installed"
     )
-    options: dict[str, Json] = {"width": 500, "height": 320, "init": _START}
+    options: dict[str, Json] = {"width": 500, "height": 320, "init": _START, "ahead": True}
     kind = BrowserKind(SurfaceConfig((), options, False, 1_000))
-    sites = Sites(StaticPages(pages), frozenset((_HOST,)), f"http://{_HOST}/{path}")
+    sites = Sites(StaticPages(pages), frozenset((_HOST,)), f"http://{_HOST}/{path}", "bench")
     context = SurfaceContext(NoSandbox(), sites=sites)
     await kind.open()
     pool = await engine().run(_pool())
@@ -104,12 +123,57 @@ async def measure_web(quick: bool) -> Figures:
         await (await kind.attach(context)).close()  # starts the browser
         resets, steps = (_QUICK, 2 * _QUICK) if quick else (_RESETS, _STEPS)
         await _resets(figures, kind, context, pool, resets)
-        await _steps(figures, kind, context, steps, resets)
+        await _steps(figures, kind, context, steps)
+        await _forks(figures, sites, pool, resets)
         await _many(figures, kind, context, pool, _QUICK_RUN_S if quick else _RUN_S)
     finally:
         await kind.close()
         await engine().run(pool.close())
+    await asyncio.to_thread(_sites, figures, resets)
+    if pages is not None:
+        await _beside(figures, pages / _PAGE, quick)
     return figures
+
+
+async def _beside(figures: Figures, page: Path, quick: bool) -> None:
+    """Measure BrowserGym on the same page."""
+    count = _QUICK if quick else _PEER
+    for waits, step in ((True, "step"), (False, "step_nowait")):
+        found = await measure_peer(page, count, count, waits=waits)
+        if isinstance(found, str):
+            figures.notes.append(found)
+            return
+        figures[f"browsergym.{step}_ms.p50"].samples = found.step_ms
+        if waits:
+            figures["browsergym.reset_ms.p50"].samples = found.reset_ms
+            figures.notes.append(f"browsergym-core {found.version}, with the same browser")
+    figures.ratio("ratio.reset", "browsergym.reset_ms.p50", "reset_ms.p50")
+    for step in ("step", "step_nowait"):
+        figures.ratio(f"ratio.{step}", f"browsergym.{step}_ms.p50", "step_ms.p50")
+
+
+def _sites(figures: Figures, count: int) -> None:
+    """Measure what the sites and services of an episode cost, without a browser."""
+    try:
+        services, sites = find_services(_SERVICES), find_sites((f"{_SERVICES}/*",))
+    except AgentGymError as error:
+        figures.notes.append(f"sites are not measured: {error}")
+        return
+    start = services.template(1)
+    for number in range(count + 1):
+        began = time.perf_counter()
+        backend = Backend(services, start)
+        open_sites(sites, services=backend, reader=backend, seed=f"bench:{number}")
+        reset = time.perf_counter()
+        fork = backend.fork()
+        open_sites(sites, services=fork, reader=fork, seed=f"bench:{number}")
+        forked = time.perf_counter()
+        figures["site_reset_ms.p50"].samples.append(1e3 * (reset - began))
+        figures["site_fork_ms.p50"].samples.append(1e3 * (forked - reset))
+        fork.close()
+        backend.close()
+    for key in ("site_reset_ms.p50", "site_fork_ms.p50"):
+        del figures[key].samples[0]
 
 
 async def _pool() -> BrowserPool:
@@ -141,9 +205,7 @@ async def _spare_ready(pool: BrowserPool) -> None:
         await asyncio.sleep(0.01)
 
 
-async def _steps(
-    figures: Figures, kind: BrowserKind, context: SurfaceContext, count: int, forks: int
-) -> None:
+async def _steps(figures: Figures, kind: BrowserKind, context: SurfaceContext, count: int) -> None:
     surface = await kind.attach(context)
     seen = await surface.observe()
     await _click(surface, seen, 0)
@@ -152,15 +214,33 @@ async def _steps(
             seen = await _click(surface, seen, number)
         async with figures["tree_ms.p50"].timed():
             await surface.tree()
-    # Pages of MiniWoB count the seconds, so none comes back as it was.
-    await surface.call(Action("goto", {"url": _FORM_PATH}))
-    for _ in range(forks):
+    await surface.close()
+
+
+async def _forks(figures: Figures, sites: Sites, pool: BrowserPool, count: int) -> None:
+    """Measure forks of a form, whose page comes back as it was, beside resets to it."""
+    options: dict[str, Json] = {"width": 500, "height": 320, "start": f"http://{_HOST}{_FORM_PATH}"}
+    kind = BrowserKind(SurfaceConfig((), options, False, 1_000))
+    context = SurfaceContext(NoSandbox(), sites=sites)
+    await kind.open()
+    surface = await kind.attach(context)
+    await _click(surface, await surface.observe(), 0)
+    for _ in range(count):
+        await _spare_ready(pool)
+        async with figures["form_reset_ms.p50"].timed():
+            again = await kind.attach(context)
+            await again.observe()
+        await _spare_ready(pool)
         async with figures["fork_ms.p50"].timed():
             state = await surface.save()
             fork = await kind.attach(context)
             await fork.load(state)
+        await again.close()
         await fork.close()
+    taken = [figures[key].value or 0.0 for key in ("fork_ms.p50", "form_reset_ms.p50")]
+    figures["fork_beyond_ms"].samples = [taken[0] - taken[1]]
     await surface.close()
+    await kind.close()
 
 
 async def _click(surface: BrowserSurface, seen: Observation, number: int) -> Observation:

@@ -10,17 +10,14 @@ from urllib.parse import urljoin, urlsplit
 
 from agentgym.browser.session import LOAD_S, TABS, BrowserSession
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
-from agentgym.gui.keys import KeyError_, chord
+from agentgym.gui.keys import chord
 from agentgym.gui.references import Handle
+from agentgym.gui.refusal import Refusal
 
 _TYPED_CHARS: Final = 60
 _DRAG_STEPS: Final = 8
 _WHEEL_S: Final = 0.05
 """The wheel takes a frame or two to move what lies under it."""
-
-
-class Refusal(Exception):
-    """The action cannot be done; the agent is told why."""
 
 
 class Actions:
@@ -78,8 +75,6 @@ class Actions:
         except PageBusyError as busy:
             if session.tab.dialog is None:
                 raise Refusal(str(busy)) from None
-        except KeyError_ as unknown:
-            raise Refusal(str(unknown)) from None
         except Error as error:
             session.check_alive()
             raise Refusal(_first_line(error)) from None

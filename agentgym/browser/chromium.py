@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from agentgym.browser.confinement import Confinement
 from agentgym.browser.executable import INSTALL, Executable, can_confine
-from agentgym.errors import ConfigError, MissingExtraError, SurfaceError
+from agentgym.errors import ConfigError, MissingExtraError, SurfaceError, SurfaceLostError
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
@@ -109,7 +109,7 @@ class Chromium:
             SurfaceError: The process has ended.
         """
         if self._browser is None or not self._browser.is_connected():
-            raise SurfaceError("the browser has ended")
+            raise SurfaceLostError("the browser has ended")
         return self._browser
 
     @property

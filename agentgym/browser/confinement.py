@@ -18,7 +18,7 @@ from typing import Final
 
 from agentgym.browser import launcher
 from agentgym.browser.executable import Executable
-from agentgym.errors import SandboxError, SurfaceError
+from agentgym.errors import SandboxError, SurfaceError, SurfaceLostError
 from agentgym.sandbox.network.handover import accept_listener
 
 _CONNECT_S: Final = 30
@@ -100,7 +100,7 @@ class Confinement:
             try:
                 return await asyncio.to_thread(self._ask)
             except (OSError, SandboxError) as error:
-                raise SurfaceError(f"the browser has ended: {error}") from None
+                raise SurfaceLostError(f"the browser has ended: {error}") from None
 
     def _ask(self) -> socket.socket:
         if self._control is None:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from agentgym.browser.actions import Actions, Refusal
+from agentgym.browser.actions import Actions
+from agentgym.browser.dom import Document
 from agentgym.browser.picture import capture
 from agentgym.browser.session import BrowserSession, dialog_json
 from agentgym.browser.tab import Tab
 from agentgym.browser.values import PageValues, evaluate
 from agentgym.browser.view import PageView
+from agentgym.gui.refusal import Refusal
 from agentgym.records import Json
 
 Outcome: TypeAlias = Literal["changed", "no_change", "navigated", "error"]
@@ -51,7 +53,7 @@ class Driver:
 
     Args:
         session: The session.
-        base: The address that is opened first.
+        base: The address that is opened first, with a path.
         init: Expression of JavaScript that prepares the page at that address.
         values: Values that are read from the page after every action.
         deposit: Puts a file where the browser can read it.
@@ -71,14 +73,18 @@ class Driver:
         self.deposit = deposit
         self.session, self.values, self.pictures = session, values, pictures
         self._actions = Actions(session, base)
-        self._base = f"{base}/" if base and not urlsplit(base).path else base
+        self._base = base
         self._init = init
         self._last: BrowserState | None = None
 
-    async def begin(self) -> BrowserState:
-        """Open the first page and prepare it; one that cannot be opened is told in the state."""
+    async def begin(self, *, opened: bool = False) -> BrowserState:
+        """Open the first page and prepare it; one that cannot be opened is told in the state.
+
+        Args:
+            opened: Whether the tab shows that page already.
+        """
         error = ""
-        if self._base:
+        if self._base and not opened:
             try:
                 await self._actions.execute("goto", {"url": self._base})
             except Refusal as refusal:
@@ -131,18 +137,27 @@ class Driver:
         return await self.session.settle() or failure
 
     async def remember(self) -> None:
-        """Take the present view as the one that the next action is compared with."""
-        self._last = await self.look()
+        """Take the present view, without a picture, as what the next action is compared with."""
+        self._last = await self.look(picture=False)
+
+    async def inspect(self) -> tuple[BrowserState, list[Document]]:
+        """Return what is seen without acting, with a picture, and the nodes of the documents."""
+        state = await self.look(picture=True)
+        tab = self.session.tab
+        if state.view.blocked or tab.dialog is not None:
+            return state, []
+        return state, await self.session.reader.documents(tab)
 
     async def look_with_picture(self) -> BrowserState:
         """Return what is seen without acting, with a picture in any case."""
         return await self.look(picture=True)
 
-    async def look(self, error: str = "", *, picture: bool = False) -> BrowserState:
-        """Return what is seen without acting."""
+    async def look(self, error: str = "", *, picture: bool | None = None) -> BrowserState:
+        """Return what is seen without acting; `picture` overrides whether states have one."""
         session = self.session
         tab = session.tab
-        if (self.pictures or picture) and tab.dialog is None:
+        pictured = self.pictures if picture is None else picture
+        if pictured and tab.dialog is None:
             view, taken = await asyncio.gather(session.look(), capture(tab))
         else:
             view, taken = await session.look(), None
@@ -155,6 +170,11 @@ class Driver:
             picture=taken,
             error=error,
         )
+
+
+def with_path(url: str) -> str:
+    """Return an address with a path, as browsers show it; an empty one unchanged."""
+    return f"{url}/" if url and not urlsplit(url).path else url
 
 
 def _mutations(session: BrowserSession) -> int:

@@ -118,14 +118,14 @@ class Exchange:
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
             "method": request.method.decode(),
-            "scheme": "http",
+            "scheme": url.scheme,
             "path": unquote(url.path or "/"),
             "raw_path": (url.path or "/").encode("latin-1"),
             "query_string": url.query.encode("latin-1"),
             "root_path": "",
             "headers": [(b"host", host.encode()), *headers],
             "client": ("127.0.0.1", 1),
-            "server": (host, 80),
+            "server": (host, 443 if url.scheme == "https" else 80),
         }
 
     async def _receive_answer(self, message: ASGIMessage) -> None:

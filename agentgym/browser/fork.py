@@ -10,17 +10,35 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import json
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 from agentgym.browser.drive import Driver
-from agentgym.browser.session import BrowserSession, Downloaded
+from agentgym.browser.session import BrowserSession, Downloaded, dialog_json
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.view import PageView
 from agentgym.errors import UnsupportedError
 from agentgym.records import Json
 
 _FILES_BYTES: Final = 4 * 2**20
+_LATE_S, _POLL_S = 2.0, 0.02
+
+
+async def anchor_of(driver: Driver) -> str:
+    """Return a hash of what an agent can see in all tabs, and of the values of the page."""
+    session = driver.session
+    seen: list[Json] = []
+    for tab in session.tabs:
+        if tab.dialog is None:
+            view = await session.reader.read(tab)
+            seen.append([view.url, view.title, view.digest, view.blocked])
+        else:
+            seen.append([tab.page.url, dict(dialog_json(tab) or {})])
+    files = [file.as_json() for file in session.downloads]
+    told = [seen, session.tabs.index(session.tab), files, dict(driver.values.values)]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 async def save_browser(driver: Driver) -> dict[str, Json]:
@@ -36,7 +54,7 @@ async def save_browser(driver: Driver) -> dict[str, Json]:
     for tab in session.tabs:
         if tab.dialog is not None:
             raise _unsupported("a dialog is open")
-        view = await session.read(tab)
+        view = await session.reader.read(tab)
         if view.blocked:
             raise _unsupported(view.blocked)
         try:
@@ -114,13 +132,30 @@ async def _restore(driver: Driver, tab: Tab, kept: Mapping[str, Any]) -> PageVie
     except (PageBusyError, PageGoneError, PageFailure, Error) as error:
         session.check_alive()
         raise _unsupported(f"{kept['url']}: {str(error).splitlines()[0]}") from None
-    view = await session.read(tab)
-    if view.digest != kept["digest"] or view.url != kept["url"]:
+    view = await _comes_back(session, tab, kept)
+    if view is None:
         raise _unsupported(
             f"{kept['url']} does not come back as it was: it holds state in memory, or came from a "
             "form; repeat the actions that led to it in a new episode"
         )
     return view
+
+
+async def _comes_back(
+    session: BrowserSession, tab: Tab, kept: Mapping[str, Any]
+) -> PageView | None:
+    """Return the view of a page once it is as it was; None if it is not in time.
+
+    What a WebSocket or a timer brings is not waited for by settling.
+    """
+    until = time.monotonic() + _LATE_S
+    while True:
+        view = await session.reader.read(tab)
+        if view.digest == kept["digest"] and view.url == kept["url"]:
+            return view
+        if time.monotonic() > until:
+            return None
+        await asyncio.sleep(_POLL_S)
 
 
 def _files(session: BrowserSession) -> list[Json]:

@@ -3,7 +3,9 @@
 The process enters new user and network namespaces, starts bubblewrap with Chromium in them, and
 stays as the only door to that network: at each request over the control socket it returns a new
 socket that listens on the loopback of the namespace. The host serves it; nothing else is reachable
-from there. Man pages: user_namespaces(7), network_namespaces(7), cmsg(3).
+from there. What the browser says to the DevTools driver goes through `devtools_filter`, and no
+process of the browser may take more than `_MOST_BYTES` of memory. Man pages: user_namespaces(7),
+network_namespaces(7), cmsg(3).
 """
 
 from __future__ import annotations
@@ -11,17 +13,24 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import importlib
 import os
+import resource
 import select
 import signal
 import socket
 import struct
 import sys
+import threading
 
 _NEWUSER, _NEWNET = 0x10000000, 0x40000000
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40
 _PR_SET_PDEATHSIG = 1
 _BACKLOG = 128
+_SAID = 4
+_FLUSH_S = 2.0
+_F_SETPIPE_SZ, _PIPE_BYTES = 1031, 1 << 20
+_MOST_BYTES = 2_500 << 20
 
 
 def _enter_namespaces() -> None:
@@ -70,19 +79,29 @@ def main(path: str, command: list[str]) -> int:
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    heard, said = os.pipe()
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(said, _F_SETPIPE_SZ, _PIPE_BYTES)
+    driver = os.dup(_SAID)
     pid = os.fork()
     if pid == 0:
+        os.dup2(said, _SAID)
+        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
         os.execvp(command[0], command)
-    # The pipe of the DevTools protocol belongs to the browser alone: its end must be seen.
-    for descriptor in {0, 3, 4} - {control.fileno(), wake, woken}:
+    # The pipes of the DevTools protocol belong to the browser alone: their ends must be seen.
+    for descriptor in {0, 3, _SAID, said} - {control.fileno(), wake, woken, heard, driver}:
         with contextlib.suppress(OSError):
             os.close(descriptor)
+    relay = importlib.import_module("devtools_filter").relay
+    passing = threading.Thread(target=relay, args=(heard, driver), daemon=True)
+    passing.start()
     while True:
         ready, _, _ = select.select([control.fileno(), wake], [], [])
         if wake in ready:
             os.read(wake, 64)
         code = _status(pid)
         if code is not None:
+            passing.join(_FLUSH_S)
             return code
         if control.fileno() in ready and not _answer(control):
             os.kill(pid, signal.SIGKILL)
@@ -91,4 +110,6 @@ def main(path: str, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    # Last, so that no module beside this one hides one of the standard library.
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     sys.exit(main(sys.argv[1], sys.argv[2:]))

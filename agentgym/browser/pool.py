@@ -7,7 +7,7 @@ import contextlib
 import shutil
 import socket
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Final
 from agentgym.browser.chromium import Chromium, start_playwright
 from agentgym.browser.engine import at_exit
 from agentgym.browser.executable import find_executable
+from agentgym.browser.proxy import SiteProxy
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.session import BrowserSession
+from agentgym.browser.tab import Tab
 from agentgym.errors import SurfaceError
 from agentgym.gui.tree import Budget
+from agentgym.protocols import Sites
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page, Playwright
+    from playwright.async_api import Playwright
 
 SERVED: Final = 300
 """Contexts after which a Chromium gets no new ones."""
@@ -30,7 +33,25 @@ MEMORY_MB: Final = 3_000.0
 LINGER_S: Final = 20.0
 """Seconds that browsers outlive the last environment that used them."""
 _MAKE_S: Final = 30.0
+_FIRST_MS: Final = 10_000
 _LOOK_EVERY: Final = 10
+_SETTINGS: Final = 4
+"""Settings for which contexts are kept ready, the latest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPage:
+    """A page that is the same at the start of every episode, so that it can be opened ahead.
+
+    Attributes:
+        url: Its address.
+        version: What tells the content of its sites from any other.
+        sites: The sites that answer.
+    """
+
+    url: str
+    version: str
+    sites: Sites = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +62,34 @@ class ContextSettings:
         width: Pixels of the viewport.
         height: Likewise.
         headed: Whether windows are shown.
+        budget: Bounds of its trees.
+        first: What shows in its page before it is asked for; None for an empty page.
     """
 
     width: int = 1280
     height: int = 720
     headed: bool = False
+    budget: Budget = Budget()
+    first: FirstPage | None = None
 
 
 @dataclass(eq=False, slots=True)
 class ReadyContext:
-    """A context with an empty page, and the socket on which its proxy has to listen."""
+    """A context with one tab, and the socket on which its proxy has to listen.
+
+    Attributes:
+        chromium: Its browser.
+        session: The context with its tab.
+        listening: The socket; closed with the context.
+        number: Number of the context in its browser.
+        proxy: Serves the socket where a page was opened ahead; closed with the context.
+    """
 
     chromium: Chromium
-    context: BrowserContext
-    page: Page
+    session: BrowserSession
     listening: socket.socket
     number: int
-    log: RequestLog = field(default_factory=RequestLog)
+    proxy: SiteProxy | None = None
 
     def deposit(self, folder: str, name: str, data: bytes) -> Path:
         """Put a file where the browser can read it, and return its path there."""
@@ -67,21 +99,25 @@ class ReadyContext:
         path.write_bytes(data)
         return path
 
+    async def lives(self) -> bool:
+        """Whether its browser answers and its tab is open."""
+        try:
+            await self.session.check_answers()
+        except SurfaceError:
+            return False
+        return self.chromium.alive and bool(self.session.tabs)
+
     def remove_deposits(self) -> None:
         """Remove the files that were put there."""
         for place in self.chromium.confinement.transfers.glob(f"upload-{self.number}-*"):
             shutil.rmtree(place, ignore_errors=True)
-
-    def session(self, budget: Budget) -> BrowserSession:
-        """Return a session over the context, without tabs."""
-        return BrowserSession(self.context, self.log, budget)
 
 
 class BrowserPool:
     """Starts, shares and ends browsers; all its methods run on the engine's loop.
 
     Args:
-        spares: Number of contexts to keep ready for each kind of settings.
+        spares: Number of contexts to keep ready for each kind of settings that was used lately.
     """
 
     def __init__(self, spares: int = 1) -> None:
@@ -124,15 +160,16 @@ class BrowserPool:
             ConfigError: There is no Chromium, or it cannot be confined.
             SurfaceError: It does not start.
         """
-        ready = self._ready.setdefault(settings, [])
+        ready = self._ready.pop(settings, [])
+        self._ready[settings] = ready  # it is the latest now
         while ready:
             spare = ready.pop(0)
-            if spare.chromium.alive and not self._worn(spare.chromium):
+            if not self._worn(spare.chromium) and await spare.lives():
                 break
-            spare.listening.close()
             await self.discard(spare)
         else:
-            spare = await self._make(settings)
+            # A page takes longer to open ahead than when it is wanted.
+            spare = await self._make(replace(settings, first=None))
         if len(ready) < self.spares and self._users:
             task = asyncio.ensure_future(self._replenish(settings))
             self._making.add(task)
@@ -143,11 +180,13 @@ class BrowserPool:
         # A spare is a convenience: what goes wrong here is told where a context is needed.
         with contextlib.suppress(SurfaceError, TimeoutError):
             spare = await self._make(settings)
-            if self._current.get(settings.headed) is spare.chromium:
-                self._ready.setdefault(settings, []).append(spare)
-            else:  # it was retired meanwhile
-                spare.listening.close()
+            if self._current.get(settings.headed) is spare.chromium and settings in self._ready:
+                self._ready[settings].append(spare)
+            else:  # it was retired meanwhile, or other settings are used now
                 await self.discard(spare)
+            for old in list(self._ready)[:-_SETTINGS]:
+                for unused in self._ready.pop(old):
+                    await self.discard(unused)
 
     async def _make(self, settings: ContextSettings) -> ReadyContext:
         from playwright.async_api import Error
@@ -157,6 +196,8 @@ class BrowserPool:
             try:
                 async with asyncio.timeout(_MAKE_S):
                     return await _new_context(chromium, settings)
+            except FirstPageError:
+                raise
             except (Error, SurfaceError, TimeoutError) as error:
                 # It may have been killed between two episodes: the next one is a new process.
                 await self._retire(chromium)
@@ -194,7 +235,10 @@ class BrowserPool:
         used.remove_deposits()
         with contextlib.suppress(Error, TimeoutError):
             async with asyncio.timeout(_MAKE_S):
-                await used.context.close()
+                await used.session.context.close()
+        if used.proxy is not None:
+            await used.proxy.close()
+        used.listening.close()
         used.chromium.live -= 1
         if used.chromium in self._retired and used.chromium.live <= 0:
             self._retired.discard(used.chromium)
@@ -206,7 +250,6 @@ class BrowserPool:
         for ready in self._ready.values():
             for spare in [each for each in ready if each.chromium is chromium]:
                 ready.remove(spare)
-                spare.listening.close()
                 await self.discard(spare)
         if chromium.live <= 0 or not chromium.alive:
             await chromium.close()
@@ -223,7 +266,6 @@ class BrowserPool:
         for ready in self._ready.values():
             while ready:
                 spare = ready.pop()
-                spare.listening.close()
                 await self.discard(spare)
 
     def processes(self) -> list[int]:
@@ -253,25 +295,54 @@ class BrowserPool:
             await playwright.stop()
 
 
+class FirstPageError(SurfaceError):
+    """The page that was to be opened ahead did not open; the browser is not to blame."""
+
+
 async def _new_context(chromium: Chromium, settings: ContextSettings) -> ReadyContext:
-    """Return a context whose only network is a socket that the host serves."""
+    """Return a context whose only network is a socket that the host serves.
+
+    Raises:
+        FirstPageError: The page to be opened ahead did not open.
+    """
     listening = await chromium.confinement.listener()
+    proxy = None
     try:
         context = await chromium.browser.new_context(
             proxy={"server": f"http://127.0.0.1:{listening.getsockname()[1]}"},
             viewport={"width": settings.width, "height": settings.height},
             accept_downloads=True,
+            ignore_https_errors=True,
             service_workers="block",
             reduced_motion="reduce",
             color_scheme="light",
         )
-        page = await context.new_page()
+        session = BrowserSession(context, RequestLog(), settings.budget)
+        tab = await session.new_tab()
+        if settings.first is not None:
+            proxy = SiteProxy(settings.first.sites, session.log)
+            await proxy.open(listening)
+            await _open_first(session, tab, settings.first.url)
     except BaseException:
+        if proxy is not None:
+            await proxy.close()
         listening.close()
         raise
     chromium.served += 1
     chromium.live += 1
-    return ReadyContext(chromium, context, page, listening, chromium.served)
+    return ReadyContext(chromium, session, listening, chromium.served, proxy)
+
+
+async def _open_first(session: BrowserSession, tab: Tab, url: str) -> None:
+    from playwright.async_api import Error
+
+    try:
+        await tab.page.goto(url, wait_until="commit", timeout=_FIRST_MS)
+        await session.loaded(tab)
+    except Error as error:
+        with contextlib.suppress(Error):
+            await session.context.close()
+        raise FirstPageError(f"{url} did not open ahead: {error}") from None
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,9 @@
 """The only network of a browser context: an HTTP proxy that answers by the episode's sites.
 
 It listens on a socket of the browser's own network namespace, runs on the episode's event loop and
-calls the ASGI application in process. No request leaves the process. Formats: RFC 9112 (HTTP/1.1,
-by h11), ASGI 3.
+calls the ASGI application in process. No request leaves the process, except those to a program in
+the episode's sandbox. Tunnels lead to the same sites: by TLS for https:, plain for WebSockets.
+Formats: RFC 9112 (HTTP/1.1, by h11), RFC 9110 (CONNECT), RFC 6455 (WebSocket), ASGI 3.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from urllib.parse import SplitResult, urlsplit
 
 import h11
 
+from agentgym.browser.certificate import server_context
 from agentgym.browser.exchange import Exchange, RequestBody
 from agentgym.browser.requests import RequestLog
+from agentgym.browser.websocket import is_upgrade, relay
+from agentgym.errors import SandboxError
 from agentgym.protocols import Sites
 
 _HEAD_BYTES: Final = 65_536
 _READ_BYTES: Final = 65_536
 _LOOK_S: Final = 0.05
+_TLS_S: Final = 10.0
+_PORTS: Final = {"http": 80, "https": 443}
 BODY_BYTES: Final = 32 * 2**20
 """Bytes of one request's body."""
 
@@ -66,6 +72,29 @@ class SiteProxy:
             writer.transport.abort()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a connection: requests for any site, or a tunnel to one of them."""
+        tunnel = await self._requests(reader, writer, "")
+        if tunnel is None:
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        if tunnel.port == 443:
+            await writer.start_tls(server_context(), ssl_handshake_timeout=_TLS_S)
+        scheme = "https" if tunnel.port == 443 else "http"
+        await self._requests(reader, writer, f"{scheme}://{tunnel.hostname}")
+
+    async def _requests(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, origin: str
+    ) -> SplitResult | None:
+        """Answer requests until the connection ends.
+
+        Args:
+            reader: What the browser sends.
+            writer: What it reads.
+            origin: The site at the end of a tunnel; empty outside of tunnels.
+
+        Returns:
+            The site to which the browser wants a tunnel; None at the end of the connection.
+        """
         connection = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_BYTES)
 
         async def event() -> object:
@@ -82,29 +111,54 @@ class SiteProxy:
         while True:
             request = await event()
             if not isinstance(request, h11.Request):
-                return
-            with self.log.begin(request.method.decode(), request.target.decode("latin-1")) as entry:
-                body = RequestBody(event, BODY_BYTES)
-                url = _target(request)
-                exchange = Exchange(request, url, body, entry, send)
-                refusal = self._refusal(request, url)
+                return None
+            url = _target(request, origin)
+            if request.method == b"CONNECT" and not origin and not self._refusal(url):
+                return url
+            shown = url.geturl() if origin else request.target.decode("latin-1")
+            socket_wanted = is_upgrade(request)
+            with self.log.begin(request.method.decode(), shown) as entry:
+                exchange = Exchange(request, url, RequestBody(event, BODY_BYTES), entry, send)
+                refusal = self._refusal(url) or (self._no_socket() if socket_wanted else "")
                 if refusal:
                     await exchange.refuse(403, refusal)
+                elif socket_wanted:
+                    entry.begin_answer(101, [])
                 else:
                     assert self._sites is not None
                     answering = asyncio.ensure_future(exchange.answer(self._sites.application))
                     await _unless_left(answering, reader)
+            if socket_wanted and not refusal:
+                # No action waits for a WebSocket to end.
+                await self._relay(request, url, reader, writer)
+                return None
             if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
-                return
+                return None
             connection.start_next_cycle()
 
-    def _refusal(self, request: h11.Request, url: SplitResult) -> str:
-        if request.method == b"CONNECT":
-            return f"sites are reached by http:// only, not {request.target.decode('latin-1')}"
+    async def _relay(
+        self,
+        request: h11.Request,
+        url: SplitResult,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        assert self._sites is not None
+        target = (url.path or "/") + (f"?{url.query}" if url.query else "")
+        host = url.hostname or ""
+        with contextlib.suppress(SandboxError):  # the page sees that it does not open
+            await relay(self._sites, host, request, target.encode("latin-1"), reader, writer)
+
+    def _no_socket(self) -> str:
+        assert self._sites is not None
+        return "" if self._sites.connect else "the sites of this environment take no WebSockets"
+
+    def _refusal(self, url: SplitResult) -> str:
         if self._sites is None:
             return "this environment has no web sites"
-        if url.scheme != "http" or (url.port or 80) != 80 or not url.hostname:
-            return f"expected http://HOST/…, got {url.geturl()[:200]}"
+        port = _PORTS.get(url.scheme)
+        if port is None or (url.port or port) != port or not url.hostname:
+            return f"expected http://HOST/… or https://HOST/…, got {url.geturl()[:200]}"
         if url.hostname not in self._sites.hosts:
             return f"{url.hostname} is not one of this environment's sites"
         return self.log.excess()
@@ -126,9 +180,15 @@ async def _unless_left(answering: asyncio.Future[None], reader: asyncio.StreamRe
     await answering
 
 
-def _target(request: h11.Request) -> SplitResult:
+def _target(request: h11.Request, origin: str) -> SplitResult:
+    """Return what a request is for; that of CONNECT is a host with its port."""
+    told = request.target.decode("latin-1")
+    if request.method == b"CONNECT":
+        told = f"{'https' if told.endswith(':443') else 'http'}://{told}"
+    elif origin:
+        told = origin + told
     with contextlib.suppress(ValueError):
-        url = urlsplit(request.target.decode("latin-1"))
+        url = urlsplit(told)
         _ = url.port
         return url
     return SplitResult("", "", "", "", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from agentgym.browser.dom import Document
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.view import PageView
 from agentgym.gui.references import References
@@ -14,6 +15,7 @@ _FRAMES: Final = 30
 _VISITS: Final = 30_000
 _TRIES: Final = 3
 _TEXT_CHARS: Final = 200_000
+_COLUMNS: Final = {"nodes": 20_000, "chars": 20_000, "total": 2_000_000}
 
 
 class Reader:
@@ -56,6 +58,29 @@ class Reader:
             if inner:
                 text += f"\n\n[frame]\n{await self._text(tab, inner, depth + 1)}"
         return text[:_TEXT_CHARS]
+
+    async def documents(self, tab: Tab) -> list[Document]:
+        """Return all nodes of a tab's documents, the main one first; empty if it is busy."""
+        found: list[Document] = []
+        try:
+            await self._columns(tab, tab.main, 0, found)
+        except (PageBusyError, PageGoneError, PageFailure):
+            return []
+        return found
+
+    async def _columns(self, tab: Tab, frame: str, depth: int, into: list[Document]) -> None:
+        told = await tab.call("columns", dict(_COLUMNS), frame=frame)
+        references = [
+            self._references.reference(told["token"], number) if number else None
+            for number in told["element"]
+        ]
+        document = Document(told, references)
+        into.append(document)
+        for at, number in told["frames"] if depth < _FRAME_DEPTH else ():
+            inner = await tab.frame_of(number, frame)
+            if inner and len(into) < _FRAMES:
+                document.frames[at] = len(into)
+                await self._columns(tab, inner, depth + 1, into)
 
     async def _read(self, tab: Tab) -> PageView:
         found = await self._document(tab, tab.main, self._budget.nodes)

@@ -15,7 +15,7 @@ from agentgym.browser.reader import Reader
 from agentgym.browser.requests import RequestLog
 from agentgym.browser.tab import PageBusyError, PageFailure, PageGoneError, Tab
 from agentgym.browser.view import PageView
-from agentgym.errors import GuestFileError, SurfaceError
+from agentgym.errors import GuestFileError, SurfaceLostError
 from agentgym.gui.references import References
 from agentgym.gui.tree import Budget
 from agentgym.records import Json
@@ -78,6 +78,7 @@ class BrowserSession:
         downloads: Files that were downloaded.
         console: Errors that pages reported since the last action.
         references: References of elements.
+        reader: Reads its tabs.
     """
 
     def __init__(self, context: BrowserContext, log: RequestLog, budget: Budget) -> None:
@@ -86,7 +87,7 @@ class BrowserSession:
         self.tabs: list[Tab] = []
         self.downloads: list[Downloaded] = []
         self.console: list[str] = []
-        self._reader = Reader(self.references, budget)
+        self.reader = Reader(self.references, budget)
         self._current: Tab | None = None
         self._pending: set[asyncio.Task[None]] = set()
         self._dialogs = 0
@@ -105,14 +106,14 @@ class BrowserSession:
         """
         self.check_alive()
         if self._current is None:
-            raise SurfaceError("the browser context has no tab")
+            raise SurfaceLostError("the browser context has lost its tabs")
         return self._current
 
     def check_alive(self) -> None:
         """Raise SurfaceError if the browser has ended."""
         browser = self.context.browser
         if browser is None or not browser.is_connected():
-            raise SurfaceError("the browser has ended during the episode")
+            raise SurfaceLostError("the browser has ended during the episode")
 
     # --- tabs ---
 
@@ -319,19 +320,15 @@ class BrowserSession:
         tab = self.tab
         if tab.dialog is not None:
             return PageView(tab.page.url, blocked="a dialog is open")
-        view = await self.read(tab)
+        view = await self.reader.read(tab)
         if view.blocked and tab.dialog is None and not tab.crashed:
-            await self._answers()
+            await self.check_answers()
         if not view.blocked:
             tab.title, tab.url = view.title, view.url
         return view
 
-    async def read(self, tab: Tab) -> PageView:
-        """Return the present view of a tab."""
-        return await self._reader.read(tab)
-
-    async def _answers(self) -> None:
-        """Check that the browser itself answers, where a page does not.
+    async def check_answers(self) -> None:
+        """Check that the browser itself answers, whether or not a page does.
 
         Raises:
             SurfaceError: It does not, so that the episode cannot go on.
@@ -343,7 +340,7 @@ class BrowserSession:
                 await self.context.cookies("http://localhost/")
         except (TimeoutError, Error) as error:
             self.check_alive()
-            raise SurfaceError(f"the browser does not answer: {str(error)[:200]}") from None
+            raise SurfaceLostError(f"the browser does not answer: {str(error)[:200]}") from None
 
     async def readable(self) -> str:
         """Return the readable text of the current page, its frames included."""
@@ -351,7 +348,7 @@ class BrowserSession:
         if tab.dialog is not None:
             return "error: a dialog is open; answer it with dialog"
         try:
-            return await self._reader.text(tab)
+            return await self.reader.text(tab)
         except (PageBusyError, PageGoneError, PageFailure) as error:
             return f"error: {error}"
 

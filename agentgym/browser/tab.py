@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from agentgym.errors import SurfaceError
+from agentgym.errors import SurfaceLostError
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Dialog, Page
@@ -248,4 +248,4 @@ def ended(page: Page) -> Exception:
     browser = page.context.browser
     if browser is not None and browser.is_connected():
         return PageGoneError("the tab was closed")
-    return SurfaceError("the browser has ended during the episode")
+    return SurfaceLostError("the browser has ended during the episode")

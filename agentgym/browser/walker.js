@@ -14,6 +14,8 @@
     slot: getter(Element.prototype, "assignedSlot"), root: getter(Element.prototype, "shadowRoot"),
     nodes: getter(Node.prototype, "childNodes"), first: getter(Node.prototype, "firstChild"),
     tag: getter(Element.prototype, "localName"),
+    type: getter(Node.prototype, "nodeType"), name: getter(Node.prototype, "nodeName"),
+    attributes: (el) => Element.prototype.getAttributeNames.call(el),
     box: (el) => Element.prototype.getBoundingClientRect.call(el),
     attribute: (el, name) => Element.prototype.getAttribute.call(el, name),
     closest: (el, what) => Element.prototype.closest.call(el, what),
@@ -657,6 +659,44 @@
     const text = parts.join("").replace(/[ \t]*\n[ \t]*/g, "\n").replace(/ +/g, " ").replace(/\n{3,}/g, "\n\n").trim();
     return {text: text.slice(0, most), frames};
   };
+  // All nodes of the document in its order, shadow trees included, in the columns of DOMSnapshot.
+  const attributesOf = (el) => {
+    const found = own.attributes(el).map((name) => [name, own.attribute(el, name)])
+      .filter(([name]) => !["value", "checked", "selected"].includes(name));
+    // What a visitor has entered is no attribute; a password is not told.
+    const value = el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement ||
+      el instanceof HTMLSelectElement || el instanceof HTMLOptionElement;
+    if (value) found.push(["value", el.type === "password" ? "\u2022".repeat(Math.min(el.value.length, 64)) : el.value]);
+    if (el instanceof HTMLInputElement && el.checked) found.push(["checked", ""]);
+    if (el instanceof HTMLOptionElement && el.selected) found.push(["selected", ""]);
+    return found;
+  };
+  const columns = (most) => {
+    const out = {parent: [], type: [], name: [], value: [], attributes: [], element: []};
+    const waiting = [[document, -1]], frames = [];
+    let chars = 0;
+    const text = (given) => {
+      const told = given === null ? "" : String(given).slice(0, most.chars);
+      chars += told.length;
+      return told;
+    };
+    while (waiting.length && out.type.length < most.nodes && chars < most.total) {
+      const [node, parent] = waiting.pop(), at = out.type.length;
+      out.parent.push(parent);
+      out.type.push(own.type(node));
+      out.name.push(text(own.name(node)));
+      const isElement = node instanceof Element;
+      out.value.push(node instanceof CharacterData ? text(node.data) : "");
+      out.attributes.push(isElement ? attributesOf(node).map((pair) => pair.map(text)) : []);
+      out.element.push(isElement && numbers.get(node) || 0);
+      if (isElement && ["iframe", "frame"].includes(own.tag(node))) frames.push([at, number(node)]);
+      const below = [...own.nodes(node)].reverse().map((child) => [child, at]);
+      const root = isElement && rootOf(node);
+      if (root) below.push([root, at]);
+      for (const each of below) waiting.push(each);
+    }
+    return {...out, frames, token, cut: waiting.length > 0};
+  };
   // The state of a document that a fork can restore.
   const FIELDS = "input, textarea, select";
   const FOCUSED = "input, textarea, select, button, a, summary, iframe, [tabindex], [contenteditable]";
@@ -698,7 +738,7 @@
 
   globalThis.walker = {
     snapshot, point, fill, choose, pick, focus, scroll, show, quiet, painted, adopt, frame,
-    readable, keep, reset_session, restore, token_: () => token,
+    readable, columns, keep, reset_session, restore, token_: () => token,
     element: (id) => target(id), number,
   };
 })();

@@ -1,17 +1,23 @@
-"""The tool `submit` of a task, and the reading of the answer that it is given."""
+"""The tool `submit` of a task, and the reading of what an agent answers and sends."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
-from agentgym.env.control import SUBMIT
-from agentgym.records import Action, ToolSpec
+from agentgym.env.control import MESSAGE_USER, SUBMIT
+from agentgym.errors import ActionError
+from agentgym.records import Action, ToolSpec, UserMessage
 from agentgym.surfaces.calls import check_call
 from agentgym.task.answer import RESERVED, Answer, AnswerForm
+from agentgym.task.replies import SavedReply
 from agentgym.verify.answer_form import form_schema, form_text, read_form
+from agentgym.verify.reply_form import read_message
 
 _ANY = ToolSpec(SUBMIT.name, "", {"type": "object"})
 """Any arguments that are JSON; a form has its own rules."""
+
+_ANY_MESSAGE = ToolSpec(MESSAGE_USER.name, "", {"type": "object"})
 
 _BARE = ToolSpec(
     SUBMIT.name,
@@ -47,13 +53,53 @@ def read_answer(answer: Answer, action: Action) -> str:
     """
     if isinstance(answer, AnswerForm):
         check_call(action, [_ANY])
-        return form_text(read_form(answer, action.arguments))
+        with _refusing("the answer is not accepted"):
+            return form_text(read_form(answer, action.arguments))
     check_call(action, [SUBMIT])
     return str(action.arguments.get(RESERVED, "")) if answer == "text" else ""
 
 
-def check_action(action: Action, tools: Sequence[ToolSpec], answer: Answer) -> None:
+def read_user_message(action: Action, replies: Sequence[SavedReply]) -> UserMessage:
+    """Return the message of a `message_user`: its text, or its saved replies.
+
+    The fields of a reply may have other spellings than the JSON Schema has.
+
+    Raises:
+        ActionError: The arguments are not legal; says what to write.
+    """
+    if replies:
+        check_call(action, [_ANY_MESSAGE])
+        with _refusing("not sent"):
+            return read_message(replies, action.arguments)
+    check_call(action, [MESSAGE_USER])
+    return UserMessage(str(action.arguments["text"]))
+
+
+@contextlib.contextmanager
+def _refusing(told: str) -> Iterator[None]:
+    """Turn the failure of a reader into a refusal: it has met something that the agent wrote."""
+    try:
+        yield
+    except ActionError:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"[:300]
+        raise ActionError(f"{told}: it cannot be read ({why})") from error
+
+
+def check_action(
+    action: Action,
+    tools: Sequence[ToolSpec],
+    answer: Answer = "text",
+    replies: Sequence[SavedReply] = (),
+) -> None:
     """Accept an action that an episode of a task accepts, and explain the fault of any other.
+
+    Args:
+        action: The action.
+        tools: The tools of the episode.
+        answer: The answer that the task asks for.
+        replies: The saved replies of the task.
 
     Raises:
         ActionError: The action is not legal.
@@ -61,6 +107,8 @@ def check_action(action: Action, tools: Sequence[ToolSpec], answer: Answer) -> N
     """
     if action.tool == SUBMIT.name:
         read_answer(answer, action)
+    elif action.tool == MESSAGE_USER.name and replies:
+        read_user_message(action, replies)
     else:
         check_call(action, tools)
 

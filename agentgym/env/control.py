@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentgym.records import ToolSpec
+from agentgym.task.replies import SavedReply
+from agentgym.verify.reply_form import replies_schema
 
 SUBMIT = ToolSpec(
     "submit",
@@ -37,3 +41,14 @@ MESSAGE_USER = ToolSpec(
         "additionalProperties": False,
     },
 )
+
+
+def message_tool(replies: Sequence[SavedReply]) -> ToolSpec:
+    """Return the tool that writes to the user: in free text, or in saved replies if there are."""
+    if not replies:
+        return MESSAGE_USER
+    return ToolSpec(
+        MESSAGE_USER.name,
+        "Send saved replies to the user, who reads nothing else. The result is their answer.",
+        replies_schema(replies),
+    )

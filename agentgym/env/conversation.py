@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from agentgym.env.control import MESSAGE_USER
+from agentgym.env.answer import read_user_message
+from agentgym.env.control import message_tool
 from agentgym.errors import (
     ActionError,
     AgentGymError,
@@ -36,6 +37,7 @@ from agentgym.services.backend import ServiceSet
 from agentgym.services.tables import select
 from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance, Task
+from agentgym.task.replies import SavedReply
 from agentgym.task.user import FILE, Deed, RowCondition, UserScript
 from agentgym.user.registry import create
 from agentgym.user.slots import Slots, UnfilledError
@@ -57,13 +59,14 @@ class Conversation:
     Args:
         script: Description of the user.
         spec: Spec of the player of the user.
+        replies: The saved replies, if the user hears nothing else.
 
     Attributes:
         waited_s: Time that the agent has waited for the user in this episode, in seconds.
     """
 
-    def __init__(self, script: UserScript, spec: str) -> None:
-        self._script, self._spec = script, spec
+    def __init__(self, script: UserScript, spec: str, replies: Sequence[SavedReply] = ()) -> None:
+        self._script, self._spec, self._replies = script, spec, replies
         self._user: User | None = None
         self._left = False
         self._written = 0
@@ -109,7 +112,7 @@ class Conversation:
                 f"user {self._spec!r} cannot be forked: it has no method fork(world); take "
                 "--user scripted, or play the episode again"
             )
-        other = Conversation(self._script, self._spec)
+        other = Conversation(self._script, self._spec, self._replies)
         other._note, other._user = note, self._user.fork(world)
         other._left, other._written = self._left, self._written
         other.waited_s = self.waited_s
@@ -130,25 +133,27 @@ class Conversation:
         assert self._user is not None, "a conversation begins before it goes on"
         if self._left:
             return Observation(_GONE, effect=Effect.ERROR)
-        text = str(action.arguments["text"])
-        if self._written + len(text) > MAX_WRITTEN:
+        message = read_user_message(action, self._replies)
+        length = len(message.text)
+        if self._written + length > MAX_WRITTEN:
             return Observation(
-                f"error: not sent: with these {len(text):,} characters you would have written "
-                f"{self._written + len(text):,} to the user; expected at most {MAX_WRITTEN:,} in "
+                f"error: not sent: with these {length:,} characters you would have written "
+                f"{self._written + length:,} to the user; expected at most {MAX_WRITTEN:,} in "
                 "an episode. Write less, or end the episode",
                 effect=Effect.ERROR,
             )
-        self._written += len(text)
+        self._written += length
         recorded, self._recorded = self._recorded, None
         began = time.monotonic()
         try:
             with _failing(self._spec):
                 async with asyncio.timeout(TURN_S):
-                    turn = await self._user.reply(text, recorded)
+                    turn = await self._user.reply(message, recorded)
         finally:
             self.waited_s += time.monotonic() - began
         self._left = turn.left
-        self._note(StepEvent(StepEventKind.USER, turn.state or "user", _told(turn), turn))
+        typed = message if message.replies else None
+        self._note(StepEvent(StepEventKind.USER, turn.state or "user", _told(turn), turn, typed))
         text = f"{turn.text}\n{_LEFT}" if turn.left else turn.text
         return Observation(text, data={"left": turn.left}, effect=Effect.CHANGED)
 
@@ -160,9 +165,9 @@ class Conversation:
                 await asyncio.wait_for(user.close(), _CLOSE_S)
 
 
-def agent_tools(tools: Sequence[ToolSpec], user: UserScript | None) -> tuple[ToolSpec, ...]:
+def agent_tools(tools: Sequence[ToolSpec], task: Task) -> tuple[ToolSpec, ...]:
     """Return the tools of an agent: those of its surfaces, and one to write to a user."""
-    return tuple(tools) if user is None else (*tools, MESSAGE_USER)
+    return tuple(tools) if task.user is None else (*tools, message_tool(task.manifest.replies))
 
 
 def check_user(task: Task, services: ServiceSet | None) -> None:

@@ -112,8 +112,8 @@ class Environment:
             resolved.tools, withheld=own, limits=self.limits, has_sandbox=resolved.has_sandbox
         )
         shows_sites = any(getattr(kind, "uses_sites", False) for kind in self.surface_kinds)
-        self.sites = spec.find_sites() if shows_sites else ()
-        acting = agent_tools([t for kind in self.surface_kinds for t in kind.tools()], task.user)
+        self.sites = spec.find_sites(has_sandbox=resolved.has_sandbox) if shows_sites else ()
+        acting = agent_tools([t for kind in self.surface_kinds for t in kind.tools()], task)
         self.tools = (*acting, submit_tool(task.manifest.answer), GIVE_UP)
         self.max_steps = max_steps or task.manifest.max_steps or spec.max_steps
         self.offline, self.judge, self.room_cache = offline, judge, room_cache

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from agentgym.env.answer import read_answer, told_answer
+from agentgym.env.answer import check_action, read_answer, told_answer
 from agentgym.env.control import GIVE_UP, SUBMIT
 from agentgym.env.dynamics import Dynamics
 from agentgym.env.ending import EndedEpisode
 from agentgym.env.first_observation import first_observation, with_lines
 from agentgym.env.parts import EpisodeParts, fork_parts, make_parts
+from agentgym.env.prefix_replay import repeat
 from agentgym.env.survival import survived
 from agentgym.env.transition import Transition
 from agentgym.errors import (
@@ -31,6 +33,7 @@ from agentgym.errors import (
     SandboxTimeoutError,
     SurfaceEndedError,
     SurfaceError,
+    UnsupportedError,
 )
 from agentgym.protocols import Sandbox, Surface
 from agentgym.records import (
@@ -45,7 +48,6 @@ from agentgym.records import (
 )
 from agentgym.records.bounds import read_decision
 from agentgym.services.backend import Backend
-from agentgym.surfaces.calls import check_call
 from agentgym.task.model import Instance
 from agentgym.threads import to_thread
 from agentgym.verify.grade import EpisodeEnd, failed
@@ -73,6 +75,7 @@ class Episode:
         environment: The environment, shared with other episodes.
         instance: The task with its parameters and the instruction.
         first: The first observation.
+        assignment: The text of the first observation without the views of the surfaces.
         steps: Steps of the agent.
         audit: Audit of the sandbox, set when the episode is over.
         reset_s: Seconds from the start until the agent could act.
@@ -90,7 +93,7 @@ class Episode:
 
     def __init__(self, parts: EpisodeParts, started_s: float) -> None:
         self.environment, self.instance = parts.environment, parts.instance
-        self.first = Observation("")
+        self.assignment, self.first = "", Observation("")
         self.steps: list[Step] = []
         self.audit = Audit()
         self.reset_s = 0.0
@@ -156,7 +159,7 @@ class Episode:
         own_words = "" if rules is None else await rules.begin(parts.sandbox)
         await parts.attach()
         self.reset_s = time.perf_counter() - self._started_s
-        self.first = await first_observation(parts, own_words)
+        self.assignment, self.first = await first_observation(parts, own_words)
         # A policy may use the instruction alone and never read the first observation.
         self.instance = replace(self.instance, instruction=self.first.text)
 
@@ -225,7 +228,8 @@ class Episode:
             if action.tool == SUBMIT.name:
                 answer = read_answer(self.instance.task.manifest.answer, action)
                 return await self._submit(answer)
-            check_call(action, self.environment.tools)
+            manifest = self.instance.task.manifest
+            check_action(action, self.environment.tools, replies=manifest.replies)
         except ActionError as error:
             return Observation(text=f"error: {error}", effect=Effect.ERROR), False
         if action.tool == GIVE_UP.name:
@@ -257,7 +261,8 @@ class Episode:
         neither sees the actions of the other. Processes are not copied: background processes of
         the agent are absent in the fork, and a shell keeps only its working directory and
         exported variables. A fork waits for a step that is running. The fork of a recorded episode
-        is recorded in the same run, as an episode of its own.
+        is recorded in the same run, as an episode of its own. In an environment without a computer,
+        actions are repeated where a state cannot be copied; see `agentgym.env.prefix_replay`.
 
         Raises:
             UnsupportedError: A part of the episode cannot be forked; the message names it.
@@ -268,9 +273,14 @@ class Episode:
         async with self._turn:
             self._must_be_live()
             started_s = time.perf_counter()
-            child = Episode(await fork_parts(self._parts), started_s)
+            try:
+                child = Episode(await fork_parts(self._parts), started_s)
+            except UnsupportedError as why:
+                begin = functools.partial(self.environment.start, self.instance.seed)
+                child = await repeat(self, self._parts, begin, why)
             child.parent, child.forked_at = self, len(self.steps)
             child.instance, child.first = self.instance, self.first
+            child.assignment = self.assignment
             child.steps, child.began_s = list(self.steps), self.began_s
             child._answer, child._gave_up = self._answer, self._gave_up
             child.reset_s = time.perf_counter() - started_s

@@ -9,8 +9,10 @@ from agentgym.records import Observation
 from agentgym.task.template import fill
 
 
-async def first_observation(parts: EpisodeParts, rules: str) -> Observation:
-    """Begin the world and the conversation, and return the first observation.
+async def first_observation(parts: EpisodeParts, rules: str) -> tuple[str, Observation]:
+    """Begin the world and the conversation; return the assignment and the first observation.
+
+    The assignment is what the agent is told, without the views of the surfaces.
 
     Args:
         parts: Parts of an episode whose surfaces are attached.
@@ -26,7 +28,7 @@ async def first_observation(parts: EpisodeParts, rules: str) -> Observation:
     first = Observation(text=parts.instance.instruction)
     for lines in (_about(parts), rules, told, opening):
         first = with_lines(first, lines)
-    return await _with_views(first, parts)
+    return first.text, await _with_views(first, parts)
 
 
 def with_lines(observation: Observation, told: str) -> Observation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from agentgym.errors import AgentGymError, RecordError
+from agentgym.errors import AgentGymError, RecordError, SurfaceLostError
 from agentgym.records import CheckStatus, Verdict
 
 ABANDONED: Final = "error:abandoned"
@@ -20,11 +20,13 @@ class Ending:
         verdict: The verdict.
         error: Reason why it has no score, or how its policy failed; else empty.
         truncated: Whether a limit on its steps or its wall time ended it.
+        lost: Whether a process that other episodes share ended it, so that it can be played again.
     """
 
     verdict: Verdict
     error: str = ""
     truncated: bool = False
+    lost: bool = False
 
     @property
     def reason(self) -> str:
@@ -44,7 +46,8 @@ def failed(error: Exception) -> Ending:
     if isinstance(error, RecordError):
         raise error
     if isinstance(error, AgentGymError):
-        return Ending(_unscored(f"error:{error.boundary}"), str(error))
+        lost = isinstance(error, SurfaceLostError)
+        return Ending(_unscored(f"error:{error.boundary}"), str(error), lost=lost)
     told = f"{type(error).__name__}: {error}"
     return Ending(_unscored(f"error:{AgentGymError.boundary}"), told)
 

@@ -97,7 +97,13 @@ class EpisodeParts:
         if not sites:
             return None
         seed = f"{instance.task.id}:{instance.seed}"
-        return open_sites(sites, services=self._services(), reader=self.backend, seed=seed)
+        return open_sites(
+            sites,
+            services=self._services(),
+            reader=self.backend,
+            seed=seed,
+            sandbox=self.sandbox,
+        )
 
     def _services(self) -> Services | None:
         own = None if self.rules is None else self.rules.services
@@ -172,7 +178,7 @@ async def make_parts(environment: Environment, instance: Instance) -> EpisodePar
         dynamics = Dynamics(instance, milestones, untouched, backend, start=start)
         task, conversation, rules = instance.task, None, None
         if task.user is not None:
-            conversation = Conversation(task.user, environment.user)
+            conversation = Conversation(task.user, environment.user, task.manifest.replies)
         if task.foreign is not None:
             rules = _open_rules(environment, instance, prepared, backend)
         made.pop_all()

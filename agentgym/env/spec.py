@@ -81,14 +81,25 @@ class EnvSpec(Manifest):
             *([self.services] if isinstance(self.services, str) else self.services)
         )
 
-    def find_sites(self) -> tuple[LoadedSite, ...]:
+    def find_sites(self, *, has_sandbox: bool = False) -> tuple[LoadedSite, ...]:
         """Return its web sites, the start first.
+
+        Args:
+            has_sandbox: Whether a task brings a sandbox.
 
         Raises:
             NotFoundError: A site is unknown.
-            ConfigError: A site is broken, or two sites have one host.
+            ConfigError: A site is broken, two sites have one host, or a program has no sandbox.
         """
-        return find_sites(self.sites)
+        found = find_sites(self.sites)
+        programs = [site for site in found if site.manifest.port is not None]
+        if programs and not (has_sandbox or self.sandbox):
+            host = programs[0].manifest.host
+            raise ConfigError(
+                f"{self.title}: the site {host} is a program of its own; add sandbox = '…' of a "
+                "recipe that starts it"
+            )
+        return found
 
     def service_tools(self, withheld: Sequence[str] = ()) -> tuple[ToolSpec, ...]:
         """Return the tools of its services, without those that match one of the globs."""

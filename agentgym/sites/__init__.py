@@ -8,6 +8,7 @@ from agentgym.sites.body import BadRequestError, Fields, Upload
 from agentgym.sites.forms import BoundForm, Field, Form
 from agentgym.sites.request import Request
 from agentgym.sites.response import Response, download
+from agentgym.sites.sign_in import FormPages, SignIn
 from agentgym.sites.site import Site
 from agentgym.sites.variation import Variation
 
@@ -17,9 +18,11 @@ __all__ = [
     "Field",
     "Fields",
     "Form",
+    "FormPages",
     "Request",
     "Response",
     "ServiceError",
+    "SignIn",
     "Site",
     "Upload",
     "Variation",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from socket import socket
 from typing import Final
 
-from agentgym.protocols import ASGIMessage, Services, Sites
+from agentgym.errors import ConfigError, SandboxError
+from agentgym.protocols import ASGIApplication, ASGIMessage, Sandbox, Services, Sites
 from agentgym.sites.application import SiteApplication, SiteFailure
 from agentgym.sites.load import LoadedSite
+from agentgym.sites.program import ProgramSite
 from agentgym.sites.request import Live, Reader
 from agentgym.sites.variation import Variation
 
@@ -27,7 +30,7 @@ class HostRouter:
     """
 
     def __init__(
-        self, applications: dict[str, SiteApplication], failures: list[SiteFailure]
+        self, applications: Mapping[str, ASGIApplication], failures: list[SiteFailure]
     ) -> None:
         self._applications = applications
         self.failures = failures
@@ -57,29 +60,55 @@ def open_sites(
     services: Services | None,
     reader: Reader | None,
     seed: str,
+    sandbox: Sandbox | None = None,
 ) -> Sites:
     """Return the sites of one episode; the first site's home page is the start.
 
-    All state is that of the services and of the browser's cookies, so a fork of an episode opens
-    the same sites over its own services.
+    All state is that of the services, of the browser's cookies and of programs in the sandbox, so a
+    fork of an episode opens the same sites over its own services and sandbox.
 
     Args:
         sites: The loaded sites, at least one.
         services: The services as the agent's tools reach them; None without services.
         reader: Reads their tables.
         seed: Text that determines the variation and the secrets: the task and the seed.
+        sandbox: Where the programs of sites run; None if no site is a program.
+
+    Raises:
+        ConfigError: A site is a program, and there is no sandbox.
     """
     failures: list[SiteFailure] = []
-    applications = {}
+    applications: dict[str, ASGIApplication] = {}
+    programs: dict[str, ProgramSite] = {}
     for site in sites:
-        host = site.manifest.host
+        host, port = site.manifest.host, site.manifest.port
+        if port is not None:
+            if sandbox is None:
+                raise ConfigError(f"the site {host} is a program, and there is no sandbox")
+            applications[host] = programs[host] = ProgramSite(sandbox, port)
+            continue
         variation = Variation(f"{seed}:{site.folder.parent.parent.name}")
         key = hashlib.sha256(f"agentgym.site/1\0{seed}\0{host}".encode()).digest()
         live = Live(services, reader, variation, key)
         report = functools.partial(_report, failures, reader)
         applications[host] = SiteApplication(site, live, report)
     start = f"http://{sites[0].manifest.host}/"
-    return Sites(HostRouter(applications, failures), frozenset(applications), start)
+    router = HostRouter(applications, failures)
+    connect = functools.partial(_connect, programs) if programs else None
+    return Sites(router, frozenset(applications), start, _version(sites), connect)
+
+
+async def _connect(programs: Mapping[str, ProgramSite], host: str) -> socket:
+    if host not in programs:
+        raise SandboxError(f"{host} takes no WebSockets: it is no program of its own")
+    return await programs[host].connect()
+
+
+def _version(sites: tuple[LoadedSite, ...]) -> str:
+    """Return what names static pages; empty if a site answers otherwise in each episode."""
+    if any(site.static is None or site.manifest.tools for site in sites):
+        return ""
+    return "\n".join(f"{site.manifest.host} {site.static}" for site in sites)
 
 
 def _report(failures: list[SiteFailure], reader: Reader | None, failure: SiteFailure) -> None:

@@ -33,8 +33,8 @@ class LoadedSite:
         folder: The folder.
         manifest: Its `site.toml`.
         pages: Its templates.
-        site: Its views; None if its pages are static.
-        static: Folder of its static pages; None if it has views.
+        site: Its views; None if its pages are static or those of a program.
+        static: Folder of its static pages; None if it has none.
     """
 
     folder: Path
@@ -129,10 +129,13 @@ def _load(folder: Path, changed: int) -> LoadedSite:
         if not (static / manifest.folder).is_dir():
             raise ConfigError(f"{show_path(path)}: no folder {manifest.folder!r} in {static}")
         return LoadedSite(folder, manifest, pages, None, static / manifest.folder)
+    if manifest.port is not None:
+        return LoadedSite(folder, manifest, pages, None)
     app = folder / "app.py"
     if not app.is_file():
         raise ConfigError(
-            f"{show_path(folder)}: expected app.py, or folder = '…' of static pages in site.toml"
+            f"{show_path(folder)}: expected app.py, or in site.toml folder = '…' of static pages "
+            "or port = … of a program in the sandbox"
         )
     site = getattr(execute(app, ConfigError, is_package=True), "site", None)
     if not isinstance(site, Site):

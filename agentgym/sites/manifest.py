@@ -28,6 +28,7 @@ class SiteManifest(Manifest):
             answers.
         package: Python package that brings the pages, found without importing it; empty if the
             site's own folder has them.
+        port: Port of the sandbox's loopback at which a program of its own answers; None otherwise.
         fallback: Static page for paths without a file, as a single-page application needs it.
         tools: Globs of service tools that scripts of its pages may call at ``/api/TOOL``.
         max_body_kb: Largest body of a request.
@@ -37,6 +38,7 @@ class SiteManifest(Manifest):
     title: Annotated[str, Field(min_length=1)]
     host: Annotated[str, AfterValidator(_host)]
     folder: str | None = None
+    port: int | None = Field(default=None, ge=1, le=65_535)
     package: str = ""
     fallback: str | None = None
     tools: tuple[str, ...] = ()
@@ -46,6 +48,8 @@ class SiteManifest(Manifest):
     def _is_complete(self) -> SiteManifest:
         if self.fallback is not None and self.folder is None:
             raise ValueError("fallback needs a folder of static pages")
+        if self.port is not None and (self.folder is not None or self.tools):
+            raise ValueError("port means a program of its own, which has neither folder nor tools")
         if self.package and self.folder is None:
             raise ValueError("package needs the folder of static pages in it")
         return self

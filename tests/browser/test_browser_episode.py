@@ -12,13 +12,15 @@ import pytest
 from guest_site import APP, INDEX, write_site
 from PIL import Image
 
+import agentgym
 from agentgym.agents.noop import NoopAgent
+from agentgym.agents.oracle import OracleAgent
 from agentgym.agents.registry import create
 from agentgym.browser.har import to_har
 from agentgym.browser.pool import browser_pool
 from agentgym.cli.replay import _write_pictures
 from agentgym.env.environment import Environment
-from agentgym.errors import ConfigError
+from agentgym.errors import ConfigError, UnsupportedError
 from agentgym.record.store import EpisodePlan, RunStore
 from agentgym.records import Action, Decision
 from agentgym.rollout.replay import Verification, verify_episode
@@ -161,13 +163,17 @@ async def test_the_requests_of_an_episode_are_recorded_and_written_as_a_har(stor
     assert posted["response"]["redirectURL"] == "/" and posted["pageref"] == "step-2"
 
 
+def kill_browsers():
+    for pid in browser_pool().processes():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 class Killer(NoopAgent):
     """Ends the browser under the episode and then acts."""
 
     async def act(self, observation, tools, history):
-        for pid in browser_pool().processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill_browsers()
         return Decision(Action("reload", {}))
 
 
@@ -176,6 +182,78 @@ async def test_an_episode_whose_browser_is_killed_has_no_score_and_can_be_run_ag
     assert killed.verdict.status == "error:surface" and "browser" in killed.error
     again = await run_episode(environment, create("oracle"), seed=0, store=None, episode_id=None)
     assert again.verdict.score == 1.0
+
+
+async def sign(episode, name):
+    seen = episode.steps[-1].observation if episode.steps else episode.first
+    view = View("", seen)
+    field, button = view.find("textbox", "Name")["ref"], view.find("button", "Sign")["ref"]
+    await episode.step({"tool": "type", "arguments": {"ref": field, "text": name}})
+    return await episode.step({"tool": "click", "arguments": {"ref": button}})
+
+
+async def test_a_page_that_cannot_be_restored_is_reached_by_the_same_actions(environment):
+    episode = await environment.start(1)
+    # The thanks are shown once: no address brings them back.
+    assert "Thank you." in (await sign(episode, "Dora")).observation.text
+    fork = await episode.fork()
+    assert (fork.parent, fork.forked_at, len(fork.steps)) == (episode, 2, 2)
+    assert fork.backend.hash == episode.backend.hash
+    waited = [await each.step({"tool": "wait", "arguments": {}}) for each in (episode, fork)]
+    assert "Thank you." in waited[0].observation.text
+    assert waited[0].observation.text == waited[1].observation.text
+    # Both have asked for one entry, each in its own world; the fork goes on alone.
+    for each in (episode, fork):
+        requests = (await each._parts.audit()).requests
+        assert [one.step for one in requests if one.mutating] == [2]
+    await sign(fork, "Eve")
+    counts = [each.backend.call("book_count", {}).result for each in (episode, fork)]
+    assert counts == [4, 5]
+    verdict = (await fork.step({"tool": "submit", "arguments": {}})).verdict
+    assert verdict.score == 1.0
+    await episode.close()
+
+
+async def test_actions_that_lead_elsewhere_are_no_fork(environment, monkeypatch):
+    episode = await environment.start(1)
+    await sign(episode, "Dora")
+    # A world that is not the same again: its record has another observation.
+    other = dataclasses.replace(episode.steps[0].observation, text="title: Elsewhere")
+    episode.steps[0] = dataclasses.replace(episode.steps[0], observation=other)
+    live = len(environment.live)
+    with pytest.raises(UnsupportedError, match="step 0 differs: 'title: Elsewhere' became 'url: "):
+        await episode.fork()
+    assert len(environment.live) == live
+    await episode.close()
+
+
+class Unlucky(OracleAgent):
+    """Acts like the oracle, and the browser ends under its first episodes."""
+
+    ends = 1
+
+    async def act(self, observation, tools, history):
+        if history and Unlucky.ends:
+            Unlucky.ends -= 1
+            kill_browsers()
+        return await super().act(observation, tools, history)
+
+
+@pytest.mark.parametrize(("ends", "score"), [(1, 1.0), (2, None)])
+def test_an_evaluation_plays_an_episode_again_whose_browser_was_killed(
+    inn, tmp_path, monkeypatch, ends, score
+):
+    monkeypatch.setattr(Unlucky, "ends", ends)
+    out = tmp_path / "again"
+    (episode,) = agentgym.evaluate(
+        "inn/sign-v1", Unlucky, out=out, sandbox="local", progress=False
+    ).episodes
+    assert (episode.score, Unlucky.ends) == (score, 0)
+    with contextlib.closing(RunStore.open(out)) as run:
+        row = run.episode(1)
+        assert "played again: the browser has ended during the episode" in row.log
+        assert [step.decision.action.tool for step in run.steps(1)][:1] == ["type"]
+        assert row.verdict.status == ("scored" if score else "error:surface")
 
 
 async def test_what_an_episode_saw_is_written_as_pictures(inn, tmp_path):

@@ -13,6 +13,7 @@ from agentgym.records import Action, Effect, SurfaceConfig
 from agentgym.surfaces.browser import BrowserKind
 from agentgym.testing.surface import CHECKS
 
+SEND = "<form method=post action=/in><button>Send</button></form>"
 FORM = """<!doctype html><title>Form</title><main><h1>Order</h1>
 <form method="post" action="/save" enctype="multipart/form-data">
 <label>Name <input name="name" required></label>
@@ -240,7 +241,8 @@ async def test_history_and_addresses(browse):
         "javascript:alert(1)",
         "data:text/html,hi",
         "devtools://devtools",
-        "https://pages.example/",
+        "https://elsewhere.example/",
+        "https://pages.example:8443/",
         "http://",
     ],
 )
@@ -262,6 +264,7 @@ new WebSocket('ws://pages.example/');
     assert "tried 5" in visit.text
     refused = [entry for entry in visit.surface.log.entries if entry.refused]
     assert {e.url.split("/")[2] for e in refused if "://" in e.url} >= {
+        "pages.example",
         "127.0.0.1",
         "localhost:9222",
         "[::1]",
@@ -269,6 +272,32 @@ new WebSocket('ws://pages.example/');
         "elsewhere.example",
     }
     assert [path for _, path, _ in visit.web.asked if path == "/"] == ["/"]
+
+
+async def test_sites_answer_https_too(browse):
+    def shown(scope, body):
+        told = f"<title>{scope['scheme']} {scope['server'][1]} {body.decode()}</title>"
+        return 200, [(b"set-cookie", b"a=b; Secure; HttpOnly; Path=/")], told + SEND
+
+    visit = await browse({"/": shown, "/in": lambda scope, body: (303, [(b"location", b"/")], "")})
+    assert "title: http 80" in visit.text
+    await visit.act("goto", url="https://pages.example/")
+    assert "title: https 443" in visit.text and "url: https://pages.example/" in visit.text
+    await visit.click("button", "Send")
+    assert "title: https 443" in visit.text and visit.last == "navigated"
+    await visit.act("goto", url="https://other.example/?q=1")
+    assert visit.seen.data["url"] == "https://other.example/?q=1"
+    told = [(one.method, one.url, one.status) for one in visit.surface.audit().requests[1:]]
+    assert told == [
+        ("GET", "https://pages.example/", 200),
+        ("POST", "https://pages.example/in", 303),
+        ("GET", "https://pages.example/", 200),
+        ("GET", "https://other.example/?q=1", 200),
+    ]
+    # A fork comes back to the same page, by https: again.
+    saved = await visit.surface.save()
+    again = await browse(visit.web, load=saved)
+    assert again.seen.data["url"] == "https://other.example/?q=1"
 
 
 async def test_keys_hover_drag_and_scrolling(browse):

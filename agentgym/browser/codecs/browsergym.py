@@ -7,14 +7,15 @@ The names and arguments are those of browsergym-core 0.14 (browsergym/core/actio
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from agentgym.errors import ActionError
 from agentgym.records import Action, Json
 
-PAGE_PX: Final = 720.0
-"""Pixels that `scroll` moves for an amount of 1."""
+VIEWPORT: Final = (1280, 720)
+"""Width and height of a page in pixels, if a caller does not tell."""
 
 _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "noop": ("wait_ms",),
@@ -28,6 +29,7 @@ _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "dblclick": ("bid", "button", "modifiers"),
     "hover": ("bid",),
     "press": ("bid", "key_comb"),
+    "focus": ("bid",),
     "clear": ("bid",),
     "drag_and_drop": ("from_bid", "to_bid"),
     "scroll": ("delta_x", "delta_y"),
@@ -48,14 +50,22 @@ _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "upload_file": ("bid", "file"),
 }
 _MOST_CHARS: Final = 100_000
+_MOST_UNCLOSED: Final = 20
+_NAMED: Final = re.compile(rf"\b(?:{'|'.join(_PARAMETERS)})\s*\(|(?P<other>#[^\n]*)")
+_QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 
 
-def decode(text: str, nodes: Sequence[Mapping[str, Any]] = ()) -> list[Action]:
+def decode(
+    text: str,
+    nodes: Sequence[Mapping[str, Any]] = (),
+    viewport: tuple[int, int] = VIEWPORT,
+) -> list[Action]:
     """Return the actions of a text in BrowserGym's form.
 
     Args:
         text: One or several calls, also within a Markdown code block.
         nodes: Nodes of the present observation; `check` and `uncheck` look there.
+        viewport: Width and height of the page, in whose units `scroll` counts.
 
     Raises:
         ActionError: The text is no such call; says what was expected.
@@ -72,7 +82,44 @@ def decode(text: str, nodes: Sequence[Mapping[str, Any]] = ()) -> list[Action]:
     if not body:
         raise ActionError("expected a call such as click('12'), got nothing")
     checked = {node["ref"]: bool(node.get("checked")) for node in nodes if node.get("ref")}
-    return [_action(*_call(statement), checked) for statement in body]
+    actions = [_action(*_call(statement), checked) for statement in body]
+    return [_in_viewports(action, viewport) for action in actions]
+
+
+def calls_in(text: str) -> str:
+    r"""Return the calls within free text, one a line, as BrowserGym's own parser finds them.
+
+    Example:
+        >>> calls_in("First I click('3'), then I wait: noop(100) # noop(200)")
+        "click('3')\nnoop(100)"
+    """
+    plain, found, at, unclosed = text[:_MOST_CHARS], [], 0, 0
+    # Each unclosed call is looked for up to the end of the text.
+    while (match := _NAMED.search(plain, at)) is not None:
+        end = 0 if match["other"] else _end_of_call(plain, match.end())
+        at = end or match.end()
+        if end:
+            found.append(plain[match.start() : end])
+        elif not match["other"]:
+            unclosed += 1
+            if unclosed == _MOST_UNCLOSED:
+                break
+    return "\n".join(found)
+
+
+def _end_of_call(text: str, start: int) -> int:
+    """Return where the call ends whose bracket was opened before `start`; 0 if it does not."""
+    depth, at = 1, start
+    while at < len(text):
+        quoted = _QUOTED.match(text, at)
+        if quoted is not None:
+            at = quoted.end()
+            continue
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+        if depth == 0:
+            return at
+    return 0
 
 
 def _call(statement: ast.stmt) -> tuple[str, dict[str, Any]]:
@@ -102,7 +149,7 @@ def _action(name: str, given: dict[str, Any], checked: Mapping[int, bool]) -> Ac
         tool, arguments = _MEANINGS[name](given)
     except KeyError as missing:
         raise ActionError(f"{name}: the argument {missing.args[0]} is missing") from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ActionError(f"{name}: {error}") from None
     return Action(tool, arguments)
 
@@ -117,18 +164,38 @@ def _pointed(given: Mapping[str, Any], **more: Json) -> dict[str, Json]:
     """Return the arguments of a click, by reference or by coordinates."""
     at = {"ref": _ref(given["bid"])} if "bid" in given else {"x": given["x"], "y": given["y"]}
     button = {} if given.get("button", "left") == "left" else {"button": given["button"]}
-    held = {"modifiers": list(given["modifiers"])} if given.get("modifiers") else {}
-    return {**at, **button, **held, **more}
+    names = ["Control" if name == "ControlOrMeta" else name for name in given.get("modifiers", ())]
+    return {**at, **button, **({"modifiers": names} if names else {}), **more}
 
 
 def _scrolled(dx: float, dy: float) -> dict[str, Json]:
     if abs(dy) >= abs(dx):
-        return {"direction": "up" if dy < 0 else "down", "amount": (abs(dy) or 1) / PAGE_PX}
-    return {"direction": "left" if dx < 0 else "right", "amount": abs(dx) / PAGE_PX}
+        return {"direction": "up" if dy < 0 else "down", "amount": abs(dy) or 1}
+    return {"direction": "left" if dx < 0 else "right", "amount": abs(dx)}
+
+
+def _in_viewports(action: Action, viewport: tuple[int, int]) -> Action:
+    """Return an action that scrolls by heights or widths of the viewport instead of pixels."""
+    if action.tool != "scroll":
+        return action
+    given = dict(action.arguments)
+    side = viewport[given["direction"] in ("up", "down")]
+    try:
+        amount = float(str(given["amount"])) / side
+    except ValueError:
+        raise ActionError(f"scroll: expected numbers, got {str(given['amount'])[:60]}") from None
+    return Action(action.tool, {**given, "amount": amount})
 
 
 def _listed(value: object) -> list[Json]:
     return list(value) if isinstance(value, list | tuple) else [str(value)]
+
+
+def _file(name: str) -> dict[str, Json]:
+    """Return a file of an upload: one that was downloaded, or a path of the computer."""
+    if "/" not in name:
+        return {"name": name}
+    return {"name": name.rsplit("/", 1)[1] or "file", "path": name}
 
 
 _Meaning = Callable[[dict[str, Any]], tuple[str, dict[str, Json]]]
@@ -146,6 +213,8 @@ _MEANINGS: Final[Mapping[str, _Meaning]] = {
     "dblclick": lambda g: ("click", _pointed(g, count=2)),
     "hover": lambda g: ("hover", {"ref": _ref(g["bid"])}),
     "press": lambda g: ("press", {"ref": _ref(g["bid"]), "keys": str(g["key_comb"])}),
+    # No tool focuses alone; a modifier key changes nothing else.
+    "focus": lambda g: ("press", {"ref": _ref(g["bid"]), "keys": "Shift"}),
     "drag_and_drop": lambda g: (
         "drag",
         {"from_ref": _ref(g["from_bid"]), "to_ref": _ref(g["to_bid"])},
@@ -173,7 +242,7 @@ _MEANINGS: Final[Mapping[str, _Meaning]] = {
     "tab_focus": lambda g: ("tab_switch", {"tab": int(g["index"]) + 1}),
     "upload_file": lambda g: (
         "upload",
-        {"ref": _ref(g["bid"]), "files": [{"name": str(name)} for name in _listed(g["file"])]},
+        {"ref": _ref(g["bid"]), "files": [_file(str(name)) for name in _listed(g["file"])]},
     ),
 }
 
@@ -207,9 +276,9 @@ def encode(action: Action) -> str:
     if action.tool == "hover":
         return f"hover({ref})" if ref else f"mouse_move({given['x']!r}, {given['y']!r})"
     if action.tool == "scroll" and not ref and "x" not in given:
-        by = float(given.get("amount", 0.8)) * PAGE_PX
-        dx, dy = {"up": (0, -by), "left": (-by, 0), "right": (by, 0)}.get(
-            str(given.get("direction")), (0, by)
+        across, down = (float(given.get("amount", 0.8)) * side for side in VIEWPORT)
+        dx, dy = {"up": (0, -down), "left": (-across, 0), "right": (across, 0)}.get(
+            str(given.get("direction")), (0, down)
         )
         return f"scroll({dx!r}, {dy!r})"
     written = _written(action.tool, given, ref)

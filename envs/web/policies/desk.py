@@ -9,9 +9,19 @@ from urllib.parse import quote_plus
 from agentgym.records import Action
 from agentgym.task.reference_policy import View
 
-from .moves import Moves, cells, fact_of, links, number_in, sign_in, with_secret, within
+from .moves import (
+    Moves,
+    cells,
+    fact_of,
+    links,
+    number_in,
+    open_whole,
+    sign_in,
+    with_secret,
+    within,
+)
 
-__all__ = ["HOST", "cells", "fact_of", "links", "number_in"]
+__all__ = ["HOST", "cells", "fact_of", "links", "number_in", "open_whole"]
 
 HOST = "http://desk.shop.example"
 
@@ -56,6 +66,14 @@ def status_of_order(view: View) -> str:
     """Return the status of the order whose page is open."""
     statuses = ("paid", "packed", "shipped", "delivered", "cancelled")
     return next(text for text in view.texts if text in statuses)
+
+
+def cancel(view: View, order: str) -> Moves:
+    """Cancel an order; ask again if the dialog was late."""
+    yield view.goto(f"{HOST}/order/{order}")
+    while view.find_all("button", "Cancel order"):
+        yield view.click("button", "Cancel order")
+        yield view.act("dialog", accept=True)
 
 
 def decide_return(view: View, number: str, approve: bool, note: str = "") -> Moves:

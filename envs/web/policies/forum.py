@@ -10,9 +10,19 @@ from urllib.parse import quote_plus
 from agentgym.records import Action
 from agentgym.task.reference_policy import View
 
-from .moves import Moves, cells, fact_of, links, number_in, sign_in, with_secret, within
+from .moves import (
+    Moves,
+    cells,
+    fact_of,
+    links,
+    number_in,
+    open_whole,
+    sign_in,
+    with_secret,
+    within,
+)
 
-__all__ = ["HOST", "cells", "fact_of", "links", "links_of", "number_in", "within"]
+__all__ = ["HOST", "cells", "fact_of", "links", "links_of", "number_in", "open_whole", "within"]
 
 HOST = "http://forum.shop.example"
 _UPHOLD = r"(?:Uphold|Accept|Hide the post) \({}\)"

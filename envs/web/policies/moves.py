@@ -34,6 +34,14 @@ def with_secret(view: View, name: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
+def open_whole(view: View, url: str) -> Moves:
+    """Open a page; a busy machine may cut the tree, so try again a few times."""
+    for _ in range(5):
+        yield view.goto(url)
+        if not view.observation.data.get("truncated"):
+            return
+
+
 def number_in(url: str) -> int:
     """Return the last number of a path."""
     return int(re.findall(r"/(\d+)", url)[-1])

@@ -10,9 +10,9 @@ from urllib.parse import quote_plus
 from agentgym.records import Action
 from agentgym.task.reference_policy import View
 
-from .moves import Moves, cells, fact_of, links, number_in, sign_in, with_secret
+from .moves import Moves, cells, fact_of, links, number_in, sign_in, with_secret, within
 
-__all__ = ["HOST", "fact_of", "links", "number_in"]
+__all__ = ["HOST", "cells", "fact_of", "links", "number_in", "within"]
 
 HOST = "http://shop.example"
 
@@ -135,9 +135,10 @@ def request_return(
 
 
 def cancel(view: View) -> Moves:
-    """Cancel the order whose page is open."""
-    yield view.click("button", "Cancel order")
-    yield view.act("dialog", accept=True)
+    """Cancel the order whose page is open; ask again if the dialog was late."""
+    while view.find_all("button", "Cancel order"):
+        yield view.click("button", "Cancel order")
+        yield view.act("dialog", accept=True)
 
 
 def review(view: View, product: int, stars: int, text: str) -> Moves:

@@ -1,12 +1,12 @@
 CREATE TABLE forum_user (
   id INTEGER PRIMARY KEY,
-  handle TEXT NOT NULL UNIQUE,
-  name TEXT NOT NULL,
-  email TEXT NOT NULL UNIQUE,
+  handle FREE TEXT NOT NULL UNIQUE,
+  name FREE TEXT NOT NULL,
+  email FREE TEXT NOT NULL UNIQUE,
   secret TEXT NOT NULL,
   role TEXT NOT NULL CHECK (role IN ('member', 'moderator', 'admin')),
-  town TEXT NOT NULL DEFAULT '',
-  about TEXT NOT NULL DEFAULT '',
+  town FREE TEXT NOT NULL DEFAULT '',
+  about FREE TEXT NOT NULL DEFAULT '',
   suspended_until TEXT NOT NULL DEFAULT '',
   created_at TEXT NOT NULL
 );
@@ -14,8 +14,8 @@ CREATE TABLE forum_user (
 CREATE TABLE forum_board (
   id INTEGER PRIMARY KEY,
   slug TEXT NOT NULL UNIQUE,
-  name TEXT NOT NULL,
-  about TEXT NOT NULL,
+  name FREE TEXT NOT NULL,
+  about FREE TEXT NOT NULL,
   staff_only INTEGER NOT NULL DEFAULT 0
 );
 
@@ -23,7 +23,7 @@ CREATE TABLE forum_thread (
   id INTEGER PRIMARY KEY,
   board_id INTEGER NOT NULL REFERENCES forum_board (id),
   author_id INTEGER NOT NULL REFERENCES forum_user (id),
-  title TEXT NOT NULL,
+  title FREE TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('open', 'answered', 'planned', 'done', 'declined')),
   assignee_id INTEGER REFERENCES forum_user (id),
   pinned INTEGER NOT NULL DEFAULT 0,
@@ -36,7 +36,7 @@ CREATE INDEX forum_thread_board ON forum_thread (board_id, updated_at);
 
 CREATE TABLE forum_label (
   thread_id INTEGER NOT NULL REFERENCES forum_thread (id),
-  label TEXT NOT NULL,
+  label FREE TEXT NOT NULL,
   PRIMARY KEY (thread_id, label)
 );
 
@@ -44,9 +44,9 @@ CREATE TABLE forum_post (
   id INTEGER PRIMARY KEY,
   thread_id INTEGER NOT NULL REFERENCES forum_thread (id),
   author_id INTEGER NOT NULL REFERENCES forum_user (id),
-  body TEXT NOT NULL,
+  body FREE TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('visible', 'hidden')),
-  reason TEXT NOT NULL DEFAULT '',
+  reason FREE TEXT NOT NULL DEFAULT '',
   created_at TEXT NOT NULL,
   edited_at TEXT NOT NULL DEFAULT ''
 );
@@ -58,7 +58,7 @@ CREATE TABLE forum_flag (
   post_id INTEGER NOT NULL REFERENCES forum_post (id),
   user_id INTEGER NOT NULL REFERENCES forum_user (id),
   reason TEXT NOT NULL CHECK (reason IN ('spam', 'insult', 'private', 'off-topic', 'other')),
-  note TEXT NOT NULL DEFAULT '',
+  note FREE TEXT NOT NULL DEFAULT '',
   status TEXT NOT NULL CHECK (status IN ('open', 'upheld', 'rejected')),
   decided_by INTEGER REFERENCES forum_user (id),
   created_at TEXT NOT NULL,
@@ -70,8 +70,8 @@ CREATE TABLE forum_draft (
   user_id INTEGER NOT NULL REFERENCES forum_user (id),
   board_id INTEGER REFERENCES forum_board (id),
   thread_id INTEGER REFERENCES forum_thread (id),
-  title TEXT NOT NULL DEFAULT '',
-  body TEXT NOT NULL,
+  title FREE TEXT NOT NULL DEFAULT '',
+  body FREE TEXT NOT NULL,
   updated_at TEXT NOT NULL
 );
 
@@ -80,6 +80,6 @@ CREATE TABLE forum_log (
   user_id INTEGER NOT NULL REFERENCES forum_user (id),
   what TEXT NOT NULL,
   target TEXT NOT NULL,
-  reason TEXT NOT NULL DEFAULT '',
+  reason FREE TEXT NOT NULL DEFAULT '',
   created_at TEXT NOT NULL
 );

@@ -1,29 +1,29 @@
 CREATE TABLE shop_account (
   id INTEGER PRIMARY KEY,
-  email TEXT NOT NULL UNIQUE,
-  name TEXT NOT NULL,
+  email FREE TEXT NOT NULL UNIQUE,
+  name FREE TEXT NOT NULL,
   secret TEXT NOT NULL,
   role TEXT NOT NULL CHECK (role IN ('customer', 'clerk', 'editor', 'manager')),
-  street TEXT NOT NULL DEFAULT '',
-  city TEXT NOT NULL DEFAULT '',
-  postcode TEXT NOT NULL DEFAULT '',
+  street FREE TEXT NOT NULL DEFAULT '',
+  city FREE TEXT NOT NULL DEFAULT '',
+  postcode FREE TEXT NOT NULL DEFAULT '',
   country TEXT NOT NULL DEFAULT '',
   created_at TEXT NOT NULL
 );
 
 CREATE TABLE shop_category (
   id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE
+  name FREE TEXT NOT NULL UNIQUE
 );
 
 CREATE TABLE shop_product (
   id INTEGER PRIMARY KEY,
   sku TEXT NOT NULL UNIQUE,
-  title TEXT NOT NULL,
-  description TEXT NOT NULL DEFAULT '',
-  brand TEXT NOT NULL DEFAULT '',
+  title FREE TEXT NOT NULL,
+  description FREE TEXT NOT NULL DEFAULT '',
+  brand FREE TEXT NOT NULL DEFAULT '',
   category_id INTEGER NOT NULL REFERENCES shop_category (id),
-  colour TEXT NOT NULL DEFAULT '',
+  colour FREE TEXT NOT NULL DEFAULT '',
   price_cents INTEGER NOT NULL,
   stock INTEGER NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('draft', 'active', 'archived')),
@@ -51,13 +51,13 @@ CREATE TABLE shop_order (
   account_id INTEGER NOT NULL REFERENCES shop_account (id),
   status TEXT NOT NULL CHECK (status IN ('paid', 'packed', 'shipped', 'delivered', 'cancelled')),
   placed_at TEXT NOT NULL,
-  name TEXT NOT NULL,
-  street TEXT NOT NULL,
-  city TEXT NOT NULL,
-  postcode TEXT NOT NULL,
+  name FREE TEXT NOT NULL,
+  street FREE TEXT NOT NULL,
+  city FREE TEXT NOT NULL,
+  postcode FREE TEXT NOT NULL,
   country TEXT NOT NULL,
   delivery TEXT NOT NULL CHECK (delivery IN ('standard', 'express', 'pickup')),
-  gift_note TEXT NOT NULL DEFAULT '',
+  gift_note FREE TEXT NOT NULL DEFAULT '',
   voucher TEXT REFERENCES shop_voucher (code),
   discount_cents INTEGER NOT NULL DEFAULT 0,
   delivery_cents INTEGER NOT NULL,
@@ -79,9 +79,9 @@ CREATE TABLE shop_return (
   order_id INTEGER NOT NULL REFERENCES shop_order (id),
   product_id INTEGER NOT NULL REFERENCES shop_product (id),
   quantity INTEGER NOT NULL,
-  reason TEXT NOT NULL,
+  reason FREE TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('requested', 'approved', 'refused', 'refunded')),
-  note TEXT NOT NULL DEFAULT '',
+  note FREE TEXT NOT NULL DEFAULT '',
   created_at TEXT NOT NULL
 );
 CREATE INDEX shop_return_order ON shop_return (order_id);
@@ -91,7 +91,7 @@ CREATE TABLE shop_review (
   product_id INTEGER NOT NULL REFERENCES shop_product (id),
   account_id INTEGER NOT NULL REFERENCES shop_account (id),
   stars INTEGER NOT NULL CHECK (stars BETWEEN 1 AND 5),
-  text TEXT NOT NULL,
+  text FREE TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('published', 'hidden')),
   created_at TEXT NOT NULL,
   UNIQUE (product_id, account_id)

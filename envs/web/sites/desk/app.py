@@ -5,15 +5,21 @@ from __future__ import annotations
 import csv
 import io
 
-from agentgym.sites import BoundForm, Field, Form, Request, Response, Site, download
+from agentgym.sites import (
+    BoundForm,
+    Field,
+    Form,
+    FormPages,
+    Request,
+    Response,
+    SignIn,
+    Site,
+    download,
+)
 
 site = Site()
 SIZE = 50
 COLUMNS = ("sku", "title", "brand", "category", "colour", "price", "stock")
-LOGIN = Form(
-    Field("email", "E-mail address", "email", required=True),
-    Field("password", "Password", "password", required=True),
-)
 PRODUCT = Form(
     Field("sku", "Article number", required=True, most=40),
     Field("title", "Title", required=True, most=200),
@@ -49,39 +55,26 @@ def show(request: Request, template: str, http_status: int = 200, **values: obje
     return request.page(template, http_status, me=me[0] if me else None, **values)
 
 
-def shaped(request: Request, heading: str, form: BoundForm, cancel: str, submit: str, **more):
-    status = 200 if form.is_valid else 422
-    values = {"heading": heading, "form": form, "cancel": cancel, "submit": submit, **more}
-    return show(request, "form.html", status, layout="desk.html", **values)
+def customers_sign_in_elsewhere(account: dict) -> str:
+    if account["role"] != "customer":
+        return ""
+    return "This account is a customer's. Customers sign in at the shop."
+
+
+shaped = FormPages(show, "desk.html")
+SignIn(
+    site,
+    shaped,
+    "shop_log_in",
+    heading="Staff sign-in",
+    left="/login",
+    refuse=customers_sign_in_elsewhere,
+)
 
 
 def categories(request: Request) -> list[tuple[str, str]]:
     rows = request.rows("SELECT name FROM shop_category ORDER BY name")
     return [(row["name"], row["name"]) for row in rows]
-
-
-@site.get("/login")
-def login(request: Request) -> Response:
-    return shaped(request, "Staff sign-in", LOGIN.blank(), "/", "Sign in")
-
-
-@site.post("/login")
-def log_in(request: Request) -> Response:
-    form = LOGIN.bind(request.fields)
-    found = form.attempt(lambda: request.call("shop_log_in", **form.values))
-    if found is not None and found["role"] == "customer":
-        form.problem = "This account is a customer's. Customers sign in at the shop."
-        found = None
-    if found is None:
-        return shaped(request, "Staff sign-in", form, "/", "Sign in")
-    request.session.log_in(str(found["id"]))
-    return request.redirect("/")
-
-
-@site.post("/logout")
-def log_out(request: Request) -> Response:
-    request.session.log_out()
-    return request.redirect("/login")
 
 
 def found_products(request: Request, size: int, page: int) -> dict:

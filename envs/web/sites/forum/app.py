@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgym.sites import Field, Form, Request, Response
+from agentgym.sites import Field, Form, Request, Response, SignIn
 
 from .moderation import STATUSES, account, person, shaped, show, site
 
@@ -13,10 +13,6 @@ ORDERS = [
     ("oldest", "Oldest first"),
     ("replies", "Most replies"),
 ]
-LOGIN = Form(
-    Field("email", "E-mail address", "email", required=True),
-    Field("password", "Password", "password", required=True),
-)
 THREAD = Form(
     Field("title", "Title", required=True, most=200),
     Field("body", "Text", "area", required=True, most=8000),
@@ -41,34 +37,12 @@ REPORT = Form(
 )
 
 
-def sign_in(request: Request, back: str = "") -> Response:
-    """Lead a visitor to the sign-in page, and back afterwards."""
-    request.flash("Please sign in first.", "note")
-    request.session.values["back"] = back or request.path
-    return request.redirect("/login")
-
-
-@site.get("/login")
-def login(request: Request) -> Response:
-    intro = "Accounts of the shop do not work here: the forum has its own."
-    return shaped(request, "Sign in", LOGIN.blank(), "/", "Sign in", intro=intro)
-
-
-@site.post("/login")
-def log_in(request: Request) -> Response:
-    form = LOGIN.bind(request.fields)
-    found = form.attempt(lambda: request.call("forum_log_in", **form.values))
-    if found is None:
-        return shaped(request, "Sign in", form, "/", "Sign in")
-    back = request.session.values.get("back", "/")
-    request.session.log_in(str(found["id"]))
-    return request.redirect(back)
-
-
-@site.post("/logout")
-def log_out(request: Request) -> Response:
-    request.session.log_out()
-    return request.redirect("/")
+sign_in = SignIn(
+    site,
+    shaped,
+    "forum_log_in",
+    intro="Accounts of the shop do not work here: the forum has its own.",
+).required
 
 
 @site.get("/")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgym.sites import BoundForm, Field, Form, Request, Response, Site
+from agentgym.sites import Field, Form, FormPages, Request, Response, Site
 
 site = Site()
 STATUSES = [
@@ -53,10 +53,7 @@ def show(request: Request, template: str, http_status: int = 200, **values: obje
     return request.page(template, http_status, boards=boards, names=names, **about, **values)
 
 
-def shaped(request: Request, heading: str, form: BoundForm, cancel: str, submit: str, **more):
-    status = 200 if form.is_valid else 422
-    values = {"heading": heading, "form": form, "cancel": cancel, "submit": submit, **more}
-    return show(request, "form.html", status, layout="forum.html", **values)
+shaped = FormPages(show, "forum.html")
 
 
 @site.get("/reports")

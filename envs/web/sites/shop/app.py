@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgym.sites import BoundForm, Field, Form, Request, Response, Site
+from agentgym.sites import BoundForm, Field, Form, FormPages, Request, Response, SignIn, Site
 
 site = Site()
 SIZE = 24
@@ -13,10 +13,6 @@ SORTS = [
     ("stars", "Best rated"),
     ("newest", "Newest"),
 ]
-LOGIN = Form(
-    Field("email", "E-mail address", "email", required=True),
-    Field("password", "Password", "password", required=True),
-)
 REGISTER = Form(
     Field("name", "Name", required=True, most=200),
     Field("email", "E-mail address", "email", required=True),
@@ -101,17 +97,16 @@ def show(request: Request, template: str, http_status: int = 200, **values: obje
     )
 
 
-def shaped(request: Request, heading: str, form: BoundForm, cancel: str, submit: str, **more):
-    status = 200 if form.is_valid else 422
-    values = {"heading": heading, "form": form, "cancel": cancel, "submit": submit, **more}
-    return show(request, "form.html", status, layout="shop.html", **values)
-
-
-def sign_in(request: Request, back: str = "") -> Response:
-    """Lead a visitor to the sign-in page, and back afterwards."""
-    request.flash("Please sign in first.", "note")
-    request.session.values["back"] = back or request.path
-    return request.redirect("/login")
+shaped = FormPages(show, "shop.html")
+sign_in = SignIn(
+    site,
+    shaped,
+    "shop_log_in",
+    intro="Without an account? Register below the form.",
+    home="/orders",
+    greet=lambda account: f"Welcome, {account['name']}.",
+    parting="You are signed out.",
+).required
 
 
 @site.get("/")
@@ -290,31 +285,6 @@ def order(request: Request) -> Response:
 
 
 # --- the account -------------------------------------------------------------------------------
-
-
-@site.get("/login")
-def login(request: Request) -> Response:
-    intro = "Without an account? Register below the form."
-    return shaped(request, "Sign in", LOGIN.blank(), "/", "Sign in", intro=intro)
-
-
-@site.post("/login")
-def log_in(request: Request) -> Response:
-    form = LOGIN.bind(request.fields)
-    found = form.attempt(lambda: request.call("shop_log_in", **form.values))
-    if found is None:
-        return shaped(request, "Sign in", form, "/", "Sign in")
-    back = request.session.values.get("back", "/orders")
-    request.session.log_in(str(found["id"]))
-    request.flash(f"Welcome, {found['name']}.")
-    return request.redirect(back)
-
-
-@site.post("/logout")
-def log_out(request: Request) -> Response:
-    request.session.log_out()
-    request.flash("You are signed out.")
-    return request.redirect("/")
 
 
 @site.get("/register")
